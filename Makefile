@@ -1,0 +1,39 @@
+# `make demo` and `make test` need only Python (3.11 or newer) and make.
+# Another interpreter: `make clean && make test PYTHON=python3.12`.
+# Fewer tests:         `make test PYTEST_ARGS="-m 'not slow'"`.
+
+PYTHON ?= python3
+VENV ?= .venv
+PYTEST_ARGS ?=
+
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint types clean
+
+demo: $(VENV)/.installed-plot
+	$(BIN)/python examples/demo.py
+
+test: lint types
+	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+lint: $(VENV)/.installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed-test
+	$(BIN)/mypy
+
+# Everything generated, the environment included.
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis demo.png
+	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# One stamp an extra; a changed pyproject.toml installs again.
+$(VENV)/.installed-%: pyproject.toml | $(BIN)/pip
+	$(BIN)/python -m pip install --quiet --editable ".[$*]"
+	@touch $@
+
+# pip is the last thing venv writes, so a broken environment is made again.
+$(BIN)/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "gapfit needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
+	$(PYTHON) -m venv $(VENV)

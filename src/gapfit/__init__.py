@@ -1,0 +1,13 @@
+"""gapfit: linear models fitted to the loss you report, with a proof of how close to optimal the fit is."""
+
+from gapfit.errors import ContractError as ContractError
+from gapfit.errors import GapfitError as GapfitError
+from gapfit.errors import IncompatibleSolver as IncompatibleSolver
+from gapfit.errors import UnboundedProblem as UnboundedProblem
+from gapfit.problem import Problem as Problem
+from gapfit.solution import Certificate as Certificate
+from gapfit.solution import Solution as Solution
+from gapfit.solution import Status as Status
+from gapfit.solve import solve as solve
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""Designs: the linear maps from weights to scores."""

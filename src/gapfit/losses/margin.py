@@ -1,0 +1,117 @@
+"""Losses of the margin y * f, for labels y in {-1, +1}, and one-class novelty detection."""
+
+import numpy as np
+from scipy.special import expit, logsumexp, xlogy
+
+from gapfit._types import Vector
+from gapfit.losses.base import Atoms, Loss, PiecewiseLoss, PointwiseLoss
+
+
+class _Margin(Loss):
+    """Labels are -1 or +1."""
+
+    def check_target(self, y: Vector) -> None:
+        if not np.isin(y, (-1.0, 1.0)).all():
+            raise ValueError(
+                f"y must hold the labels -1 and +1 for {self!r}; "
+                "encode them, or use LinearClassifier, which takes any two labels"
+            )
+
+
+class Hinge(_Margin, PiecewiseLoss):
+    """max(0, 1 - y f): the support vector machine."""
+
+    def atoms(self, y: Vector) -> Atoms:
+        return Atoms.each(y, sign=y, lin=1.0, hi=1.0)
+
+
+class SquaredHinge(_Margin, PiecewiseLoss):
+    """max(0, 1 - y f)^2."""
+
+    def atoms(self, y: Vector) -> Atoms:
+        return Atoms.each(y, sign=y, lin=1.0, quad=0.5, hi=np.inf)
+
+
+class SmoothedHinge(_Margin, PiecewiseLoss):
+    """The hinge with its corner replaced by a parabola of width gamma:
+
+    0 where y f >= 1;  (1 - y f)^2 / (2 gamma) where 1 - gamma < y f < 1;  1 - y f - gamma / 2 below.
+    """
+
+    def __init__(self, gamma: float = 1.0) -> None:
+        if not 0 < gamma < np.inf:
+            raise ValueError(f"gamma must be positive and finite, got {gamma!r}")
+        self.gamma = gamma
+
+    def atoms(self, y: Vector) -> Atoms:
+        return Atoms.each(y, sign=y, lin=1.0, quad=self.gamma, hi=1.0)
+
+
+def _one_class(y: Vector) -> str | None:
+    return None if np.ptp(y) > 0 else "y holds one class only, so the best intercept is infinite"
+
+
+class Logistic(_Margin, PointwiseLoss):
+    """log(1 + exp(-y f)).   Conjugate at v = -y t: t log t + (1 - t) log(1 - t), 0 <= t <= 1."""
+
+    smooth = True
+    has_conjugate = True
+
+    def value_and_slope(self, f: Vector, y: Vector) -> tuple[Vector, Vector]:
+        return np.logaddexp(0.0, -y * f), -y * expit(-y * f)
+
+    def conjugate(self, v: Vector, y: Vector) -> Vector:
+        t = -y * v
+        return np.asarray(xlogy(t, t) + xlogy(1 - t, 1 - t))
+
+    def slope_range(self, y: Vector) -> tuple[Vector, Vector]:
+        return np.minimum(-y, 0.0), np.maximum(-y, 0.0)
+
+    def unattained(self, y: Vector) -> str | None:
+        return _one_class(y)
+
+
+class Exponential(_Margin, PointwiseLoss):
+    """exp(-y f).   Conjugate at v = -y t: t log t - t, t >= 0."""
+
+    smooth = True
+    has_conjugate = True
+
+    def value_and_slope(self, f: Vector, y: Vector) -> tuple[Vector, Vector]:
+        with np.errstate(over="ignore"):
+            value = np.exp(-y * f)
+        return value, -y * value
+
+    def conjugate(self, v: Vector, y: Vector) -> Vector:
+        t = -y * v
+        return np.asarray(xlogy(t, t) - t)
+
+    def slope_range(self, y: Vector) -> tuple[Vector, Vector]:
+        return np.where(y > 0, -np.inf, 0.0), np.where(y > 0, 0.0, np.inf)
+
+    def best_offset(self, f: Vector, y: Vector, p: Vector) -> tuple[float, float]:
+        positive, negative = (logsumexp(-s * f[y == s], b=p[y == s]) for s in (1, -1))
+        return (0.5 * float(positive - negative),) * 2
+
+    def unattained(self, y: Vector) -> str | None:
+        return _one_class(y)
+
+
+class Novelty(PiecewiseLoss):
+    """One-class novelty detection with the nu-trick; the offset b is minus the threshold rho:
+
+    R(f, b) = b + (1 / nu) sum_i p_i max(0, -(f_i + b)),      0 < nu <= 1.
+
+    At the optimum at most a share nu of the samples scores below zero, and the targets are ignored. R is
+    unbounded below, but never falls faster than linearly, which any strongly convex penalty outweighs.
+    """
+
+    infimum = -np.inf
+
+    def __init__(self, nu: float = 0.5) -> None:
+        if not 0 < nu <= 1:
+            raise ValueError(f"nu must lie in (0, 1], got {nu!r}")
+        self.nu = nu
+
+    def atoms(self, y: Vector) -> Atoms:
+        return Atoms.each(y, hi=1.0 / self.nu, total=1.0)

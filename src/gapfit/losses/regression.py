@@ -1,0 +1,102 @@
+"""Losses of the residual r = f - y, for real targets, and Poisson counts."""
+
+import numpy as np
+from scipy.special import logsumexp, xlogy
+
+from gapfit._types import Vector
+from gapfit.losses.base import Atoms, PiecewiseLoss, PointwiseLoss
+
+
+class Squared(PiecewiseLoss):
+    """r^2 / 2: least squares."""
+
+    def atoms(self, y: Vector) -> Atoms:
+        return Atoms.each(y, lin=y, quad=1.0, lo=-np.inf, hi=np.inf)
+
+
+class Absolute(PiecewiseLoss):
+    """|r|: the median."""
+
+    def atoms(self, y: Vector) -> Atoms:
+        return Atoms.each(y, lin=y, lo=-1.0, hi=1.0)
+
+
+class Quantile(PiecewiseLoss):
+    """max(q (y - f), (1 - q) (f - y)): the q-th quantile, 0 < q < 1."""
+
+    def __init__(self, q: float = 0.5) -> None:
+        if not 0 < q < 1:
+            raise ValueError(f"q must lie in (0, 1), got {q!r}")
+        self.q = q
+
+    def atoms(self, y: Vector) -> Atoms:
+        return Atoms.each(y, lin=y, lo=self.q - 1.0, hi=self.q)
+
+
+def _check_epsilon(epsilon: float) -> float:
+    if not 0 <= epsilon < np.inf:
+        raise ValueError(f"epsilon must be non-negative and finite, got {epsilon!r}")
+    return epsilon
+
+
+class EpsilonInsensitive(PiecewiseLoss):
+    """max(0, |r| - epsilon): support vector regression."""
+
+    def __init__(self, epsilon: float = 0.1) -> None:
+        self.epsilon = _check_epsilon(epsilon)
+
+    def atoms(self, y: Vector) -> Atoms:
+        return Atoms.each(y, lin=y, kink=self.epsilon, lo=-1.0, hi=1.0)
+
+
+class SquaredEpsilonInsensitive(PiecewiseLoss):
+    """max(0, |r| - epsilon)^2."""
+
+    def __init__(self, epsilon: float = 0.1) -> None:
+        self.epsilon = _check_epsilon(epsilon)
+
+    def atoms(self, y: Vector) -> Atoms:
+        return Atoms.each(y, lin=y, kink=self.epsilon, quad=0.5, lo=-np.inf, hi=np.inf)
+
+
+class Huber(PiecewiseLoss):
+    """r^2 / 2 where |r| <= delta, delta |r| - delta^2 / 2 beyond."""
+
+    def __init__(self, delta: float = 1.0) -> None:
+        if not 0 < delta < np.inf:
+            raise ValueError(f"delta must be positive and finite, got {delta!r}")
+        self.delta = delta
+
+    def atoms(self, y: Vector) -> Atoms:
+        return Atoms.each(y, lin=y, quad=1.0, lo=-self.delta, hi=self.delta)
+
+
+class Poisson(PointwiseLoss):
+    """exp(f) - y f + y log y - y, half the Poisson deviance of the mean exp(f), for y >= 0.
+
+    Conjugate at v: (v + y) log(v + y) - v - y log y, v >= -y.
+    """
+
+    smooth = True
+    has_conjugate = True
+
+    def check_target(self, y: Vector) -> None:
+        if (y < 0).any():
+            raise ValueError(f"y must hold counts >= 0 for {self!r}")
+
+    def value_and_slope(self, f: Vector, y: Vector) -> tuple[Vector, Vector]:
+        with np.errstate(over="ignore"):
+            mean = np.exp(f)
+        return mean - y * f + xlogy(y, y) - y, mean - y
+
+    def conjugate(self, v: Vector, y: Vector) -> Vector:
+        return np.asarray(xlogy(v + y, v + y) - v - xlogy(y, y))
+
+    def slope_range(self, y: Vector) -> tuple[Vector, Vector]:
+        return -y, np.full_like(y, np.inf)
+
+    def best_offset(self, f: Vector, y: Vector, p: Vector) -> tuple[float, float]:
+        return (float(np.log(p @ y) - logsumexp(f, b=p)),) * 2
+
+    def unattained(self, y: Vector) -> str | None:
+        return None if y.any() else "all counts in y are zero, so the best intercept is infinite"

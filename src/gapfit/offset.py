@@ -1,0 +1,121 @@
+"""Eliminating one unpenalised offset: an exact minimum over b, and a minorant that does not depend on b.
+
+At fixed scores f, R(f, b) is convex in b. Tangents to the left of the minimum (slope e < 0) and to the right
+of it (slope e > 0) are minorants of R in (f, b) jointly, and so is the mixture of the two in which e cancels.
+That mixture is the balanced subgradient; a 0/1 choice at the kink would not be a subgradient of min_b R.
+Nothing but `value_and_subgradient` is needed, so every convex risk has a free intercept; `best_offset` only
+supplies a better place to start.
+"""
+
+from itertools import cycle
+from typing import NamedTuple
+
+import numpy as np
+
+from gapfit._types import Vector
+from gapfit.errors import UnboundedProblem
+from gapfit.losses.base import Risk
+
+_EPS = float(np.finfo(float).eps)
+_FAR = 1e18  # in units of the scores: an offset beyond this counts as infinite
+
+
+class Tangent(NamedTuple):
+    """R(f', b') >= value + <u, f' - f> + e (b' - b) for all f' and b'."""
+
+    value: float
+    u: Vector
+    b: float
+    e: float
+
+
+def tangent(risk: Risk, scores: Vector, b: float) -> Tangent:
+    """The tangent at (scores, b); a slope that is zero up to rounding is zero."""
+    value, u, e = risk.value_and_subgradient(scores, np.array([b]))
+    slope = float(e[0])
+    return Tangent(value, u, b, 0.0 if abs(slope) <= 4 * _EPS * float(np.abs(u).sum()) < np.inf else slope)
+
+
+def minimise_offset(risk: Risk, scores: Vector, guess: float) -> tuple[float, Tangent]:
+    """The minimum over b, and a tangent with e = 0 there whose `b` attains it, up to rounding."""
+    known = risk.best_offset(scores)
+    start = tangent(risk, scores, guess if known is None else _finite_middle(*known))
+    if start.e == 0 or not np.isfinite(start.value):
+        return start.value, start
+    resolution = _resolution(scores, start.b)
+    step = resolution if known is not None else max(abs(start.e), resolution)
+    outward = _walk(risk, scores, start, step)
+    left, right = (start, outward) if start.e < 0 else (outward, start)
+    for choose in cycle((_secant, _crossing, _secant, _middle)):
+        flat = left if left.e == 0 else right if right.e == 0 else None
+        if flat is not None:
+            return flat.value, flat
+        lowest = left if left.value <= right.value else right
+        floor = _balance(left, right, lowest.b).value
+        overflow = not np.isfinite(left.value + right.value)
+        b = (_middle if overflow else choose)(left, right)
+        settled = lowest.value - floor <= 2 * _EPS * abs(lowest.value)
+        if settled or right.b - left.b <= 2 * resolution or not left.b < b < right.b:
+            return lowest.value, _balance(left, right, lowest.b)
+        probe = tangent(risk, scores, b)
+        left, right = (probe, right) if probe.e <= 0 else (left, probe)
+    raise AssertionError("unreachable: the loop above is endless")
+
+
+def offset_interval(risk: Risk, scores: Vector, guess: float) -> tuple[float, float]:
+    """An interval that contains every minimiser over b, tight up to a factor of two."""
+    b = minimise_offset(risk, scores, guess)[1].b
+    resolution = _resolution(scores, b)
+    ends = []
+    for direction in (-1.0, 1.0):
+        offsets = (b + direction * resolution * 2.0**k for k in range(200))
+        beyond = (x for x in offsets if direction * tangent(risk, scores, x).e > 0 or abs(x) > _FAR)
+        end = next(beyond)
+        ends.append(end if abs(end) <= _FAR else direction * np.inf)
+    return ends[0], ends[1]
+
+
+def _walk(risk: Risk, scores: Vector, start: Tangent, step: float) -> Tangent:
+    """From `start` in the direction of descent, with growing steps, until the slope has turned."""
+    direction = -np.sign(start.e)
+    far = _FAR * (1.0 + float(np.abs(scores).max(initial=0.0)))
+    while step <= far:
+        probe = tangent(risk, scores, start.b + direction * step)
+        if probe.e * direction >= 0:
+            return probe
+        step *= 4
+    raise UnboundedProblem(f"{risk.loss!r} keeps falling as the intercept goes to infinity on these data")
+
+
+def _resolution(scores: Vector, b: float) -> float:
+    """Offsets closer than this cannot be told apart in floating point."""
+    return 4 * _EPS * (1.0 + abs(b) + float(np.abs(scores).max(initial=0.0)))
+
+
+def _finite_middle(lo: float, hi: float) -> float:
+    if np.isfinite(lo) and np.isfinite(hi):
+        return 0.5 * (lo + hi)
+    return lo if np.isfinite(lo) else hi if np.isfinite(hi) else 0.0
+
+
+def _secant(left: Tangent, right: Tangent) -> float:
+    """Where the slope would vanish if it were linear: right for smooth risks."""
+    return left.b - left.e * (right.b - left.b) / (right.e - left.e)
+
+
+def _crossing(left: Tangent, right: Tangent) -> float:
+    """Where the two tangents meet: right for polyhedral risks."""
+    height = right.value - right.e * right.b - (left.value - left.e * left.b)
+    return min(max(-height / (right.e - left.e), left.b), right.b)
+
+
+def _middle(left: Tangent, right: Tangent) -> float:
+    """Half way, so that the bracket shrinks whatever the risk looks like."""
+    return 0.5 * (left.b + right.b)
+
+
+def _balance(left: Tangent, right: Tangent, b: float) -> Tangent:
+    """The mixture of the two tangents in which the slope in b cancels: its height is the same at every b."""
+    share = left.e / (left.e - right.e)
+    height = (1 - share) * (left.value + left.e * (b - left.b)) + share * (right.value + right.e * (b - right.b))
+    return Tangent(height, (1 - share) * left.u + share * right.u, b, 0.0)

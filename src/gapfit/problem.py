@@ -1,0 +1,185 @@
+"""The problem, and its mathematics, once:
+
+    minimise over w and b:   J(w, b) = alpha * Omega(w) + R(A w + offset, b)
+
+A `Problem` evaluates J, makes minorants of R (by a subgradient at a point, or from a dual point), eliminates
+the unpenalised offset b, and turns a minorant into a lower bound of the optimum:
+
+    min J >= min over w of  alpha * Omega(w) + <a, w> + c  =  c - alpha * Omega*(-a / alpha).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_array
+
+from gapfit._types import Slope, Vector
+from gapfit.design.memory import as_design
+from gapfit.errors import UnboundedProblem
+from gapfit.losses.base import Loss
+from gapfit.minorant import Minorant, mix
+from gapfit.offset import minimise_offset, tangent
+from gapfit.penalties import Penalty
+from gapfit.registry import as_loss, as_penalty
+
+_EPS = float(np.finfo(float).eps)
+
+
+class Oracle(NamedTuple):
+    """What one evaluation at w reveals."""
+
+    risk: float  # min over b of R(A w + offset, b)
+    minorant: Minorant  # tight at w, with e = 0
+    scores: Vector  # A w + offset
+    b: Vector  # the minimising offsets
+
+
+class Problem:
+    """Minimise alpha * Omega(w) + R(A w + offset, b) over w and, if `intercept`, over b.
+
+    Parameters
+    ----------
+    X : array or sparse matrix (n, d), or a design. float32 is kept.
+    y : targets (n,). Margin losses want -1 and +1.
+    loss : a loss or its snake_case name; means are weighted by sample_weight.
+    penalty : a penalty or its name.
+    alpha : positive number, multiplies the penalty. C of other libraries is 1 / (alpha * sum of weights).
+    sample_weight : non-negative weights (n,). Weight k equals k copies, weight 0 equals absence.
+    intercept : add an unpenalised b to all scores. (Novelty losses need it.)
+    offset : known numbers (n,) added to the scores.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        loss: str | Loss = "hinge",
+        penalty: str | Penalty = "l2",
+        alpha: float = 1e-4,
+        sample_weight: Any = None,
+        intercept: bool = True,
+        offset: Any = None,
+    ) -> None:
+        self.loss = as_loss(loss)
+        self.penalty = as_penalty(penalty)
+        self.alpha = _positive("alpha", alpha)
+        design = as_design(X)
+        n, d = design.shape
+        y = _column("y", y, n)
+        weight = np.ones(n) if sample_weight is None else _column("sample_weight", sample_weight, n)
+        if (weight < 0).any():
+            raise ValueError("sample_weight must not be negative")
+        if not weight.any():
+            raise ValueError("sample_weight must not be zero for all samples")
+        offset = np.zeros(n) if offset is None else _column("offset", offset, n)
+        self.rows = np.flatnonzero(weight)  # weight zero equals absence
+        if len(self.rows) < n:
+            design, y, weight, offset = design.take(self.rows), y[self.rows], weight[self.rows], offset[self.rows]
+        self.penalty.check(d)
+        self.design = design
+        self.dtype = design.dtype
+        self.offset: Vector = offset
+        self.weight: Vector = weight
+        self.risk = self.loss.bind(y, weight)
+        self.n_offsets = self.risk.offsets.size if intercept else 0
+        if self.n_offsets and (why := self.risk.unattained()):
+            raise UnboundedProblem(f"{self.loss!r} with an intercept has no minimum: {why}")
+
+    def start(self) -> Slope:
+        """The minimiser of the penalty."""
+        return self.penalty.argmax(np.zeros(self.design.shape[1]))
+
+    # -- upper bounds ---------------------------------------------------------------------------------
+
+    def scores(self, w: Slope) -> Vector:
+        """A w + offset."""
+        return self.design.scores(w) + self.offset
+
+    def evaluate(self, w: Slope, b: Vector) -> float:
+        """J(w, b)."""
+        risk, _, _ = self.risk.value_and_subgradient(self.scores(w), b)
+        return self.alpha * self.penalty.value(w) + risk
+
+    def oracle(self, w: Slope, guess: Vector | None = None) -> Oracle:
+        """The risk at w, minimised over b, and a minorant that is tight there."""
+        scores = self.scores(w)
+        risk, u, height, b = self.tangent(scores, guess)
+        return Oracle(risk, self.minorant(u, height, scores), scores, b)
+
+    def tangent(self, scores: Vector, guess: Vector | None = None) -> tuple[float, Vector, float, Vector]:
+        """At given scores, minimised over b: the risk, a balanced subgradient u, the height of the tangent
+        it belongs to (the risk, up to rounding), and b."""
+        if not self.n_offsets:
+            b = np.zeros(0)
+            risk, u, _ = self.risk.value_and_subgradient(scores, b)
+            return risk, u, risk, b
+        risk, at = minimise_offset(self.risk, scores, 0.0 if guess is None else float(guess[0]))
+        return risk, at.u, at.value, np.array([at.b])
+
+    # -- lower bounds ---------------------------------------------------------------------------------
+
+    def minorant(self, u: Vector, height: float, scores: Vector) -> Minorant:
+        """The minorant with balanced subgradient u that has this height at these scores."""
+        c = height - float(u @ (scores - self.offset))
+        noise = 4 * _EPS * (abs(height) + float(np.abs(u) @ np.abs(scores)))
+        return Minorant(self.design.adjoint(u), np.zeros(self.n_offsets), c, "cuts", noise)
+
+    def minorant_at(self, u: Vector) -> Minorant:
+        """The minorant of a dual point in score space, which is first made feasible and balanced."""
+        u = self.risk.project_dual(u, balanced=self.n_offsets > 0)
+        known, conjugate = float(u @ self.offset), self.risk.conjugate(u)
+        noise = 4 * _EPS * (abs(known) + abs(conjugate))
+        a = self.design.adjoint(u)
+        return Minorant(a, np.zeros(self.n_offsets), known - conjugate, "conjugate", noise)
+
+    def zero_plane(self) -> Minorant | None:
+        """The trivial minorant R >= infimum, if the risk is bounded below."""
+        if not np.isfinite(self.risk.infimum):
+            return None
+        return Minorant(np.zeros(self.design.shape[1]), np.zeros(self.n_offsets), self.risk.infimum, "conjugate")
+
+    def feasible(self, minorant: Minorant) -> Minorant:
+        """The minorant mixed with the zero plane just so much that its lower bound is finite."""
+        keep = self.penalty.shrinkage(minorant.a / -self.alpha)
+        zero = self.zero_plane()
+        return minorant if keep == 1.0 or zero is None else mix(zero, minorant, keep)
+
+    def dual(self, minorant: Minorant) -> float:
+        """The lower bound on min J that the minorant proves: c - alpha * Omega*(-a / alpha)."""
+        if minorant.e.any():
+            return -np.inf  # it falls without bound in b
+        return minorant.c - self.alpha * self.penalty.conjugate(minorant.a / -self.alpha)
+
+    def minimiser(self, minorant: Minorant) -> Slope:
+        """The w that minimises alpha * Omega + the minorant."""
+        return self.penalty.argmax(minorant.a / -self.alpha)
+
+    def inner(self, a: Slope, other: Slope) -> float:
+        """<a, other> in the dual metric of a quadratic penalty."""
+        return self.design.inner(a, self.penalty.argmax(other))
+
+
+def _positive(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    if not 0 < value < np.inf:
+        raise ValueError(f"{name} must be positive and finite, got {value!r}")
+    return float(value)
+
+
+def _column(name: str, values: Any, n: int) -> Vector:
+    """A finite float64 vector of length n."""
+    if np.iscomplexobj(values):
+        raise ValueError(f"Complex data not supported: {name} must be real")
+    values = np.asarray(values)
+    if values.dtype.kind not in "biuf":
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{name} must hold numbers, got dtype {values.dtype}") from error
+    column = check_array(values, ensure_2d=False, dtype=np.float64, input_name=name)
+    if column.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, got shape {column.shape}")
+    if len(column) != n:
+        raise ValueError(f"{name} has {len(column)} values but X has {n} rows")
+    return np.asarray(column)

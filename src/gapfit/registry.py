@@ -1,0 +1,88 @@
+"""The one table of names: strings become objects here, at the edge, and nowhere else."""
+
+from collections.abc import Callable
+from importlib import import_module
+from inspect import isclass
+from typing import Any
+
+from gapfit import losses, penalties
+from gapfit.losses.base import Loss
+from gapfit.penalties import Penalty
+
+LOSSES: dict[str, type[Loss]] = {
+    "hinge": losses.Hinge,
+    "squared_hinge": losses.SquaredHinge,
+    "smoothed_hinge": losses.SmoothedHinge,
+    "logistic": losses.Logistic,
+    "exponential": losses.Exponential,
+    "squared": losses.Squared,
+    "absolute": losses.Absolute,
+    "quantile": losses.Quantile,
+    "epsilon_insensitive": losses.EpsilonInsensitive,
+    "squared_epsilon_insensitive": losses.SquaredEpsilonInsensitive,
+    "huber": losses.Huber,
+    "poisson": losses.Poisson,
+    "novelty": losses.Novelty,
+}
+
+PENALTIES: dict[str, type[Penalty]] = {
+    "l2": penalties.L2,
+    "quadratic_form": penalties.QuadraticForm,
+    "squared_lp": penalties.SquaredLp,
+    "entropy": penalties.Entropy,
+    "simplex_entropy": penalties.SimplexEntropy,
+    "l1": penalties.L1,
+    "elastic_net": penalties.ElasticNet,
+    "box": penalties.Box,
+}
+
+# solvers by the module that holds the function of the same name; loaded when asked for
+SOLVERS: dict[str, str] = {
+    "auto": "gapfit.solvers.auto",
+    "bundle": "gapfit.solvers.bundle",
+    "line_search_bundle": "gapfit.solvers.line_search_bundle",
+    "dual_cd": "gapfit.solvers.dual_cd",
+    "pegasos": "gapfit.solvers.pegasos",
+    "lbfgs": "gapfit.solvers.lbfgs",
+}
+
+
+def as_loss(loss: str | Loss) -> Loss:
+    """A loss from its name (with default parameters) or itself."""
+    made: Loss = _make("loss", loss, LOSSES, Loss)
+    return made
+
+
+def as_penalty(penalty: str | Penalty) -> Penalty:
+    """A penalty from its name (with default parameters) or itself."""
+    made: Penalty = _make("penalty", penalty, PENALTIES, Penalty)
+    return made
+
+
+def as_solver(solver: str | Callable[..., Any]) -> Callable[..., Any]:
+    """A solver function from its name, or itself (use functools.partial to set its options)."""
+    if callable(solver):
+        return solver
+    if not isinstance(solver, str):
+        raise TypeError(f"solver must be a name or a function, got {solver!r}")
+    _check_name("solver", solver, SOLVERS)
+    found: Callable[..., Any] = getattr(import_module(SOLVERS[solver]), solver)
+    return found
+
+
+def _make(kind: str, thing: Any, table: dict[str, Any], base: type) -> Any:
+    if isinstance(thing, base):
+        return thing
+    if not isinstance(thing, str):
+        hint = f"; write {thing.__name__}()" if isclass(thing) and issubclass(thing, base) else ""
+        raise TypeError(f"{kind} must be a name or a {base.__name__}, got {thing!r}{hint}")
+    _check_name(kind, thing, table)
+    try:
+        return table[thing]()
+    except TypeError as error:
+        raise TypeError(f"{kind} {thing!r} has parameters without default; write {table[thing].__name__}(...)") from error
+
+
+def _check_name(kind: str, name: str, table: dict[str, Any]) -> None:
+    if name not in table:
+        raise ValueError(f"unknown {kind} {name!r}; known are {', '.join(sorted(table))}")

@@ -1,0 +1,75 @@
+"""Records: what a solver yields, what a fit returns, and how it ended."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, NamedTuple
+
+from gapfit._types import Slope, Vector
+from gapfit.minorant import Minorant
+
+
+class Status(Enum):
+    """How a fit ended. The value is the sentence a user reads."""
+
+    CERTIFIED = "certified: the duality gap is at most tol"
+    MAX_ITER = "max_iter was reached; the reported gap is still a valid bound"
+    TIME_LIMIT = "max_time was reached; the reported gap is still a valid bound"
+    STOPPED = "a callback stopped the fit; the reported gap is still a valid bound"
+    INTERRUPTED = "interrupted; this is the best certified point so far and its gap is a valid bound"
+    STALLED = "no further progress in floating point; tol is below what this precision can certify here"
+
+
+class Iterate(NamedTuple):
+    """What a solver hands to the driver at each step."""
+
+    w: Slope
+    b: Vector  # the solver's idea of the offsets; the driver minimises over them exactly
+    minorant: Minorant | Callable[[], Minorant] | None = None  # lazy where it costs a pass over the data
+    primal: float | None = None  # the solver's claim of J(w); None: the driver evaluates
+    snapshot: Callable[[], dict[str, Any]] = dict  # a solver given this as `state` continues from here
+
+
+class Record(NamedTuple):
+    """One line of the history: the best bounds known after `n_iter` steps and `time` seconds."""
+
+    n_iter: int
+    time: float
+    primal: float
+    dual: float
+    gap: float
+
+
+class Certificate(NamedTuple):
+    """Proof of how close `primal` is to the optimum: dual <= min J <= primal."""
+
+    primal: float
+    dual: float
+    gap: float  # primal - dual, with an allowance for rounding
+    evidence: str = "cuts"  # what the lower bound rests on: "conjugate", "cuts" or "accumulated"
+
+    @property
+    def relative_gap(self) -> float:
+        """gap / max(|primal|, |dual|); what `tol` is compared with."""
+        scale = max(abs(self.primal), abs(self.dual))
+        return self.gap / scale if scale > 0 else (0.0 if self.gap <= 0 else float("inf"))
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The answer: a point, its certificate, and how it was reached."""
+
+    w: Slope
+    intercept: float
+    status: Status
+    certificate: Certificate
+    n_iter: int
+    history: list[Record]
+    minorant: Minorant  # the best lower bound found, for score bounds and warm starts
+    solver: str
+    state: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the requested tolerance was certified."""
+        return self.status is Status.CERTIFIED

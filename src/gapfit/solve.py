@@ -1,0 +1,210 @@
+"""The only loop: it runs a solver, certifies what it yields, keeps the best bounds, and decides when to stop."""
+
+import logging
+from collections.abc import Callable, Generator, Iterable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from gapfit._types import Slope, Vector
+from gapfit.certify import certify, certify_claim
+from gapfit.minorant import Minorant
+from gapfit.problem import Problem
+from gapfit.registry import as_solver
+from gapfit.solution import Certificate, Iterate, Record, Solution, Status
+from gapfit.solvers.base import check_needs, solver_name
+
+logger = logging.getLogger("gapfit")
+
+Callback = Callable[[Record], Any]
+
+
+def solve(
+    problem: Problem,
+    solver: str | Callable[..., Any] = "auto",
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 10_000,
+    max_time: float = np.inf,
+    start: Any = None,
+    callbacks: Iterable[Callback] = (),
+) -> Solution:
+    """Minimise the problem until its duality gap is proved to be small enough.
+
+    Parameters
+    ----------
+    solver : a name (see `gapfit.registry.SOLVERS`) or a generator function; options go in with
+        `functools.partial`, as in `partial(bundle, zero_plane=False)`.
+    tol : stop when gap <= tol * max(|primal|, |dual|), or gap <= 1e-12 of the objective or gap at the start.
+    max_iter, max_time : limits on the solver's steps and on seconds. The reported gap is valid all the same.
+    start : an array w, or an earlier `Solution` to continue from.
+    callbacks : called with a `Record` whenever the bounds were updated; a true answer stops the fit.
+
+    Ctrl-C ends the fit with the best point so far and its certificate.
+    """
+    if not 0 <= tol < np.inf:
+        raise ValueError(f"tol must be non-negative and finite, got {tol!r}")
+    if not (max_iter >= 0 and max_time >= 0):
+        raise ValueError(f"max_iter and max_time must not be negative, got {max_iter!r} and {max_time!r}")
+    method = as_solver(solver)
+    check_needs(method, problem)
+    name = solver_name(method)
+    state = _state(problem, start, name)
+    best = _Best(problem, state.get("w"), tol)
+    status = _drive(best, method(problem, state=state), max_iter, max_time, tuple(callbacks))
+    solution = best.solution(status, name)
+    logger.info("%s: %s after %d steps, gap %.3g", name, status.name, best.n_iter, solution.certificate.gap)
+    return solution
+
+
+def _state(problem: Problem, start: Any, solver: str) -> dict[str, Any]:
+    """What the solver is given to start from."""
+    if start is None:
+        return {}
+    earlier = start.state if isinstance(start, Solution) and start.solver == solver else {}
+    w = np.array(start.w if isinstance(start, Solution) else start, dtype=np.float64)
+    d = problem.design.shape[1]
+    if w.shape != (d,) or not np.isfinite(w).all():
+        raise ValueError(f"start must be a finite vector of length {d}, got shape {w.shape}")
+    return {**earlier, "w": w}
+
+
+def _drive(
+    best: "_Best",
+    steps: Generator[Iterate, Certificate, None],
+    max_iter: int,
+    max_time: float,
+    callbacks: tuple[Callback, ...],
+) -> Status:
+    """Run the solver until something ends it, and say what."""
+    next_check = 1
+    certificate = None
+    try:
+        while True:
+            if best.proved():
+                return Status.CERTIFIED
+            if best.hopeless():
+                return Status.STALLED
+            out_of_steps, out_of_time = best.n_iter >= max_iter, best.elapsed() >= max_time
+            if out_of_steps or out_of_time:
+                return Status.MAX_ITER if out_of_steps else Status.TIME_LIMIT
+            try:
+                iterate = next(steps) if certificate is None else steps.send(certificate)
+            except StopIteration:
+                return Status.STALLED
+            best.n_iter += 1
+            last = best.n_iter >= max_iter or best.elapsed() >= max_time
+            # a claim costs nothing to take; otherwise certify at growing intervals, and at the end
+            if iterate.primal is not None or best.n_iter >= next_check or last:
+                next_check = best.n_iter + 1 + best.n_iter // 4
+                record = best.take(iterate)
+                logger.debug("step %d: primal %.10g, dual %.10g, gap %.3g", *record[:1], *record[2:])
+                if any([callback(record) for callback in callbacks]):
+                    return Status.CERTIFIED if best.proved() else Status.STOPPED
+            certificate = best.certificate
+    except KeyboardInterrupt:
+        best.snapshot = dict  # the solver was cut off in the middle of a step
+        return Status.INTERRUPTED
+
+
+class _Best:
+    """The best point and the best minorant so far, and whether they prove enough."""
+
+    def __init__(self, problem: Problem, w: Slope | None, tol: float) -> None:
+        self.problem, self.tol = problem, tol
+        self.began = perf_counter()
+        self.n_iter = 0
+        self.history: list[Record] = []
+        self.snapshot: Callable[[], dict[str, Any]] = dict
+        if w is None or not np.isfinite(problem.penalty.value(w)):
+            w = problem.start()
+        at = problem.oracle(w)
+        self.w: Slope = w
+        self.b: Vector = at.b
+        self.primal = problem.alpha * problem.penalty.value(w) + at.risk
+        self.minorant = problem.zero_plane() or problem.feasible(at.minorant)
+        self.dual = problem.dual(self.minorant)
+        self.demand = 1.0  # shrinks when the recomputed gap turns out larger than the running one
+        self.best_gap, self.improved_at = np.inf, 0
+        self._offer(problem.feasible(at.minorant))
+        self.certificate = self._certificate()
+        scale = max(abs(self.primal), self.certificate.gap)
+        self.atol = 1e-12 * (scale if np.isfinite(scale) else abs(self.primal))
+
+    def elapsed(self) -> float:
+        return perf_counter() - self.began
+
+    def take(self, iterate: Iterate) -> Record:
+        """Certify an iterate, keep what improves a bound, and write the history."""
+        problem, primal, b = self.problem, iterate.primal, iterate.b
+        if primal is None:
+            risk, _, _, b = problem.tangent(problem.scores(iterate.w), iterate.b)
+            primal = problem.alpha * problem.penalty.value(iterate.w) + risk
+        minorant = iterate.minorant() if callable(iterate.minorant) else iterate.minorant
+        if primal < self.primal:
+            self.w, self.b, self.primal = iterate.w.copy(), b.copy(), primal
+        if minorant is not None:
+            self._offer(problem.feasible(minorant))
+        self.snapshot = iterate.snapshot
+        self.certificate = self._certificate()
+        if self.certificate.gap < 0.999 * self.best_gap:
+            self.best_gap, self.improved_at = self.certificate.gap, self.n_iter
+        record = Record(self.n_iter, self.elapsed(), *self.certificate[:3])
+        self.history.append(record)
+        return record
+
+    def proved(self) -> bool:
+        """Is the tolerance met, and confirmed on the very point that would be returned?"""
+        if not self._meets(self.certificate, self.demand):
+            return False
+        if self._meets(self._final(), 1.0):
+            return True
+        self.demand *= 0.1
+        return False
+
+    def hopeless(self) -> bool:
+        """Is the remaining gap rounding, or has nothing improved over half of a long run?"""
+        certificate = self.certificate
+        rounding_only = certificate.gap > 2 * (certificate.primal - certificate.dual)
+        patience_lost = self.n_iter > 200 and self.n_iter > 2 * self.improved_at + 100
+        return rounding_only or patience_lost or self.demand < 1e-3
+
+    def solution(self, status: Status, solver: str) -> Solution:
+        w, b = self._output()
+        return Solution(
+            w=w,
+            intercept=float(b.sum()),
+            status=status,
+            certificate=self._final(),
+            n_iter=self.n_iter,
+            history=self.history,
+            minorant=self.minorant,
+            solver=solver,
+            state=self.snapshot(),
+        )
+
+    def _offer(self, minorant: Minorant) -> None:
+        dual = self.problem.dual(minorant)
+        if dual > self.dual:
+            self.minorant, self.dual = minorant, dual
+
+    def _certificate(self) -> Certificate:
+        return certify_claim(self.problem, self.w, self.primal, self.minorant, self.dual)
+
+    def _output(self) -> tuple[Slope, Vector]:
+        """The point in the precision of the data, with the offset that suits it."""
+        w = self.w.astype(self.problem.dtype)
+        if w.dtype == self.w.dtype:
+            return w, self.b
+        w64 = w.astype(np.float64)
+        return w, self.problem.tangent(self.problem.scores(w64), self.b)[3]
+
+    def _final(self) -> Certificate:
+        """The certificate of the point as it will be returned, recomputed from nothing but X, y and w."""
+        w, b = self._output()
+        return certify(self.problem, w.astype(np.float64), b, self.minorant)
+
+    def _meets(self, certificate: Certificate, demand: float) -> bool:
+        scale = max(abs(certificate.primal), abs(certificate.dual))
+        return certificate.gap <= demand * max(self.tol * scale, self.atol)

@@ -1,0 +1,1 @@
+"""Solvers: one algorithm a file, each a generator of iterates. `gapfit.solve` runs them."""

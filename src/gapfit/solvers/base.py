@@ -1,0 +1,66 @@
+"""How a solver says what it needs, and how a mismatch is told.
+
+A solver is a generator function `method(problem, state=None, **options)`. It yields `Iterate`s and receives
+the best `Certificate` so far; it knows no tolerance, no clock and no verbosity. `state` is what an earlier
+`snapshot` returned, or holds just "w", a point to start from.
+"""
+
+from collections.abc import Callable, Generator
+from functools import partial
+from typing import Any, TypeVar
+
+from gapfit.errors import IncompatibleSolver
+from gapfit.problem import Problem
+from gapfit.registry import SOLVERS, as_solver
+from gapfit.solution import Certificate, Iterate
+
+Steps = Generator[Iterate, Certificate, None]
+Method = TypeVar("Method", bound=Callable[..., Steps])
+
+_PENALTY_NEEDS = {
+    "L2": ("the L2 penalty", lambda penalty: penalty.euclidean),
+    "smooth": ("a differentiable penalty", lambda penalty: penalty.smooth),
+}
+
+
+def needs(*risk: str, penalty: str | None = None) -> Callable[[Method], Method]:
+    """Declare what a solver asks of the risk ("smooth", "conjugate", "dual_atoms") and of the penalty."""
+
+    def declare(method: Method) -> Method:
+        method.needs = (risk, penalty)  # type: ignore[attr-defined]
+        return method
+
+    return declare
+
+
+def check_needs(method: Callable[..., Any], problem: Problem) -> None:
+    """Raise one helpful sentence if the solver cannot take the problem."""
+    if missing := missing_need(method, problem):
+        others = [name for name in SOLVERS if name != "auto" and not missing_need(as_solver(name), problem)]
+        raise IncompatibleSolver(
+            f"{solver_name(method)} needs {missing}; solvers that take this problem: {', '.join(others)}"
+        )
+
+
+def missing_need(method: Callable[..., Any], problem: Problem) -> str | None:
+    """The first thing the solver needs and the problem lacks."""
+    risk, penalty = getattr(_inner(method), "needs", ((), None))
+    for capability in risk:
+        if capability not in problem.risk.capabilities:
+            return f"a loss with {capability}, which {problem.loss!r} has not"
+    if penalty is not None:
+        wanted, has = _PENALTY_NEEDS[penalty]
+        if not has(problem.penalty):
+            return f"{wanted}, which {problem.penalty!r} is not"
+    return None
+
+
+def solver_name(method: Callable[..., Any]) -> str:
+    """The name of the solver function, without options."""
+    return str(getattr(_inner(method), "__name__", "solver"))
+
+
+def _inner(method: Callable[..., Any]) -> Callable[..., Any]:
+    return _inner(method.func) if isinstance(method, partial) else method
+
+

@@ -1,0 +1,48 @@
+"""SciPy's L-BFGS for smooth risks, with the lower bound that its gradients prove.
+
+At a smooth optimum the cut at w is a tangent plane, and its lower bound approaches J(w) as the square of the
+gradient: J(w) - D = |grad J|^2 / (2 alpha) for the L2 penalty. The last few cuts are kept in a bundle, whose
+best mixture is tighter still.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from gapfit._types import Slope, Vector
+from gapfit.problem import Problem
+from gapfit.solution import Iterate
+from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.masters import master_for
+
+_STEPS = 20  # L-BFGS iterations between two certificates
+_MEMORY = 20
+
+
+@needs("smooth", penalty="smooth")
+def lbfgs(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
+    """One step is a run of SciPy's L-BFGS-B, some twenty iterations, and a cut at the end of it."""
+    w = np.array((state or {}).get("w", problem.start()))
+    guess: Vector | None = None
+
+    def objective(w: Slope) -> tuple[float, Slope]:
+        nonlocal guess
+        at = problem.oracle(w, guess)
+        guess = at.b
+        value = problem.alpha * problem.penalty.value(w) + at.risk
+        return value, problem.alpha * problem.penalty.subgradient(w) + at.minorant.a
+
+    options = {"maxiter": _STEPS, "maxcor": _MEMORY, "ftol": 0.0, "gtol": 0.0, "maxls": 50}
+    master = master_for(problem)
+    while True:
+        at = problem.oracle(w, guess)
+        primal = problem.alpha * problem.penalty.value(w) + at.risk
+        master.add(at.minorant)
+        model, suggestion = master.minimise()
+        yield Iterate(w, at.b, model, primal, lambda w=w: {"w": w})
+        start = suggestion if objective(suggestion)[0] < primal else w
+        answer = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
+        if np.array_equal(answer.x, w):
+            return
+        w = answer.x

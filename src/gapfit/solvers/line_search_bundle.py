@@ -1,0 +1,56 @@
+"""The bundle method with a line search in place of the master problem (ls-bmrm), in O(d) memory.
+
+Only one minorant is kept, the mixture of all cuts so far. Each new cut is mixed into it with the share that
+maximises the lower bound along the segment, which has a closed form for the L2 penalty. It is the Frank-Wolfe
+method on the dual. J(w) does not fall at every step, and the driver keeps the best point.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from gapfit.minorant import Minorant, mix
+from gapfit.problem import Problem
+from gapfit.solution import Iterate
+from gapfit.solvers.base import Steps, needs
+
+
+@needs(penalty="L2")
+def line_search_bundle(
+    problem: Problem, state: dict[str, Any] | None = None, *, zero_plane: bool | None = None
+) -> Steps:
+    """One evaluation of the risk a step; the share of each new cut by exact line search.
+
+    zero_plane: start from the minorant R >= infimum (by default where the risk has one) instead of from the
+        cut at the starting point.
+    """
+    state = state or {}
+    model = state.get("model")
+    if model is None and "w" not in state and zero_plane is not False:
+        model = problem.zero_plane()
+    w = problem.start() if "w" not in state else state["w"]
+    if model is None:
+        model = problem.oracle(w).minorant
+    b = None
+    while True:
+        w = problem.minimiser(model)
+        at = problem.oracle(w, b)
+        b = at.b
+        primal = problem.alpha * problem.penalty.value(w) + at.risk
+        kept = model
+        yield Iterate(w, b, model, primal, lambda kept=kept: {"model": kept})
+        model = mix(model, at.minorant, best_share(problem, model, at.minorant))
+
+
+def best_share(problem: Problem, model: Minorant, cut: Minorant) -> float:
+    """The share of `cut` that maximises the lower bound of the mixture: with D(t) concave and quadratic in t,
+
+    D'(0) = (cut - model)(w) at the model's minimiser w,   D'' = -|cut.a - model.a|^2 / alpha.
+    """
+    step = cut.a - model.a
+    w = problem.minimiser(model)
+    gain = float(step @ w) + cut.c - model.c
+    curvature = problem.inner(step, step) / problem.alpha
+    if curvature == 0:
+        return 1.0 if gain > 0 else 0.0
+    return float(np.clip(gain / curvature, 0.0, 1.0))

@@ -1,0 +1,280 @@
+"""The shape of the package: who imports whom, what an import loads, what never appears in it.
+
+The arrows point one way:
+
+    estimators -> solve -> {solvers, certify} -> problem -> {losses, penalties, design}
+
+`kernels` is reached only from `solvers`, `losses`, `projections` and `design`, and only inside
+functions, so that `import gapfit` does not load numba.
+"""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "gapfit"
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+# What each unit (a module or folder of the package) may import when it is loaded or run.
+# Every unit may import RECORDS and itself.
+RECORDS = {"_types", "errors", "minorant", "solution"}
+DATA = {"losses", "penalties", "design", "projections"}
+MATHEMATICS = DATA | {"offset", "problem", "registry"}
+ENGINE = MATHEMATICS | {"solvers", "certify", "solve", "reductions"}
+ARROWS: dict[str, set[str]] = {
+    **{record: set() for record in RECORDS},
+    "kernels": set(),
+    "projections": {"kernels"},
+    "design": {"kernels"},
+    "losses": {"kernels", "projections"},
+    "penalties": {"projections", "design"},
+    "registry": {"losses", "penalties", "design", "solvers"},
+    "offset": {"losses"},
+    "problem": DATA | {"offset", "registry"},
+    "certify": MATHEMATICS,
+    "solvers": MATHEMATICS | {"kernels"},
+    "solve": MATHEMATICS | {"solvers", "certify"},
+    "reductions": set(),
+    "testing": ENGINE,
+    "estimators": ENGINE,
+    "__init__": ENGINE | {"estimators", "testing"},
+}
+# `registry` serves `problem`, so it reaches for the solvers (which know `problem`) only when asked.
+LAZY = {("registry", "solvers")} | {
+    (unit, "kernels") for unit in ("solvers", "losses", "projections", "design")
+}
+
+
+class Import(NamedTuple):
+    """One import of a module of the package: `gapfit.losses.base` is ("losses", "base")."""
+
+    target: tuple[str, ...]
+    lazy: bool  # inside a function
+    typing: bool  # under `if TYPE_CHECKING:`
+    line: int
+
+    @property
+    def unit(self) -> str:
+        return self.target[0] if self.target else "__init__"
+
+
+def name_of(path: Path) -> tuple[str, ...]:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return parts[:-1] if parts[-1] == "__init__" else parts
+
+
+def unit_of(path: Path) -> str:
+    return (name_of(path) or ("__init__",))[0]
+
+
+def is_module(name: tuple[str, ...]) -> bool:
+    path = PACKAGE.joinpath(*name)
+    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def package_imports(path: Path, tree: ast.Module) -> list[Import]:
+    here = name_of(path) if path.name == "__init__.py" else name_of(path)[:-1]
+    found: list[Import] = []
+
+    def add(module: tuple[str, ...], names: list[str], lazy: bool, typing: bool, line: int) -> None:
+        targets = {(*module, n) if is_module((*module, n)) else module for n in names} or {module}
+        found.extend(Import(target, lazy, typing, line) for target in sorted(targets))
+
+    def visit(node: ast.AST, lazy: bool, typing: bool) -> None:
+        if isinstance(node, ast.ImportFrom):
+            module = tuple(node.module.split(".")) if node.module else ()
+            if node.level:
+                module = here[: len(here) - node.level + 1] + module
+            elif module[:1] == ("gapfit",):
+                module = module[1:]
+            else:
+                return
+            add(module, [alias.name for alias in node.names], lazy, typing, node.lineno)
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                head, *rest = alias.name.split(".")
+                if head == "gapfit":
+                    add(tuple(rest), [], lazy, typing, node.lineno)
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            for child in node.body:
+                visit(child, lazy, True)
+            for child in node.orelse:
+                visit(child, lazy, typing)
+        else:
+            inside = lazy or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            for child in ast.iter_child_nodes(node):
+                visit(child, inside, typing)
+
+    visit(tree, False, False)
+    return found
+
+
+def foreign_imports(tree: ast.Module) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            found.add(node.module.split(".")[0])
+    return found - {"gapfit"}
+
+
+TREES = {path: tree_of(path) for path in FILES}
+IMPORTS = {path: package_imports(path, tree) for path, tree in TREES.items()}
+every_file = pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
+
+
+def test_the_package_is_there() -> None:
+    assert PACKAGE / "__init__.py" in FILES
+
+
+@every_file
+def test_every_unit_has_its_place_on_the_map(path: Path) -> None:
+    assert unit_of(path) in ARROWS, f"{path.name}: add it to ARROWS, where it belongs"
+
+
+@every_file
+def test_imports_follow_the_arrows(path: Path) -> None:
+    """Names used only in annotations may point anywhere: they are not there when the code runs."""
+    unit = unit_of(path)
+    allowed = ARROWS[unit] | RECORDS | {unit}
+    wrong = [i for i in IMPORTS[path] if not i.typing and i.unit not in allowed]
+    assert not wrong, f"{unit} may import only {sorted(allowed)}: {wrong}"
+
+
+@every_file
+def test_lazy_arrows_are_lazy(path: Path) -> None:
+    unit = unit_of(path)
+    wrong = [i for i in IMPORTS[path] if (unit, i.unit) in LAZY and not (i.lazy or i.typing)]
+    assert not wrong, f"import these inside the function that needs them: {wrong}"
+
+
+@every_file
+def test_only_the_package_itself_imports_estimators(path: Path) -> None:
+    if unit_of(path) not in ("estimators", "__init__"):
+        assert not [i for i in IMPORTS[path] if i.unit == "estimators"]
+
+
+def test_certify_imports_no_solver() -> None:
+    for path in FILES:
+        if unit_of(path) == "certify":
+            assert not [i for i in IMPORTS[path] if i.unit in ("solvers", "solve")]
+
+
+@every_file
+def test_kernels_stand_alone(path: Path) -> None:
+    """numba does not notice edits in another file, and would run the old machine code."""
+    if unit_of(path) == "kernels":
+        assert not [i for i in IMPORTS[path] if i.target != ("kernels", "_jit")]
+        libraries = foreign_imports(TREES[path]) - set(sys.stdlib_module_names)
+        assert libraries <= {"numpy", "numba", "llvmlite"}
+    else:
+        assert "numba" not in foreign_imports(TREES[path])
+
+
+def test_no_import_cycle() -> None:
+    """Over the imports that run when a module is loaded, packages included."""
+    edges = {
+        name_of(path): {
+            i.target[:depth]
+            for i in IMPORTS[path]
+            if not (i.lazy or i.typing)
+            for depth in range(1, len(i.target) + 1)
+        }
+        - {name_of(path)[:depth] for depth in range(len(name_of(path)) + 1)}
+        for path in FILES
+    }
+    done: set[tuple[str, ...]] = set()
+
+    def walk(name: tuple[str, ...], trail: tuple[tuple[str, ...], ...]) -> None:
+        assert name not in trail, " -> ".join(".".join(n) for n in (*trail, name))
+        if name not in done:
+            for target in sorted(edges.get(name, ())):
+                walk(target, (*trail, name))
+            done.add(name)
+
+    for name in sorted(edges):
+        walk(name, ())
+
+
+def test_import_loads_no_heavy_library() -> None:
+    """scikit-learn itself loads pandas where it is installed; gapfit adds nothing to that."""
+    script = (
+        "import sys, sklearn; before = set(sys.modules)\n"
+        "import gapfit; print(*sorted({m.split('.')[0] for m in set(sys.modules) - before}))"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = set(run.stdout.split())
+    assert "gapfit" in loaded
+    assert not loaded & {"numba", "torch", "dask", "matplotlib", "cvxpy", "pandas"}
+
+
+@every_file
+def test_every_module_says_what_it_is(path: Path) -> None:
+    assert (ast.get_docstring(TREES[path]) or "").strip()
+
+
+@every_file
+def test_never_prints_never_runs_strings_never_unpickles(path: Path) -> None:
+    called = {
+        node.func.id
+        for node in ast.walk(TREES[path])
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    assert not called & {"print", "eval", "exec", "compile", "__import__"}
+    picklers = {"pickle", "_pickle", "cloudpickle", "dill", "shelve", "marshal"}
+    assert not foreign_imports(TREES[path]) & picklers
+    for node in ast.walk(TREES[path]):
+        if isinstance(node, ast.keyword) and node.arg == "allow_pickle":
+            assert isinstance(node.value, ast.Constant) and node.value.value is False
+
+
+def repository_files() -> list[Path]:
+    """What git would hold; without git (an unpacked release), everything that is not generated."""
+    try:
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            cwd=ROOT,
+            capture_output=True,
+            check=True,
+        ).stdout.decode()
+    except (OSError, subprocess.CalledProcessError):
+        found = [p for p in ROOT.rglob("*") if not ({".venv", "build", "dist"} & set(p.parts))]
+    else:
+        found = [ROOT / name for name in listed.split("\0") if name]
+    return [p for p in found if p.is_file() and "__pycache__" not in p.parts]
+
+
+# A path from the root of somebody's file system, or a Windows drive.
+MACHINE_PATH = re.compile(
+    r"(?<![\w.~}])/(?:home|Users|root|work|opt|mnt|srv|tmp|scratch|private)/\w|\b[A-Z]:\\{1,2}\w"
+)
+
+
+def test_no_file_names_a_place_on_one_machine() -> None:
+    found: list[str] = []
+    for path in repository_files():
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except UnicodeDecodeError:
+            continue  # a picture
+        where = path.relative_to(ROOT)
+        found += [f"{where}:{k}: {s}" for k, s in enumerate(lines, 1) if MACHINE_PATH.search(s)]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("root", ["home", "Users", "tmp"])
+def test_the_path_pattern_finds_paths(root: str) -> None:
+    assert MACHINE_PATH.search(f"open('/{root}/me/data.csv')")
+    assert not MACHINE_PATH.search(f"https://example.org/{root}/page")
+    assert not MACHINE_PATH.search(f"docs/{root}/page")
