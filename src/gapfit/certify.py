@@ -1,12 +1,21 @@
-"""The certificate: decided here, in float64, from a point and a minorant, whatever solver found them."""
+"""The certificate, and what follows from it.
+
+A certificate is decided here, in float64, from a point and a minorant, whatever solver found them. Where the
+penalty is strongly convex, the gap also confines every optimal w to a ball, and with it every optimal score:
+`Ball.score_bounds` says how far the scores of the exact optimum can be from ours.
+"""
+
+from typing import NamedTuple
 
 import numpy as np
 
-from gapfit._types import Slope, Vector
+from gapfit._types import Data, Slope, Vector
 from gapfit.errors import ContractError
 from gapfit.minorant import Minorant
+from gapfit.offset import offset_interval
+from gapfit.penalties import Penalty
 from gapfit.problem import Problem
-from gapfit.solution import Certificate
+from gapfit.solution import Certificate, Solution
 
 _EPS = float(np.finfo(float).eps)
 
@@ -38,3 +47,66 @@ def rounding(problem: Problem, w: Slope, minorant: Minorant) -> float:
         problem.alpha * problem.penalty.conjugate(minorant.a / -problem.alpha),
     )
     return minorant.noise + 4 * _EPS * sum(abs(term) for term in terms if np.isfinite(term))
+
+
+class Ball(NamedTuple):
+    """Where the optima are: norm(w* - centre) <= radius, and lo <= b* + <w*, mean> <= hi."""
+
+    penalty: Penalty  # owns the norm
+    centre: Slope
+    radius: float
+    mean: Vector  # of the training rows if there is a free offset, else zero
+    lo: float
+    hi: float
+
+    def score_bounds(self, X: Data) -> tuple[Vector, Vector]:
+        """Bounds on X w* + b* that hold for every optimal (w*, b*)."""
+        scores = X @ self.centre - self.mean @ self.centre
+        reach = self.radius * self.penalty.dual_norms(X, self.mean)
+        reach += 16 * _EPS * (np.abs(scores) + reach + max(abs(self.lo), abs(self.hi)))
+        return scores - reach + self.lo, scores + reach + self.hi
+
+
+def optimal_ball(problem: Problem, solution: Solution) -> Ball | None:
+    """The ball that the gap proves; None where the penalty has no modulus of strong convexity.
+
+    With m the modulus and v the minimiser of alpha * Omega + minorant,
+    gap >= alpha m / 2 (norm(w - w*)^2 + norm(v - w*)^2); in an inner product space that is a ball around the
+    middle of w and v, in any other norm one around w. The offset is a decreasing function of all scores, so
+    its extremes are those at the extreme scores.
+    """
+    penalty, modulus = problem.penalty, problem.alpha * problem.penalty.modulus
+    if modulus == 0:
+        return None
+    w, gap = solution.w.astype(np.float64), solution.certificate.gap
+    centre, squared_radius = w, 2 * gap / modulus
+    if penalty.inner_product:
+        v = problem.minimiser(solution.minorant)
+        centre = 0.5 * (w + v)
+        squared_radius = gap / modulus - 0.25 * penalty.norm(w - v) ** 2
+    radius = float(np.sqrt(max(squared_radius, 0.0)))
+    ball = Ball(penalty, centre, radius, np.zeros_like(w), 0.0, 0.0)
+    if problem.n_offsets == 0:
+        return ball
+    ball = ball._replace(mean=problem.design.mean(problem.weight / problem.weight.sum()))
+    lo, hi = ball.score_bounds(problem.design.X)
+    b_lo, _ = offset_interval(problem.risk, hi + problem.offset, 0.0)
+    _, b_hi = offset_interval(problem.risk, lo + problem.offset, 0.0)
+    return ball._replace(lo=b_lo, hi=b_hi)
+
+
+def support_status(problem: Problem, ball: Ball) -> Vector:
+    """For each training row, what is proved of its dual coefficient at the optimum.
+
+    "zero": it is no support vector; "bound": it is one, at the bound of its dual coefficient;
+    "support": it is one; "undecided": the gap is too large to tell. Rows of weight zero are "zero".
+    """
+    lo, hi = ball.score_bounds(problem.design.X)
+    at_lo, at_hi = (
+        problem.risk.value_and_subgradient(scores + problem.offset, np.zeros(1))[1] for scores in (lo, hi)
+    )
+    status = np.full(len(at_lo), "undecided", dtype="<U9")
+    status[(at_lo > 0) | (at_hi < 0)] = "support"
+    status[(at_lo == 0) & (at_hi == 0)] = "zero"
+    status[(at_lo == at_hi) & (at_lo != 0)] = "bound"  # the derivative is constant only at its extremes
+    return status

@@ -1,19 +1,26 @@
-"""Small questions about the rows of a dense or sparse matrix."""
+"""Norms of the rows of a dense or sparse matrix."""
 
 import numpy as np
 from scipy import sparse
 
 from gapfit._types import Data, Vector
 
+_BLOCK_ELEMENTS = 2**20
 
-def row_norms(X: Data, centre: Vector | None = None, order: float = 2.0) -> Vector:
-    """The l_order norm of each row of X - centre; a sparse X is never made dense as a whole."""
+
+def row_norms(X: Data, centre: Vector, order: float = 2.0) -> Vector:
+    """The l_order norm of each row of X - centre, not below its true value by rounding."""
+    if order == 2 and sparse.issparse(X):
+        squares = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+        constant = float(centre @ centre)
+        cross = X @ centre
+        slack = 16 * np.finfo(float).eps * (squares + np.abs(cross) + constant)
+        return np.asarray(np.sqrt(np.maximum(squares - 2 * cross + constant, 0.0) + slack))
     n, d = X.shape
-    block = max(1, 2**20 // max(d, 1))
+    size = max(1, _BLOCK_ELEMENTS // max(d, 1))
     norms = np.empty(n)
-    for first in range(0, n, block):
-        rows = X[first : first + block]
-        rows = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
-        shifted = rows if centre is None else rows - centre
-        norms[first : first + block] = np.linalg.norm(shifted, ord=order, axis=1)
+    for first in range(0, n, size):
+        rows = X[first : first + size]
+        dense = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
+        norms[first : first + size] = np.linalg.norm(dense - centre, ord=order, axis=1)
     return norms

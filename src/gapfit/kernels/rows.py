@@ -178,3 +178,44 @@ def dual_cd_epoch(
             s -= step
             c += step * along
     return kept, worst, s, c
+
+
+@jit(fast=True)
+def pegasos_epoch(data, indices, indptr, table, picks, z, lag, t, inv_alpha, b, radius):
+    """Single-sample subgradient steps on the rows ``picks``, the first of them step ``t + 1``.
+
+    At score f_i = <w, x_i> + b sample i gives the subgradient -(v_i / p_i) x_i; p_i is in column 6
+    of the table and |x_i|^2 in column 5. z is the sum of all (v_i / p_i) x_i so far, and after step t
+
+        w = scale_t z,   scale_t = 1 / (alpha t), or less where |w| would exceed ``radius``.
+
+    Also averages w over these steps, that of step t with weight t. The weighted sum is
+    (sum of t scale_t) z + lag, where ``lag`` takes away from each w what z gained later; so it costs
+    no more than a second addition of the row. Updates z and lag (zero at the start). Returns the factors
+    of z and of lag in the average.
+    """
+    norm_sq = _dot(z, z)
+    scale = min(inv_alpha / max(t, 1.0), radius / max(np.sqrt(norm_sq), TINY))
+    share = 0.0
+    weight = 0.0
+    for k in range(picks.size):
+        if k + AHEAD < picks.size:
+            i = picks[k + AHEAD]
+            _prefetch(table, i)
+            _prefetch(data, indptr[i])
+            if indices.size:
+                _prefetch(indices, indptr[i])
+        i = picks[k]
+        start, stop = indptr[i], indptr[i + 1]
+        target, kink, quad, lower, upper, square, p, _ = table[i]
+        dot = row_dot(data, indices, start, stop, z)
+        v = _maximiser(target - scale * dot - b, kink, max(quad, TINY), lower, upper)
+        if v != 0.0:
+            row_add(data, indices, start, stop, v / p, z)
+            row_add(data, indices, start, stop, -share * v / p, lag)
+            norm_sq += v / p * (2.0 * dot + v / p * square)
+        t += 1.0
+        scale = min(inv_alpha / t, radius / max(np.sqrt(max(norm_sq, 0.0)), TINY))
+        share += t * scale
+        weight += t
+    return share / weight, 1.0 / weight
