@@ -2,10 +2,12 @@
 
 import logging
 from collections.abc import Callable, Generator, Iterable
+from functools import cache
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from gapfit._types import Slope, Vector
 from gapfit.certify import certify, certify_claim
@@ -51,11 +53,18 @@ def solve(
     check_needs(method, problem)
     name = solver_name(method)
     state = _state(problem, start, name)
-    best = _Best(problem, state.get("w"), tol)
-    status = _drive(best, method(problem, state=state), max_iter, max_time, tuple(callbacks))
-    solution = best.solution(status, name)
+    # vectors are short and sums must not depend on the number of threads
+    with _blas().limit(limits=1, user_api="blas"):
+        best = _Best(problem, state.get("w"), tol)
+        status = _drive(best, method(problem, state=state), max_iter, max_time, tuple(callbacks))
+        solution = best.solution(status, name)
     logger.info("%s: %s after %d steps, gap %.3g", name, status.name, best.n_iter, solution.certificate.gap)
     return solution
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()
 
 
 def _state(problem: Problem, start: Any, solver: str) -> dict[str, Any]:

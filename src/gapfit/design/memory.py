@@ -23,6 +23,7 @@ class MemoryDesign:
         self.X = X
         self.shape: tuple[int, int] = X.shape
         self.dtype = X.dtype
+        self.size = int(X.nnz if sparse.issparse(X) else X.size)  # stored entries
 
     def scores(self, w: Slope) -> Vector:
         """X w."""

@@ -1,9 +1,9 @@
 """The one decorator of compiled functions.
 
-``@jit`` compiles strictly: the sums that the source says, in the order it says. ``@jit(fast=True)`` is for
-solver kernels, whose results are certified elsewhere: the compiler may fuse ``a * b + c``, ignore the sign
-of zero and multiply by reciprocals; ``reorder=True`` also lets it sum in several lanes. Infinities and NaN
-keep their meaning throughout.
+``@jit`` compiles strictly: the sums that the source says, in the order it says.
+``@jit(fast=True)`` is for solver kernels, whose results are certified elsewhere: the compiler may
+fuse ``a * b + c``, ignore the sign of zero and multiply by reciprocals; ``reorder=True`` also lets
+it sum in several lanes. Infinities and NaN keep their meaning throughout.
 
 Compiled code is kept on disk. ``GAPFIT_CACHE=0`` in the environment turns that off.
 """
@@ -18,7 +18,7 @@ Function = Callable[..., Any]
 
 
 def jit(function: Function | None = None, *, fast: bool = False, reorder: bool = False) -> Function:
-    """Compile at the first call, run without the interpreter lock, remember on disk where possible."""
+    """Compile at the first call, run without the interpreter lock, keep on disk where possible."""
     flags = ({"contract", "nsz", "arcp"} if fast else set()) | ({"reassoc"} if reorder else set())
     options: dict[str, Any] = {"nogil": True, "fastmath": flags or False}
 

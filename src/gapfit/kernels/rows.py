@@ -5,7 +5,7 @@ A data matrix is three arrays. Sparse (CSR): row i has ``data[k]`` in column ``i
 Both have the same types, so one compiled function serves both; it branches once per row.
 Data may be float32; every sum and all state is float64.
 
-A loss arrives as a table with one line of eight numbers per sample, the 64 bytes that memory delivers at once:
+A loss arrives as a table with eight numbers per sample, the 64 bytes that memory delivers at once:
 
     0 target   1 kink   2 quad   3 lower   4 upper   5 curvature   6 along   7 v
 
@@ -13,6 +13,8 @@ Its columns 0 to 4 describe the sample's loss at score f, whose maximiser v is m
 
     phi(f) = max over lower <= v <= upper of  (target - f) v - kink |v| - quad v^2 / 2.
 """
+
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -26,7 +28,7 @@ TINY = 1e-300  # stands for a curvature of zero: the step then runs into its bou
 AHEAD = 4  # rows are visited at random; each is asked for from memory so many steps before its turn
 
 
-def as_rows(data, indices, indptr):
+def as_rows(data: Any, indices: Any, indptr: Any) -> tuple[Any, Any, Any]:
     """Row storage as the kernels want it: columns as uint32, and everything read-only.
 
     Unsigned columns spare a test for negative ones at every access. Numba compiles read-only and
@@ -47,7 +49,7 @@ def _prefetch(array, *index):
 if not config.DISABLE_JIT:
 
     @intrinsic
-    def _prefetch(typing, array, index):  # noqa: F811
+    def _prefetch(typing, array, index):
         def emit(context, builder, signature, arguments):
             struct = context.make_array(signature.args[0])(context, builder, arguments[0])
             line = builder.mul(arguments[1], cgutils.unpack_tuple(builder, struct.strides)[0])
@@ -55,7 +57,8 @@ if not config.DISABLE_JIT:
             flag = ir.IntType(32)
             kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, flag, flag, flag])
             function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-            builder.call(function, [pointer, flag(0), flag(3), flag(1)])  # for reading, keep it, data
+            read, keep, as_data = flag(0), flag(3), flag(1)
+            builder.call(function, [pointer, read, keep, as_data])
             return context.get_dummy_value()
 
         return types.void(array, types.intp), emit
@@ -137,12 +140,12 @@ def dual_cd_epoch(
     <mean, x_i> and column 5 is |x_i - mean|^2 / alpha; ``mean_sq`` = |mean|^2; ``c`` = <z, mean>.
     Without an intercept mean, b and rho are zero. Updates z and column 7 of the table (v).
 
-    A row that rests at a bound or at its kink, and would rest there if its derivative changed by less than
-    ``threshold``, is dropped. Returns how many rows were kept (``order`` starts with them), the largest
-    derivative that pulled at a kept row, s and c.
+    A row that rests at a bound or at its kink, and would do so if its derivative changed by less
+    than ``threshold``, is dropped. Returns how many rows were kept (``order`` starts with them),
+    the largest derivative that pulled at one of them, s and c.
     """
     size = order.size
-    for k in range(size - 1, 0, -1):  # Fisher and Yates's shuffle; draws / 2^32 is uniform in [0, 1)
+    for k in range(size - 1, 0, -1):  # a shuffle; draws / 2^32 is uniform in [0, 1)
         j = np.int64((np.uint64(draws[k]) * np.uint64(k + 1)) >> np.uint64(32))
         order[k], order[j] = order[j], order[k]
     kept = 0
@@ -181,23 +184,18 @@ def dual_cd_epoch(
 
 
 @jit(fast=True)
-def pegasos_epoch(data, indices, indptr, table, picks, z, lag, t, inv_alpha, b, radius):
-    """Single-sample subgradient steps on the rows ``picks``, the first of them step ``t + 1``.
+def pegasos_epoch(data, indices, indptr, table, picks, z, lag, t, inv_alpha, b, gain, total):
+    """Single-sample subgradient steps on the rows ``picks``; ``t`` steps were made before.
 
-    At score f_i = <w, x_i> + b sample i gives the subgradient -(v_i / p_i) x_i; p_i is in column 6
-    of the table and |x_i|^2 in column 5. z is the sum of all (v_i / p_i) x_i so far, and after step t
+    At w, b sample i has the subgradient -(v_i / p_i) x_i in w and total - v_i / p_i in b; the share
+    p_i is in column 6 of the table. z is the sum of all (v_i / p_i) x_i so far; step t makes
 
-        w = scale_t z,   scale_t = 1 / (alpha t), or less where |w| would exceed ``radius``.
+        w = z / (alpha t),    b = b - (gain / t) (total - v_i / p_i).
 
-    Also averages w over these steps, that of step t with weight t. The weighted sum is
-    (sum of t scale_t) z + lag, where ``lag`` takes away from each w what z gained later; so it costs
-    no more than a second addition of the row. Updates z and lag (zero at the start). Returns the factors
-    of z and of lag in the average.
+    The sum of t w over these steps is (picks.size z + lag) / alpha when ``lag`` takes from every z
+    what was added later: a second addition of the row, where summing w would touch all columns.
+    Updates z, and lag, which is zero at the start.
     """
-    norm_sq = _dot(z, z)
-    scale = min(inv_alpha / max(t, 1.0), radius / max(np.sqrt(norm_sq), TINY))
-    share = 0.0
-    weight = 0.0
     for k in range(picks.size):
         if k + AHEAD < picks.size:
             i = picks[k + AHEAD]
@@ -207,15 +205,10 @@ def pegasos_epoch(data, indices, indptr, table, picks, z, lag, t, inv_alpha, b, 
                 _prefetch(indices, indptr[i])
         i = picks[k]
         start, stop = indptr[i], indptr[i + 1]
-        target, kink, quad, lower, upper, square, p, _ = table[i]
-        dot = row_dot(data, indices, start, stop, z)
-        v = _maximiser(target - scale * dot - b, kink, max(quad, TINY), lower, upper)
+        target, kink, quad, lower, upper, _, p, _ = table[i]
+        f = row_dot(data, indices, start, stop, z) * inv_alpha / max(t + k, 1.0) + b
+        v = _maximiser(target - f, kink, max(quad, TINY), lower, upper)
+        b -= gain * (total - v / p) / (t + k + 1.0)
         if v != 0.0:
             row_add(data, indices, start, stop, v / p, z)
-            row_add(data, indices, start, stop, -share * v / p, lag)
-            norm_sq += v / p * (2.0 * dot + v / p * square)
-        t += 1.0
-        scale = min(inv_alpha / t, radius / max(np.sqrt(max(norm_sq, 0.0)), TINY))
-        share += t * scale
-        weight += t
-    return share / weight, 1.0 / weight
+            row_add(data, indices, start, stop, -k * v / p, lag)

@@ -149,7 +149,8 @@ class PointwiseRisk(Risk):
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         value, slope = self.loss.value_and_slope(scores + b.sum(), self.y)
         u = self.p * slope
-        return float(self.p @ value), u, np.full(b.shape, u.sum())
+        with np.errstate(invalid="ignore"):  # far out an exponential overflows: the risk is inf there
+            return float(self.p @ value), u, np.full(b.shape, u.sum())
 
     def best_offset(self, scores: Vector) -> tuple[float, float] | None:
         return self.loss.best_offset(scores, self.y, self.p)

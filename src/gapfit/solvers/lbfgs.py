@@ -28,10 +28,11 @@ def lbfgs(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
 
     def objective(w: Slope) -> tuple[float, Slope]:
         nonlocal guess
-        at = problem.oracle(w, guess)
-        guess = at.b
-        value = problem.alpha * problem.penalty.value(w) + at.risk
-        return value, problem.alpha * problem.penalty.subgradient(w) + at.minorant.a
+        risk, u, _, guess = problem.tangent(problem.scores(w), guess)
+        if not np.isfinite(risk):
+            return np.inf, np.zeros_like(w)
+        value = problem.alpha * problem.penalty.value(w) + risk
+        return value, problem.alpha * problem.penalty.subgradient(w) + problem.design.adjoint(u)
 
     options = {"maxiter": _STEPS, "maxcor": _MEMORY, "ftol": 0.0, "gtol": 0.0, "maxls": 50}
     master = master_for(problem)

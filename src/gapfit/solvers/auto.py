@@ -1,0 +1,66 @@
+"""Which solver for which problem: the first line of the table that fits.
+
+| the problem                                          | solver    | because                                      |
+|------------------------------------------------------|-----------|----------------------------------------------|
+| differentiable loss and penalty                      | `lbfgs`   | few passes; its gap falls with the gradient squared |
+| small, or a penalty other than L2, or no dual atoms  | `bundle`  | takes everything; finite on polyhedral losses |
+| L2 penalty, piecewise linear-quadratic loss, large X | `dual_cd` | a step costs no more than reading the data   |
+
+If the gap of `dual_cd` stops falling (features on very different scales do that), `bundle` takes over.
+The choice and the reason are logged under `gapfit` at level INFO.
+"""
+
+import logging
+from collections.abc import Generator
+from itertools import count
+from typing import Any
+
+from gapfit._types import Slope
+from gapfit.problem import Problem
+from gapfit.registry import as_solver
+from gapfit.solution import Certificate, Iterate
+from gapfit.solvers.base import Steps, missing_need
+
+logger = logging.getLogger("gapfit")
+
+SMALL = 200_000  # stored entries of X
+PATIENCE = 64  # steps before the first look at how fast the gap falls
+
+
+def auto(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
+    """Delegate to the solver that the table names."""
+    name, why = choose(problem)
+    logger.info("auto: %s, because %s", name, why)
+    if name == "dual_cd":
+        w = yield from _while_the_gap_falls(as_solver(name)(problem, state=state))
+        logger.info("auto: bundle, because the gap of dual_cd stopped falling")
+        name, state = "bundle", {"w": w}
+    yield from as_solver(name)(problem, state=state)
+
+
+def choose(problem: Problem) -> tuple[str, str]:
+    """The solver for this problem, and the reason in words."""
+    if not missing_need(as_solver("lbfgs"), problem):
+        return "lbfgs", "loss and penalty are differentiable"
+    if problem.design.size <= SMALL:
+        return "bundle", f"X has no more than {SMALL} stored entries"
+    if why_not := missing_need(as_solver("dual_cd"), problem):
+        return "bundle", f"dual_cd would need {why_not}"
+    return "dual_cd", "the penalty is L2, the loss piecewise linear-quadratic, and X is large"
+
+
+def _while_the_gap_falls(steps: Steps) -> Generator[Iterate, Certificate, Slope]:
+    """Run a solver for as long as the gap halves with every doubling of its steps; return the last w."""
+    iterate = next(steps)
+    gap, look_at = float("inf"), PATIENCE
+    for step in count(1):
+        certificate = yield iterate
+        if step == look_at:
+            if certificate.gap > 0.5 * gap:
+                break
+            gap, look_at = certificate.gap, 2 * look_at
+        try:
+            iterate = steps.send(certificate)
+        except StopIteration:
+            break
+    return iterate.w
