@@ -8,4 +8,5 @@ from numpy.typing import NDArray
 Vector = NDArray[np.float64]
 Slope = NDArray[np.float64]  # lives where w lives
 Matrix = NDArray[np.float64]
+Indices = NDArray[np.intp]
 Data = Any  # a NumPy array or a SciPy sparse matrix or array

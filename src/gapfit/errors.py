@@ -1,5 +1,8 @@
 """The typed errors of gapfit. Bad input is an ordinary ValueError or TypeError that names the argument."""
 
+from numbers import Real
+from typing import Any
+
 
 class GapfitError(Exception):
     """Base of every error that only gapfit raises."""
@@ -15,3 +18,10 @@ class UnboundedProblem(GapfitError, ValueError):
 
 class IncompatibleSolver(GapfitError, TypeError):
     """The solver needs something that the loss or the penalty does not offer."""
+
+
+def as_number(name: str, value: Any) -> float:
+    """The value if it is a real number (a bool is none); the caller checks its range."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    return float(value)

@@ -42,7 +42,7 @@ def mix(first: Minorant, second: Minorant, share: float) -> Minorant:
 
 def combine(minorants: Sequence[Minorant], shares: Vector) -> Minorant:
     """The convex combination with the given shares (non-negative, summing to one)."""
-    used = [(minorants[i], shares[i]) for i in np.flatnonzero(shares)]
+    used = [(minorant, share) for minorant, share in zip(minorants, shares, strict=True) if share > 0]
     evidences = {minorant.evidence for minorant, _ in used}
     return Minorant(
         sum((share * minorant.a for minorant, share in used), np.zeros_like(minorants[0].a)),

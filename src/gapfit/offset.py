@@ -117,5 +117,7 @@ def _middle(left: Tangent, right: Tangent) -> float:
 def _balance(left: Tangent, right: Tangent, b: float) -> Tangent:
     """The mixture of the two tangents in which the slope in b cancels: its height is the same at every b."""
     share = left.e / (left.e - right.e)
-    height = (1 - share) * (left.value + left.e * (b - left.b)) + share * (right.value + right.e * (b - right.b))
+    height = (1 - share) * (left.value + left.e * (b - left.b)) + share * (
+        right.value + right.e * (b - right.b)
+    )
     return Tangent(height, (1 - share) * left.u + share * right.u, b, 0.0)

@@ -19,6 +19,7 @@ from scipy.special import logsumexp, softmax, wrightomega, xlogy
 
 from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.design.rows import row_norms
+from gapfit.errors import as_number
 
 
 class Penalty(ABC):
@@ -142,7 +143,7 @@ class SquaredLp(Penalty):
     smooth = True
 
     def __init__(self, p: float = 1.5) -> None:
-        if not 1 < p <= 2:
+        if not 1 < as_number("p", p) <= 2:
             raise ValueError(f"p must lie in (1, 2], got {p!r}")
         self.p = p
         self._q = p / (p - 1)
@@ -191,7 +192,7 @@ def _norm(w: Slope, p: float) -> float:
     largest = float(np.abs(w).max(initial=0.0))
     if largest in (0.0, np.inf):
         return largest
-    return largest * float(((np.abs(w) / largest) ** p).sum()) ** (1 / p)
+    return largest * float(((np.abs(w) / largest) ** p).sum() ** (1 / p))
 
 
 def _gradient_of_half_squared_norm(w: Slope, p: float) -> Slope:
@@ -294,7 +295,7 @@ class ElasticNet(Separable):
     inner_product = True
 
     def __init__(self, l1_ratio: float = 0.5) -> None:
-        if not 0 <= l1_ratio <= 1:
+        if not 0 <= as_number("l1_ratio", l1_ratio) <= 1:
             raise ValueError(f"l1_ratio must lie in [0, 1], got {l1_ratio!r}")
         self.l1_ratio = l1_ratio
         self.modulus = 1.0 - l1_ratio

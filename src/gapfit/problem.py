@@ -15,10 +15,10 @@ from sklearn.utils import check_array
 
 from gapfit._types import Slope, Vector
 from gapfit.design.memory import as_design
-from gapfit.errors import UnboundedProblem
+from gapfit.errors import UnboundedProblem, as_number
 from gapfit.losses.base import Loss
 from gapfit.minorant import Minorant, mix
-from gapfit.offset import minimise_offset, tangent
+from gapfit.offset import minimise_offset
 from gapfit.penalties import Penalty
 from gapfit.registry import as_loss, as_penalty
 
@@ -62,19 +62,22 @@ class Problem:
     ) -> None:
         self.loss = as_loss(loss)
         self.penalty = as_penalty(penalty)
-        self.alpha = _positive("alpha", alpha)
+        self.alpha = as_number("alpha", alpha)
+        if not 0 < self.alpha < np.inf:
+            raise ValueError(f"alpha must be positive and finite, got {alpha!r}")
         design = as_design(X)
         n, d = design.shape
-        y = _column("y", y, n)
-        weight = np.ones(n) if sample_weight is None else _column("sample_weight", sample_weight, n)
-        if (weight < 0).any():
-            raise ValueError("sample_weight must not be negative")
-        if not weight.any():
-            raise ValueError("sample_weight must not be zero for all samples")
-        offset = np.zeros(n) if offset is None else _column("offset", offset, n)
+        y = as_column("y", y, n)
+        weight = as_weights(sample_weight, n)
+        offset = np.zeros(n) if offset is None else as_column("offset", offset, n)
         self.rows = np.flatnonzero(weight)  # weight zero equals absence
         if len(self.rows) < n:
-            design, y, weight, offset = design.take(self.rows), y[self.rows], weight[self.rows], offset[self.rows]
+            design, y, weight, offset = (
+                design.take(self.rows),
+                y[self.rows],
+                weight[self.rows],
+                offset[self.rows],
+            )
         self.penalty.check(d)
         self.design = design
         self.dtype = design.dtype
@@ -136,7 +139,9 @@ class Problem:
         """The trivial minorant R >= infimum, if the risk is bounded below."""
         if not np.isfinite(self.risk.infimum):
             return None
-        return Minorant(np.zeros(self.design.shape[1]), np.zeros(self.n_offsets), self.risk.infimum, "conjugate")
+        return Minorant(
+            np.zeros(self.design.shape[1]), np.zeros(self.n_offsets), self.risk.infimum, "conjugate"
+        )
 
     def feasible(self, minorant: Minorant) -> Minorant:
         """The minorant mixed with the zero plane just so much that its lower bound is finite."""
@@ -159,15 +164,22 @@ class Problem:
         return self.design.inner(a, self.penalty.argmax(other))
 
 
-def _positive(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise TypeError(f"{name} must be a number, got {value!r}")
-    if not 0 < value < np.inf:
-        raise ValueError(f"{name} must be positive and finite, got {value!r}")
-    return float(value)
+def as_weights(sample_weight: Any, n: int) -> Vector:
+    """Non-negative weights of n samples, with a finite positive sum; ones by default."""
+    if sample_weight is None:
+        return np.ones(n)
+    weight = as_column("sample_weight", sample_weight, n)
+    if (weight < 0).any():
+        raise ValueError("sample_weight must not be negative")
+    if not weight.any():
+        raise ValueError("sample_weight must not be zero for all samples")
+    with np.errstate(over="ignore"):
+        if weight.sum() == np.inf:
+            raise ValueError("sample_weight is too large: its sum overflows")
+    return weight
 
 
-def _column(name: str, values: Any, n: int) -> Vector:
+def as_column(name: str, values: Any, n: int) -> Vector:
     """A finite float64 vector of length n."""
     if np.iscomplexobj(values):
         raise ValueError(f"Complex data not supported: {name} must be real")

@@ -80,7 +80,9 @@ def _make(kind: str, thing: Any, table: dict[str, Any], base: type) -> Any:
     try:
         return table[thing]()
     except TypeError as error:
-        raise TypeError(f"{kind} {thing!r} has parameters without default; write {table[thing].__name__}(...)") from error
+        raise TypeError(
+            f"{kind} {thing!r} has parameters without default; write {table[thing].__name__}(...)"
+        ) from error
 
 
 def _check_name(kind: str, name: str, table: dict[str, Any]) -> None:

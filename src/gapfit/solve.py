@@ -1,8 +1,9 @@
-"""The only loop: it runs a solver, certifies what it yields, keeps the best bounds, and decides when to stop."""
+"""The only loop: run a solver, certify what it yields, keep the best bounds, decide when to stop."""
 
 import logging
 from collections.abc import Callable, Generator, Iterable
 from functools import cache
+from numbers import Integral
 from time import perf_counter
 from typing import Any
 
@@ -11,6 +12,7 @@ from threadpoolctl import ThreadpoolController
 
 from gapfit._types import Slope, Vector
 from gapfit.certify import certify, certify_claim
+from gapfit.errors import as_number
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
@@ -45,9 +47,11 @@ def solve(
 
     Ctrl-C ends the fit with the best point so far and its certificate.
     """
-    if not 0 <= tol < np.inf:
+    if not 0 <= as_number("tol", tol) < np.inf:
         raise ValueError(f"tol must be non-negative and finite, got {tol!r}")
-    if not (max_iter >= 0 and max_time >= 0):
+    if not isinstance(max_iter, Integral):
+        raise TypeError(f"max_iter must be an integer, got {max_iter!r}")
+    if not (as_number("max_iter", max_iter) >= 0 and as_number("max_time", max_time) >= 0):
         raise ValueError(f"max_iter and max_time must not be negative, got {max_iter!r} and {max_time!r}")
     method = as_solver(solver)
     check_needs(method, problem)
@@ -109,12 +113,18 @@ def _drive(
                 next_check = best.n_iter + 1 + best.n_iter // 4
                 record = best.take(iterate)
                 logger.debug("step %d: primal %.10g, dual %.10g, gap %.3g", *record[:1], *record[2:])
-                if any([callback(record) for callback in callbacks]):
+                if _any_asks_to_stop(callbacks, record):
                     return Status.CERTIFIED if best.proved() else Status.STOPPED
             certificate = best.certificate
     except KeyboardInterrupt:
         best.snapshot = dict  # the solver was cut off in the middle of a step
         return Status.INTERRUPTED
+
+
+def _any_asks_to_stop(callbacks: tuple[Callback, ...], record: Record) -> bool:
+    """Call every callback, also after one has asked to stop."""
+    answers = [callback(record) for callback in callbacks]
+    return any(answers)
 
 
 class _Best:

@@ -62,7 +62,9 @@ def check_penalty(penalty: Penalty, d: int = 5, *, trials: int = 30, seed: int =
         scale = 1.0 + abs(conjugate) + abs(value)
         _require(np.isfinite(conjugate), penalty, "the conjugate is infinite where shrinkage allows it")
         _require(
-            abs(conjugate + value - mu @ w) <= 1e-10 * scale, penalty, "Omega*(mu) + Omega(w) != <mu, w> at argmax(mu)"
+            abs(conjugate + value - mu @ w) <= 1e-10 * scale,
+            penalty,
+            "Omega*(mu) + Omega(w) != <mu, w> at argmax(mu)",
         )
         gap = penalty.value(other) + conjugate - mu @ other
         _require(gap >= -1e-10 * scale, penalty, f"Fenchel-Young fails by {gap}")
@@ -70,7 +72,9 @@ def check_penalty(penalty: Penalty, d: int = 5, *, trials: int = 30, seed: int =
         _require(gap >= curved - 1e-9 * (scale + curved), penalty, "it is less convex than its modulus says")
         below = penalty.value(w) + penalty.subgradient(w) @ (other - w)
         if np.isfinite(below):
-            _require(penalty.value(other) >= below - 1e-9 * scale, penalty, "the subgradient inequality fails")
+            _require(
+                penalty.value(other) >= below - 1e-9 * scale, penalty, "the subgradient inequality fails"
+            )
         _check_curvature(penalty, mu, rng)
         _check_prox(penalty, rng.normal(size=d), float(10.0 ** rng.uniform(-2, 1)), other)
 
@@ -83,20 +87,23 @@ def check_solver(solver: str | Callable[..., Any], problems: list[Problem], *, t
         certificate = solution.certificate
         for upper, lower in ((certificate.primal, reference.dual), (reference.primal, certificate.dual)):
             slack = 1e-12 * max(abs(upper), abs(lower)) + reference.gap
-            _require(lower <= upper + slack, solver, f"bounds contradict: {lower} > {upper} on {problem.loss!r}")
+            _require(
+                lower <= upper + slack, solver, f"bounds contradict: {lower} > {upper} on {problem.loss!r}"
+            )
         again = solve(problem, solver, tol=tol, max_iter=2000)
         _require(np.array_equal(again.w, solution.w), solver, "the same call gave another answer")
         if solution.n_iter > 2:
             half = solve(problem, solver, tol=0.0, max_iter=solution.n_iter // 2)
             rest = solve(problem, solver, tol=tol, max_iter=4000, start=half)
             _require(
-                rest.certificate.primal <= half.certificate.primal * (1 + 1e-9) + 1e-12 or rest.status is Status.CERTIFIED,
+                rest.certificate.primal <= half.certificate.primal * (1 + 1e-9) + 1e-12
+                or rest.status is Status.CERTIFIED,
                 solver,
                 "it does not continue from where it stopped",
             )
 
 
-def _require(holds: bool, culprit: object, what: str) -> None:
+def _require(holds: Any, culprit: object, what: str) -> None:
     if not holds:
         raise ContractError(f"{culprit!r}: {what}")
 
@@ -127,7 +134,9 @@ def _check_subgradient(loss: Loss, risk: Risk, scores: Vector, b: Vector, rng: n
                 half = risk.value_and_subgradient(scores + 0.5 * move, b + 0.5 * shift)[0]
                 below = value + u @ move + e @ shift
                 noise = _ROUNDING * (1 + abs(value) + abs(there) + np.abs(u) @ np.abs(scores + move))
-                _require(there >= below - noise, loss, f"the subgradient inequality fails by {below - there:.3g}")
+                _require(
+                    there >= below - noise, loss, f"the subgradient inequality fails by {below - there:.3g}"
+                )
                 _require(half <= 0.5 * (value + there) + noise, loss, "it is not convex")
 
 
@@ -137,7 +146,9 @@ def _check_offset(loss: Loss, risk: Risk, scores: Vector) -> None:
     value, tangent = minimise_offset(risk, scores, 0.0)
     for shift in (-1.0, -1e-3, 1e-3, 1.0):
         elsewhere = risk.value_and_subgradient(scores, np.array([tangent.b + shift]))[0]
-        _require(elsewhere >= value - _ROUNDING * (1 + abs(value)), loss, "best_offset is not the minimum over b")
+        _require(
+            elsewhere >= value - _ROUNDING * (1 + abs(value)), loss, "best_offset is not the minimum over b"
+        )
 
 
 def _check_conjugate(loss: Loss, risk: Risk, scores: Vector, rng: np.random.Generator) -> None:
@@ -166,7 +177,10 @@ def _check_weights(loss: Loss, y: Vector, weight: Vector, scores: Vector, b: Vec
     weighted = loss.bind(y, weight).value_and_subgradient(scores, b)[0]
     scaled = loss.bind(y, 7.0 * weight).value_and_subgradient(scores, b)[0]
     repeated = loss.bind(y[copies], np.ones(len(copies))).value_and_subgradient(scores[copies], b)[0]
-    for other, what in ((scaled, "scaling all weights changes the value"), (repeated, "weight k is not k copies")):
+    for other, what in (
+        (scaled, "scaling all weights changes the value"),
+        (repeated, "weight k is not k copies"),
+    ):
         _require(abs(other - weighted) <= 1e-12 * (1 + abs(weighted)), loss, what)
 
 
@@ -175,12 +189,20 @@ def _check_curvature(penalty: Penalty, mu: Slope, rng: np.random.Generator) -> N
         return
     V = rng.normal(size=(len(mu), 2))
     H = penalty.curvature(mu, V)
-    _require(np.allclose(H, H.T) and np.linalg.eigvalsh(H).min() >= -1e-9 * (1 + np.abs(H).max()), penalty, "the curvature is not positive semidefinite")
+    _require(
+        np.allclose(H, H.T) and np.linalg.eigvalsh(H).min() >= -1e-9 * (1 + np.abs(H).max()),
+        penalty,
+        "the curvature is not positive semidefinite",
+    )
     step = 1e-6 * (1 + np.abs(mu).max())
     slopes = [(penalty.argmax(mu + s * step * V[:, 0]) @ V[:, 0]) for s in (-1.0, 0.0, 1.0)]
     left, right = (slopes[1] - slopes[0]) / step, (slopes[2] - slopes[1]) / step
     if abs(left - right) <= 1e-3 * (1 + abs(left)):  # no kink of the gradient near by
-        _require(abs(H[0, 0] - 0.5 * (left + right)) <= 1e-3 * (1 + abs(left)), penalty, "the curvature does not match the maximiser")
+        _require(
+            abs(H[0, 0] - 0.5 * (left + right)) <= 1e-3 * (1 + abs(left)),
+            penalty,
+            "the curvature does not match the maximiser",
+        )
 
 
 def _check_prox(penalty: Penalty, v: Slope, step: float, other: Slope) -> None:
@@ -192,4 +214,6 @@ def _check_prox(penalty: Penalty, v: Slope, step: float, other: Slope) -> None:
     best = objective(w)
     for share in (1e-4, 1e-2, 0.3, 1.0):
         there = objective(w + share * (other - w))
-        _require(there >= best - 1e-9 * (1 + abs(best)), penalty, f"prox is not the minimum: {there} < {best}")
+        _require(
+            there >= best - 1e-9 * (1 + abs(best)), penalty, f"prox is not the minimum: {there} < {best}"
+        )

@@ -20,6 +20,9 @@ class MemoryDesign:
     """The map w -> X w and its adjoint."""
 
     def __init__(self, X: Data) -> None:
+        if sparse.issparse(X) and not X.has_canonical_format:
+            X = X.copy()  # the user's stays as it is
+            X.sum_duplicates()  # the kernels would square their parts
         self.X = X
         self.shape: tuple[int, int] = X.shape
         self.dtype = X.dtype
@@ -81,14 +84,19 @@ def as_design(X: Any) -> MemoryDesign:
 
 def check_sparse_indices(X: Data) -> None:
     """Refuse a sparse X whose indices point outside it: compiled code would read foreign memory."""
+    if X.ndim != 2:
+        raise ValueError(f"X must be two-dimensional, got shape {X.shape}")
     X = X if X.format in ("csr", "csc") else X.tocoo() if X.format != "coo" else X
     if X.format == "coo":
         ranges = [(X.coords[0], X.shape[0]), (X.coords[1], X.shape[1])]
     else:
         major, minor = X.shape if X.format == "csr" else X.shape[::-1]
         indptr = X.indptr
-        if len(indptr) != major + 1 or indptr[0] != 0 or (np.diff(indptr) < 0).any() or (
-            indptr[-1] > min(len(X.indices), len(X.data))
+        if (
+            len(indptr) != major + 1
+            or indptr[0] != 0
+            or (np.diff(indptr) < 0).any()
+            or (indptr[-1] > min(len(X.indices), len(X.data)))
         ):
             raise ValueError(f"X is a broken {X.format} matrix: indptr does not fit its shape and data")
         ranges = [(X.indices[: indptr[-1]], minor)]

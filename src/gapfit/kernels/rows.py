@@ -42,7 +42,7 @@ def as_rows(data: Any, indices: Any, indptr: Any) -> tuple[Any, Any, Any]:
     return views
 
 
-def _prefetch(array, *index):
+def _prefetch(array, index):
     """Ask for the cache line of ``array[index]`` without waiting for it."""
 
 
@@ -62,6 +62,17 @@ if not config.DISABLE_JIT:
             return context.get_dummy_value()
 
         return types.void(array, types.intp), emit
+
+
+@jit
+def _announce(data, indices, indptr, table, order, k):
+    """Ask for the k-th row to be visited, if there is one."""
+    if k < order.size:
+        i = order[k]
+        _prefetch(table, i)
+        _prefetch(data, indptr[i])
+        if indices.size:
+            _prefetch(indices, indptr[i])
 
 
 @jit(fast=True, reorder=True)
@@ -151,12 +162,7 @@ def dual_cd_epoch(
     kept = 0
     worst = 0.0
     for k in range(size):
-        if k + AHEAD < size:
-            i = order[k + AHEAD]
-            _prefetch(table, i)
-            _prefetch(data, indptr[i])
-            if indices.size:
-                _prefetch(indices, indptr[i])
+        _announce(data, indices, indptr, table, order, k + AHEAD)
         i = order[k]
         start, stop = indptr[i], indptr[i + 1]
         target, kink, quad, lower, upper, curvature, along, v = table[i]
@@ -197,12 +203,7 @@ def pegasos_epoch(data, indices, indptr, table, picks, z, lag, t, inv_alpha, b, 
     Updates z, and lag, which is zero at the start.
     """
     for k in range(picks.size):
-        if k + AHEAD < picks.size:
-            i = picks[k + AHEAD]
-            _prefetch(table, i)
-            _prefetch(data, indptr[i])
-            if indices.size:
-                _prefetch(indices, indptr[i])
+        _announce(data, indices, indptr, table, picks, k + AHEAD)
         i = picks[k]
         start, stop = indptr[i], indptr[i + 1]
         target, kink, quad, lower, upper, _, p, _ = table[i]

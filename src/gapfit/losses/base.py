@@ -198,8 +198,11 @@ class Atoms(NamedTuple):
         total: float = 0.0,
     ) -> "Atoms":
         """Atoms for the samples of y, numbers repeated where one serves all."""
-        columns = (np.array(np.broadcast_to(x, y.shape), float) for x in (sign, lin, kink, quad, lo, hi))
-        return cls(*columns, total)
+
+        def column(x: ArrayLike) -> Vector:
+            return np.array(np.broadcast_to(x, y.shape), dtype=np.float64)
+
+        return cls(column(sign), column(lin), column(kink), column(quad), column(lo), column(hi), total)
 
     def weighted(self, p: Vector) -> "Atoms":
         """The atoms of p * phi."""

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import expit, logsumexp, xlogy
 
 from gapfit._types import Vector
+from gapfit.errors import as_number
 from gapfit.losses.base import Atoms, Loss, PiecewiseLoss, PointwiseLoss
 
 
@@ -39,7 +40,7 @@ class SmoothedHinge(_Margin, PiecewiseLoss):
     """
 
     def __init__(self, gamma: float = 1.0) -> None:
-        if not 0 < gamma < np.inf:
+        if not 0 < as_number("gamma", gamma) < np.inf:
             raise ValueError(f"gamma must be positive and finite, got {gamma!r}")
         self.gamma = gamma
 
@@ -109,7 +110,7 @@ class Novelty(PiecewiseLoss):
     infimum = -np.inf
 
     def __init__(self, nu: float = 0.5) -> None:
-        if not 0 < nu <= 1:
+        if not 0 < as_number("nu", nu) <= 1:
             raise ValueError(f"nu must lie in (0, 1], got {nu!r}")
         self.nu = nu
 

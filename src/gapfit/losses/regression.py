@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import logsumexp, xlogy
 
 from gapfit._types import Vector
+from gapfit.errors import as_number
 from gapfit.losses.base import Atoms, PiecewiseLoss, PointwiseLoss
 
 
@@ -25,7 +26,7 @@ class Quantile(PiecewiseLoss):
     """max(q (y - f), (1 - q) (f - y)): the q-th quantile, 0 < q < 1."""
 
     def __init__(self, q: float = 0.5) -> None:
-        if not 0 < q < 1:
+        if not 0 < as_number("q", q) < 1:
             raise ValueError(f"q must lie in (0, 1), got {q!r}")
         self.q = q
 
@@ -34,7 +35,7 @@ class Quantile(PiecewiseLoss):
 
 
 def _check_epsilon(epsilon: float) -> float:
-    if not 0 <= epsilon < np.inf:
+    if not 0 <= as_number("epsilon", epsilon) < np.inf:
         raise ValueError(f"epsilon must be non-negative and finite, got {epsilon!r}")
     return epsilon
 
@@ -63,7 +64,7 @@ class Huber(PiecewiseLoss):
     """r^2 / 2 where |r| <= delta, delta |r| - delta^2 / 2 beyond."""
 
     def __init__(self, delta: float = 1.0) -> None:
-        if not 0 < delta < np.inf:
+        if not 0 < as_number("delta", delta) < np.inf:
             raise ValueError(f"delta must be positive and finite, got {delta!r}")
         self.delta = delta
 

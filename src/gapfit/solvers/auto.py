@@ -1,13 +1,13 @@
 """Which solver for which problem: the first line of the table that fits.
 
-| the problem                                          | solver    | because                                      |
-|------------------------------------------------------|-----------|----------------------------------------------|
-| differentiable loss and penalty                      | `lbfgs`   | few passes; its gap falls with the gradient squared |
-| small, or a penalty other than L2, or no dual atoms  | `bundle`  | takes everything; finite on polyhedral losses |
-| L2 penalty, piecewise linear-quadratic loss, large X | `dual_cd` | a step costs no more than reading the data   |
+| the problem                                   | solver    | because                                 |
+|-----------------------------------------------|-----------|-----------------------------------------|
+| differentiable loss and penalty               | `lbfgs`   | few passes; the gap falls quadratically |
+| small X, or not L2, or no dual atoms          | `bundle`  | takes everything, finite on polyhedra   |
+| large X, L2, piecewise linear-quadratic loss  | `dual_cd` | a step costs no more than reading X     |
 
-If the gap of `dual_cd` stops falling (features on very different scales do that), `bundle` takes over.
-The choice and the reason are logged under `gapfit` at level INFO.
+When the gap of the first choice stops falling (rounding in `lbfgs`, features on very different scales in
+`dual_cd`), `bundle` takes over. The choice and the reason are logged under `gapfit` at level INFO.
 """
 
 import logging
@@ -31,11 +31,11 @@ def auto(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     """Delegate to the solver that the table names."""
     name, why = choose(problem)
     logger.info("auto: %s, because %s", name, why)
-    if name == "dual_cd":
+    if name != "bundle":
         w = yield from _while_the_gap_falls(as_solver(name)(problem, state=state))
-        logger.info("auto: bundle, because the gap of dual_cd stopped falling")
-        name, state = "bundle", {"w": w}
-    yield from as_solver(name)(problem, state=state)
+        logger.info("auto: bundle, because the gap of %s stopped falling", name)
+        state = {"w": w}
+    yield from as_solver("bundle")(problem, state=state)
 
 
 def choose(problem: Problem) -> tuple[str, str]:

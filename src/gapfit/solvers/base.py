@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from gapfit.errors import IncompatibleSolver
+from gapfit.penalties import Penalty
 from gapfit.problem import Problem
 from gapfit.registry import SOLVERS, as_solver
 from gapfit.solution import Certificate, Iterate
@@ -17,7 +18,7 @@ from gapfit.solution import Certificate, Iterate
 Steps = Generator[Iterate, Certificate, None]
 Method = TypeVar("Method", bound=Callable[..., Steps])
 
-_PENALTY_NEEDS = {
+_PENALTY_NEEDS: dict[str, tuple[str, Callable[[Penalty], bool]]] = {
     "L2": ("the L2 penalty", lambda penalty: penalty.euclidean),
     "smooth": ("a differentiable penalty", lambda penalty: penalty.smooth),
 }
@@ -62,5 +63,3 @@ def solver_name(method: Callable[..., Any]) -> str:
 
 def _inner(method: Callable[..., Any]) -> Callable[..., Any]:
     return _inner(method.func) if isinstance(method, partial) else method
-
-

@@ -6,6 +6,8 @@ bound. Where the next cut is taken makes the difference: at the minimiser itself
 much faster in practice, near the best point on the line from the best point known towards the minimiser.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +16,7 @@ from gapfit._types import Slope, Vector
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps
-from gapfit.solvers.masters import master_for
+from gapfit.solvers.masters import Master, QuadraticMaster, master_for
 
 _EVALUATIONS = 4  # of J in a line search; each costs O(n) and no pass over X
 _BEYOND = 0.1  # cut this far beyond the best point, towards the model's minimiser
@@ -36,77 +38,126 @@ def bundle(
     state: dict[str, Any] | None = None,
     *,
     zero_plane: bool | None = None,
-    stabilise: bool = True,
+    stabilise: str | None = "line_search",
 ) -> Steps:
     """Cutting planes with the exact master problem, for every loss and penalty. One step, one cut.
 
     zero_plane: include the minorant R >= infimum among the cuts; by default where the risk has one.
-    stabilise: search along the line from the best point to the model's minimiser, and cut near the result.
-        Without it every iterate is the model's minimiser, as in the papers.
+    stabilise: "line_search": search along the line from the best point to the model's minimiser, and cut near
+        the result. "proximal" (quadratic penalties): cut at the minimiser of the model plus a quadratic that
+        holds it near the best point. None: cut at the model's minimiser, as the papers do.
     """
     state = state or {}
     master = master_for(problem)
+    move = _strategy(stabilise, problem, master)
     zero = problem.zero_plane()
     if zero is not None and zero_plane is not False:
         master.add(zero)
     for cut in state.get("cuts", ()):
         master.add(cut)
     w = state.get("w", problem.start())
-    point = best = _evaluate(problem, w, problem.scores(w), None)
+    best = point = evaluate(problem, w, problem.scores(w))
     while True:
         master.add(problem.minorant(point.u, point.height, point.scores))
         model, w = master.minimise()
-        state = {"cuts": list(master.cuts), "w": best.w}
-        yield Iterate(best.w, best.b, model, best.J, lambda state=state: state)
-        target = _evaluate(problem, w, problem.scores(w), best.b)
-        best, point = _search(problem, best, target) if stabilise else (target, target)
+        yield Iterate(best.w, best.b, model, best.J, partial(dict, cuts=list(master.cuts), w=best.w))
+        best, point = move(best, w)
 
 
-def _evaluate(problem: Problem, w: Slope, scores: Vector, guess: Vector | None) -> Point:
+Move = Callable[[Point, Slope], tuple[Point, Point]]  # (best, model's minimiser) -> (new best, where to cut)
+
+
+def _strategy(stabilise: str | None, problem: Problem, master: Master) -> Move:
+    if stabilise is None:
+        return partial(_plain, problem)
+    if stabilise == "line_search":
+        return partial(_line_search, problem)
+    if stabilise == "proximal" and isinstance(master, QuadraticMaster):
+        return _Proximal(problem, master)
+    raise ValueError(
+        f"stabilise must be 'line_search', None or, for quadratic penalties, 'proximal'; got {stabilise!r}"
+    )
+
+
+def evaluate(problem: Problem, w: Slope, scores: Vector, guess: Vector | None = None) -> Point:
+    """Everything about the point w, whose scores are known."""
     risk, u, height, b = problem.tangent(scores, guess)
     return Point(w, scores, problem.alpha * problem.penalty.value(w) + risk, b, u, height)
 
 
-def _search(problem: Problem, best: Point, target: Point) -> tuple[Point, Point]:
-    """The best point found on the way from `best` to `target`, and the point at which to cut next."""
+def _plain(problem: Problem, best: Point, w: Slope) -> tuple[Point, Point]:
+    """The papers' iterate: the model's minimiser, drawn back only if the risk overflows there."""
+    point = evaluate(problem, w, problem.scores(w), best.b)
+    while not np.isfinite(point.J):
+        w = 0.5 * (w + best.w)
+        point = evaluate(problem, w, problem.scores(w), best.b)
+    return point, point
+
+
+class _Proximal:
+    """Cut at the minimiser of model + rho/2 |w - best|^2; move there if J falls as promised, nearly."""
+
+    def __init__(self, problem: Problem, master: QuadraticMaster) -> None:
+        self.problem, self.master, self.rho = problem, master, 10 * problem.alpha
+
+    def __call__(self, best: Point, w: Slope) -> tuple[Point, Point]:
+        del w  # the model's own minimiser serves the lower bound only
+        near, promised = self.master.near(best.w, self.rho)
+        point = evaluate(self.problem, near, self.problem.scores(near), best.b)
+        if not np.isfinite(point.J):
+            self.rho *= 10
+            return self(best, near)
+        serious = best.J - 0.1 * (best.J - promised) >= point.J
+        self.rho *= 0.5 if serious else 1.2
+        return (point if serious else best), point
+
+
+def _line_search(problem: Problem, best: Point, w: Slope) -> tuple[Point, Point]:
+    """The best point found on the way to w, and, a little further on, the point at which to cut."""
+    target = evaluate(problem, w, problem.scores(w), best.b)
     step_w, step_scores = target.w - best.w, target.scores - best.scores
 
     def at(s: float) -> Point:
-        return _evaluate(problem, best.w + s * step_w, best.scores + s * step_scores, best.b)
+        return evaluate(problem, best.w + s * step_w, best.scores + s * step_scores, best.b)
 
     def slope(point: Point) -> float:
         if not np.isfinite(point.J):
             return np.inf
-        return problem.alpha * float(problem.penalty.subgradient(point.w) @ step_w) + float(point.u @ step_scores)
+        return problem.alpha * float(problem.penalty.subgradient(point.w) @ step_w) + float(
+            point.u @ step_scores
+        )
 
     # J is convex along the line: it falls at `lo` and rises at `hi`
-    lo, hi = (0.0, best, slope(best)), (1.0, target, slope(target))
-    if hi[2] <= 0:
+    lo, hi = Probe(0.0, best, slope(best)), Probe(1.0, target, slope(target))
+    if hi.slope <= 0:
         return target, target
-    lowest = min(lo, hi, key=_height)
+    lowest = lo if best.J <= target.J else hi
     for k in range(_EVALUATIONS):
         s = _between(lo, hi, secant=k % 2 == 0)
         point = at(s)
-        probe = (s, point, slope(point))
-        lowest = min(lowest, probe, key=_height)
-        lo, hi = (probe, hi) if probe[2] < 0 else (lo, probe)
-    s = lowest[0] + _BEYOND * (1.0 - lowest[0])
-    cut = at(s)
-    return lowest[1], cut if np.isfinite(cut.J) else min(hi, lowest, key=lambda end: not np.isfinite(end[1].J))[1]
+        probe = Probe(s, point, slope(point))
+        lowest = probe if point.J < lowest.point.J else lowest
+        lo, hi = (probe, hi) if probe.slope < 0 else (lo, probe)
+    cut = at(lowest.s + _BEYOND * (1.0 - lowest.s))
+    return lowest.point, cut if np.isfinite(cut.J) else lowest.point
 
 
-def _height(probe: tuple[float, Point, float]) -> float:
-    return probe[1].J
+class Probe(NamedTuple):
+    """A point on a line, and the slope of J along the line there."""
+
+    s: float
+    point: Point
+    slope: float
 
 
-def _between(lo: tuple[float, Point, float], hi: tuple[float, Point, float], *, secant: bool) -> float:
-    """Where to look next: where the slope would vanish, where the tangents meet, or well inside."""
-    width = hi[0] - lo[0]
-    if not np.isfinite(hi[2]):
-        return lo[0] + 0.1 * width
-    if not lo[2] < 0:
-        return lo[0] + 0.5 * width
-    share = lo[2] / (lo[2] - hi[2])
+def _between(lo: Probe, hi: Probe, *, secant: bool) -> float:
+    """Where to look next: where the slope would vanish, or where the tangents meet."""
+    width = hi.s - lo.s
+    if not np.isfinite(hi.slope):
+        return lo.s + 0.1 * width
+    if not lo.slope < 0:
+        return lo.s + 0.5 * width
+    share = lo.slope / (lo.slope - hi.slope)
     if not secant:
-        share = (hi[1].J - lo[1].J - hi[2] * width) / ((lo[2] - hi[2]) * width)
-    return lo[0] + float(np.clip(share, 0.02, 0.98)) * width
+        share = (hi.point.J - lo.point.J - hi.slope * width) / ((lo.slope - hi.slope) * width)
+    return lo.s + float(np.clip(share, 0.02, 0.98)) * width

@@ -29,7 +29,7 @@ from gapfit.solvers.base import Steps, needs
 
 _REVISITS = 4  # visits to active rows in an epoch, in units of n; a certificate costs more than one
 _SWEEPS = 300  # in an epoch, at most, however few rows are active
-_STIFFER, _STIFFEST = 4.0, 1e3  # rho grows by this factor, up to this multiple of its first value
+_STIFFER, _STIFFEST = 4.0, 1e3  # the factor by which rho grows where needed, and how far at most
 
 
 @needs("dual_atoms", penalty="L2")
@@ -52,15 +52,14 @@ def dual_cd(problem: Problem, state: dict[str, Any] | None = None, *, seed: int 
         table[:, 6] = problem.design.scores(mean)
         # |x - mean|^2, expanded; where that cancels, rounding is all there is to know of it
         squares = np.maximum(squares - 2 * table[:, 6] + mean @ mean, 1e-15 * squares)
-        # a share of the coordinates' own curvature, and what the losses need; 30 times more would
-        # do
+        # a share of the coordinates' own curvature, and what the losses need
         rho = 0.01 * float(p @ squares) / alpha + offset_per_imbalance(problem, table)
     table[:, 5] = squares / alpha
-    v, mean_sq, stiffest = table[:, 7], float(mean @ mean), _STIFFEST * rho
+    v, mean_sq = table[:, 7], float(mean @ mean)
 
     z = _resume(problem, table, state)
     b = float(state.get("b", problem.tangent(problem.offset)[3].sum()))
-    rho, threshold = state.get("rho", rho), state.get("threshold", np.inf)
+    stiff, threshold = state.get("stiff", 1.0), state.get("threshold", np.inf)
     epoch = state.get("epoch", 0)
     rng = np.random.default_rng(seed)
     if "rng" in state:
@@ -68,7 +67,9 @@ def dual_cd(problem: Problem, state: dict[str, Any] | None = None, *, seed: int 
 
     def snapshot() -> dict[str, Any]:
         random = rng.bit_generator.state
-        return dict(u=-v, z=z.copy(), b=b, rho=rho, threshold=threshold, rng=random, epoch=epoch)
+        return dict(
+            u=-v, z=z.copy(), b=b, stiff=stiff, threshold=threshold, rng=random, epoch=epoch
+        )
 
     while True:
         s, c = total - float(v.sum()), float(z @ mean)  # afresh: their rounding must not add up
@@ -77,15 +78,15 @@ def dual_cd(problem: Problem, state: dict[str, Any] | None = None, *, seed: int 
             revisits += len(active)
             draws = rng.integers(0, 2**32, len(active), dtype=np.uint32)
             kept, threshold, s, c = kernels.dual_cd_epoch(
-                *rows, table, active, draws, z, 1 / alpha, mean_sq, b, rho, s, c, threshold
+                *rows, table, active, draws, z, 1 / alpha, mean_sq, b, stiff * rho, s, c, threshold
             )
-            b -= rho * s
+            b -= stiff * rho * s
             active = active[:kept]
             if kept == 0 or revisits + kept > _REVISITS * n:
                 break
         # the constraint lags behind: it hardly improved, and moves b more than any coordinate moves
-        if abs(s) > 0.5 * before and rho * abs(s) > threshold and rho < stiffest:
-            rho *= _STIFFER
+        if abs(s) > 0.5 * before and stiff * rho * abs(s) > threshold and stiff < _STIFFEST:
+            stiff *= _STIFFER
         epoch += 1
         w = (z + s * mean) / alpha
         offset = np.full(problem.n_offsets, b - float(w @ mean))

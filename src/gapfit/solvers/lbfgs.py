@@ -5,6 +5,7 @@ gradient: J(w) - D = |grad J|^2 / (2 alpha) for the L2 penalty. The last few cut
 best mixture is tighter still.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ def lbfgs(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
         primal = problem.alpha * problem.penalty.value(w) + at.risk
         master.add(at.minorant)
         model, suggestion = master.minimise()
-        yield Iterate(w, at.b, model, primal, lambda w=w: {"w": w})
+        yield Iterate(w, at.b, model, primal, partial(dict, w=w))
         start = suggestion if objective(suggestion)[0] < primal else w
         answer = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
         if np.array_equal(answer.x, w):

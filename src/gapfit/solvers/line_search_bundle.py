@@ -5,6 +5,7 @@ maximises the lower bound along the segment, which has a closed form for the L2 
 method on the dual. J(w) does not fall at every step, and the driver keeps the best point.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,7 @@ def line_search_bundle(
         at = problem.oracle(w, b)
         b = at.b
         primal = problem.alpha * problem.penalty.value(w) + at.risk
-        kept = model
-        yield Iterate(w, b, model, primal, lambda kept=kept: {"model": kept})
+        yield Iterate(w, b, model, primal, partial(dict, model=model))
         model = mix(model, at.minorant, best_share(problem, model, at.minorant))
 
 

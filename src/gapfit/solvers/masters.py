@@ -5,17 +5,19 @@ All are solved in the dual: cut i has a share x_i, the shares lie on the simplex
     D(x) = sum_i x_i c_i - alpha * Omega*(-sum_i x_i a_i / alpha)
 
 is to be maximised. The mixture of cuts with *any* shares is a minorant, so an inexact answer costs tightness
-and never validity. Three kinds of penalty need three methods: a quadratic conjugate is a QP on the Gram matrix
-of the cuts; any other differentiable conjugate a sequence of such QPs; a polyhedral penalty a linear program.
+and never validity. Three kinds of penalty need three methods: a quadratic conjugate is a QP on the Gram
+matrix of the cuts; any other differentiable conjugate a sequence of such QPs; a polyhedral penalty a linear
+program.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from scipy.optimize import linprog
 
-from gapfit._types import Matrix, Slope, Vector
+from gapfit._types import Indices, Matrix, Slope, Vector
 from gapfit.minorant import Minorant, combine
 from gapfit.penalties import Penalty
 from gapfit.problem import Problem
@@ -62,7 +64,7 @@ class Master(ABC):
     def _grow(self, cut: Minorant) -> None:
         """Prepare for a new cut."""
 
-    def _keep(self, kept: Vector) -> None:
+    def _keep(self, kept: Indices) -> None:
         self.cuts = [self.cuts[i] for i in kept]
         self.shares, self.idle = self.shares[kept], self.idle[kept]
 
@@ -85,7 +87,19 @@ class QuadraticMaster(Master):
     def _solve(self) -> None:
         self.shares = maximise_on_simplex(self.gram / self.problem.alpha, self.constants, self.shares)
 
-    def _keep(self, kept: Vector) -> None:
+    def near(self, centre: Slope, rho: float) -> tuple[Slope, float]:
+        """The minimiser of model + rho/2 |w - centre|^2 (in Omega's metric), and the model there."""
+        problem = self.problem
+        total = problem.alpha + rho
+        pull = rho / total
+        heights = np.array([cut.c + pull * float(cut.a @ centre) for cut in self.cuts])
+        shares = maximise_on_simplex(self.gram / total, heights, self.shares)
+        w = problem.penalty.argmax(combine(self.cuts, shares).a / -total) + pull * centre
+        return w, problem.alpha * problem.penalty.value(w) + max(
+            cut.c + float(cut.a @ w) for cut in self.cuts
+        )
+
+    def _keep(self, kept: Indices) -> None:
         super()._keep(kept)
         self.gram = self.gram[np.ix_(kept, kept)]
 
@@ -106,12 +120,17 @@ class SmoothMaster(Master):
         for _ in range(60):
             g = gradient(x)
             previous, residual = residual, float((g - g @ x).max())
-            if residual <= 4e-16 * float(np.abs(c).max() + np.abs(g).max()) or residual < 1e-9 and residual >= previous:
+            exact = residual <= 4e-16 * float(np.abs(c).max() + np.abs(g).max())
+            if exact or previous <= residual < 1e-9:
                 break
             H = penalty.curvature(A @ x / -alpha, A) / alpha
             step = maximise_on_simplex(H, g + H @ x, x) - x
-            x = x + _line_maximum(lambda s, x=x, step=step: float(gradient(x + s * step) @ step)) * step
+            x = x + _line_maximum(partial(_slope_along, gradient, x, step)) * step
         self.shares = np.maximum(x, 0.0) / np.maximum(x, 0.0).sum()
+
+
+def _slope_along(gradient: Callable[[Vector], Vector], x: Vector, step: Vector, s: float) -> float:
+    return float(gradient(x + s * step) @ step)
 
 
 def _line_maximum(slope: Callable[[float], float]) -> float:

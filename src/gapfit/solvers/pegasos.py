@@ -59,13 +59,13 @@ def _full(problem: Problem, state: dict[str, Any]) -> Steps:
     """Steps along subgradients of the whole risk."""
     excess = problem.tangent(problem.offset)[0] - problem.risk.infimum
     radius = np.sqrt(2 * max(excess, 0.0) / problem.alpha)
-    t: int = state.get("t", 0)
+    t: int = state.get("cuts", 0)
     mean: Minorant | None = state.get("mean")
     best: Minorant | None = state.get("best", problem.zero_plane())
     w, b = state.get("w", problem.start()), state.get("b")
 
     def snapshot() -> dict[str, Any]:
-        return {"t": t, "mean": mean, "best": best, "b": b}
+        return {"cuts": t, "mean": mean, "best": best, "b": b}
 
     while True:
         if mean is not None:
@@ -91,7 +91,7 @@ def _sample(problem: Problem, state: dict[str, Any], seed: int) -> Steps:
     if problem.n_offsets:
         gain = offset_per_imbalance(problem, table)
 
-    z, t = np.array(state.get("z", np.zeros(d))), state.get("t", 0)
+    z, t = np.array(state.get("z", np.zeros(d))), state.get("steps", 0)
     b = state.get("b", problem.tangent(problem.offset)[3])
     best: Minorant | None = state.get("best", problem.zero_plane())
     rng = np.random.default_rng(seed)
@@ -102,7 +102,7 @@ def _sample(problem: Problem, state: dict[str, Any], seed: int) -> Steps:
         t = int(np.max(kernels.squared_norms(rows[0], rows[2]) / (alpha * p * table[:, 2])))
 
     def snapshot() -> dict[str, Any]:
-        return {"z": z.copy(), "t": t, "b": b, "best": best, "rng": rng.bit_generator.state}
+        return {"z": z.copy(), "steps": t, "b": b, "best": best, "rng": rng.bit_generator.state}
 
     while True:
         picks, lag = rng.choice(n, n, p=p), np.zeros(d)

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from gapfit._types import Matrix, Vector
+from gapfit._types import Indices, Matrix, Vector
 
 _EPS = float(np.finfo(float).eps)
 
@@ -39,7 +39,7 @@ def maximise_on_simplex(H: Matrix, c: Vector, start: Vector) -> Vector:
     return x
 
 
-def _to_face_maximum(H: Matrix, gradient: Vector, support: Vector) -> Vector:
+def _to_face_maximum(H: Matrix, gradient: Vector, support: Indices) -> Vector:
     """The d with sum d = 0 that maximises g'd - d'Hd / 2 on the support.
 
     Differences to one reference cut take care of the sum: k affinely independent cuts give k - 1 independent

@@ -1,0 +1,5 @@
+"""scikit-learn estimators: parameters, documentation and attributes, around `Problem` and `solve`."""
+
+from gapfit.estimators.classification import LinearClassifier as LinearClassifier
+from gapfit.estimators.novelty import NoveltyDetector as NoveltyDetector
+from gapfit.estimators.regression import LinearRegressor as LinearRegressor

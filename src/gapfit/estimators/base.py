@@ -1,0 +1,284 @@
+"""What the linear estimators share: the way from validated data through `solve` to fitted attributes."""
+
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from functools import partial, wraps
+from inspect import signature
+from typing import Any, NamedTuple, TypeVar
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from gapfit._types import Data, Vector
+from gapfit.certify import Ball, optimal_ball, support_status
+from gapfit.design.memory import MemoryDesign, check_sparse_indices
+from gapfit.losses.base import Loss
+from gapfit.penalties import Box, Penalty
+from gapfit.problem import Problem, as_column, as_weights
+from gapfit.reductions import Presence
+from gapfit.registry import LOSSES, as_loss, as_penalty, as_solver
+from gapfit.solution import Solution, Status
+from gapfit.solve import solve
+
+logger = logging.getLogger("gapfit")
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+class Samples(NamedTuple):
+    """What `fit` was given, validated: the rows that have a weight, and where they were."""
+
+    X: Data
+    y: Any
+    weight: Vector
+    offset: Vector | None
+    presence: Presence
+
+
+class LinearModel(BaseEstimator):
+    """Parameters that every linear estimator has, and the attributes that every fit sets."""
+
+    penalty: str | Penalty
+    alpha: float
+    positive: bool
+    solver: str | Callable[..., Any]
+    tol: float
+    max_iter: int
+    max_time: float | None
+    warm_start: bool
+    random_state: Any
+    verbose: int
+
+    coef_: NDArray[Any]
+    intercept_: Any
+    _balls: list[Ball | None]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def score_bounds(self, X: Any) -> tuple[Vector, Vector]:
+        """Bounds on the decision function of the exact optimum, true of every optimal model.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+
+        Returns
+        -------
+        lo, hi : arrays of the shape of `decision_function(X)`
+        """
+        X = self._checked(X)
+        if any(ball is None for ball in self._balls):
+            raise ValueError(
+                f"penalty {self.penalty!r} is not strongly convex, so a small gap does not confine the optimum "
+                "to a ball; L2, ElasticNet with l1_ratio < 1, QuadraticForm, SquaredLp and SimplexEntropy are"
+            )
+        lo, hi = zip(*(ball.score_bounds(X) for ball in self._balls if ball), strict=True)
+        return _columns(np.stack(lo, axis=1)), _columns(np.stack(hi, axis=1))
+
+    # -- on the way in --------------------------------------------------------------------------------
+
+    def _samples(self, X: Any, check_y: Callable[[int], Any], sample_weight: Any, offset: Any = None) -> Samples:
+        """Everything `fit` is given, validated. `check_y` is told the number of rows."""
+        X = _validated(self, X, reset=True)
+        n = X.shape[0]
+        y, weight = check_y(n), as_weights(sample_weight, n)
+        offset = None if offset is None else as_column("offset", offset, n)
+        presence = Presence.of(weight)
+        return Samples(*map(presence.apply, (X, y, weight, offset)), presence)
+
+    def _checked(self, X: Any) -> Data:
+        """X for a fitted model."""
+        check_is_fitted(self)
+        return _validated(self, X, reset=False)
+
+    def _scores(self, X: Any) -> Vector:
+        """X coef_' + intercept_, in float64: (n,) for a single model, (n, k) for several."""
+        design = MemoryDesign(self._checked(X))
+        return _columns(design.scores(self.coef_.T.astype(np.float64)) + self.intercept_)
+
+    # -- on the way out -------------------------------------------------------------------------------
+
+    def _solve(self, samples: Samples, targets: Sequence[Any], loss: Loss, intercept: bool) -> list[Solution]:
+        """Solve one problem for each vector of targets, and set every attribute but coef_ and intercept_."""
+        for name in ("positive", "warm_start"):
+            check_flag(name, getattr(self, name))
+        design, weight, penalty = MemoryDesign(samples.X), samples.weight, self._penalty()
+        data = joblib.hash((samples[:4], targets, loss, intercept)) if self.warm_start else None
+        starts = self._starts(data, design.shape[1], len(targets))
+        solutions, balls, support = [], [], []
+        with _shown(self.verbose):
+            for target, start in zip(targets, starts, strict=True):
+                problem = Problem(design, target, loss, penalty, self.alpha, weight, intercept, samples.offset)
+                solution = solve(
+                    problem,
+                    self._seeded_solver(),
+                    tol=self.tol,
+                    max_iter=self.max_iter,
+                    max_time=np.inf if self.max_time is None else self.max_time,
+                    start=start,
+                )
+                ball = optimal_ball(problem, solution)
+                status = support_status(problem, ball) if ball else np.full(len(weight), "undecided", "<U9")
+                solutions.append(solution)
+                balls.append(ball)
+                support.append(samples.presence.invert(status, "zero"))
+                if solution.status is Status.INTERRUPTED:
+                    break
+        _warn(solutions, self.tol)
+        certificates = [solution.certificate for solution in solutions]
+        self.certificates_ = certificates
+        self.objective_ = float(np.mean([c.primal for c in certificates]))
+        self.dual_objective_ = float(np.mean([c.dual for c in certificates]))
+        self.dual_gap_ = max(c.gap for c in certificates)
+        self.status_ = next((s.status for s in solutions if not s.converged), Status.CERTIFIED)
+        self.converged_ = self.status_ is Status.CERTIFIED
+        self.n_iter_ = max(solution.n_iter for solution in solutions)
+        histories = [solution.history for solution in solutions]
+        self.history_ = histories if len(targets) > 1 else histories[0]
+        self.support_status_ = _columns(np.array(support).T).T
+        self.alpha_ = float(self.alpha)
+        self.C_ = 1.0 / (self.alpha_ * float(weight.sum()))
+        self._balls = balls
+        self._warm = (data, solutions) if self.warm_start else None
+        return solutions
+
+    def _penalty(self) -> Penalty:
+        penalty = as_penalty(self.penalty)
+        if not self.positive:
+            return penalty
+        try:
+            return Box(penalty, 0.0, np.inf)  # type: ignore[arg-type]  # Box itself says what it takes
+        except TypeError as error:
+            raise TypeError(f"positive=True and penalty={penalty!r} do not go together: {error}") from error
+
+    def _starts(self, data: str | None, d: int, parts: int) -> list[Any]:
+        """Where to start: from the last solutions if the data are the same, from their w if they fit, or afresh.
+
+        A solution carries lower bounds that are true of its own data only. They do not depend on alpha.
+        """
+        last, solutions = getattr(self, "_warm", None) or (None, [])
+        if data is None or len(solutions) != parts or any(len(s.w) != d for s in solutions):
+            return [None] * parts
+        return list(solutions) if data == last else [solution.w for solution in solutions]
+
+    def _seeded_solver(self) -> Callable[..., Any]:
+        """The solver, with random_state as its seed if it takes one. None means its own, fixed seed."""
+        solver = as_solver(self.solver)
+        random = None if self.random_state is None else check_random_state(self.random_state)
+        if random is None or "seed" not in signature(solver).parameters:
+            return solver
+        return partial(solver, seed=int(random.randint(2**31)))
+
+
+def all_or_nothing(fit: Fit) -> Fit:
+    """Run `fit` on a copy and take over its attributes at the end: a fit that fails changes nothing."""
+
+    @wraps(fit)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        scratch = copy(self)
+        fit(scratch, *args, **kwargs)
+        self.__dict__ = scratch.__dict__
+        return self
+
+    return wrapper  # type: ignore[return-value]
+
+
+def check_loss(loss: Any, names: Sequence[str]) -> Loss:
+    """One of the named losses, or one that the user wrote."""
+    made = as_loss(loss)
+    name = next((name for name, known in LOSSES.items() if type(made) is known), None)
+    if name is not None and name not in names:
+        raise ValueError(f"loss must be one of {', '.join(names)} or of your own making, got {loss!r}")
+    return made
+
+
+def check_flag(name: str, value: Any) -> None:
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+
+
+@contextmanager
+def naming(argument: str) -> Iterator[None]:
+    """Errors from scikit-learn's validation that do not say which argument they are about, now do."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if argument in str(error).split():
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{argument}: {error}") from error
+
+
+def _validated(estimator: LinearModel, X: Any, *, reset: bool) -> Data:
+    if sparse.issparse(X):
+        check_sparse_indices(X)  # before any conversion follows them
+    with naming("X"):
+        return validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            accept_large_sparse=True,
+            dtype=[np.float64, np.float32],
+            order="C" if reset else None,
+        )
+
+
+def _columns(values: NDArray[Any]) -> NDArray[Any]:
+    """(n,) instead of (n, 1): a single model has no second axis."""
+    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+
+_NEXT = {
+    Status.MAX_ITER: "raise max_iter or tol, scale the features, or raise alpha",
+    Status.TIME_LIMIT: "raise max_time or tol, scale the features, or raise alpha",
+    Status.STALLED: "raise tol above the relative gap, pass X in float64, or scale the features",
+    Status.INTERRUPTED: "use the model as it is, or fit again (warm_start=True goes on from here)",
+}
+
+
+def _warn(solutions: Sequence[Solution], tol: float) -> None:
+    """One warning for the solution that is furthest from what was asked."""
+    open_ends = [solution for solution in solutions if not solution.converged]
+    if not open_ends:
+        return
+    worst = max(open_ends, key=lambda solution: solution.certificate.relative_gap)
+    certificate = worst.certificate
+    warnings.warn(
+        f"{worst.status.value}. The duality gap is {certificate.gap:.3g}, that is {certificate.relative_gap:.3g} "
+        f"of the objective, and tol asks for {tol:.3g}. Next: {_NEXT.get(worst.status, 'raise tol')}.",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
+
+
+@contextmanager
+def _shown(verbose: int) -> Iterator[None]:
+    """verbose=1 shows the log of the fit on stderr, verbose=2 every step; 0 leaves it to logging's settings."""
+    if isinstance(verbose, bool | np.bool_):
+        verbose = int(verbose)
+    if not isinstance(verbose, int | np.integer) or verbose < 0:
+        raise ValueError(f"verbose must be 0, 1 or 2, got {verbose!r}")
+    if not verbose:
+        yield
+        return
+    handler, level = logging.StreamHandler(), logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO if verbose == 1 else logging.DEBUG)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
