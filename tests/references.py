@@ -3,8 +3,9 @@
 Nothing here imports gapfit. `reference(case)` solves a case twice through cvxpy, by Clarabel and by
 HiGHS (linear programs) or SCS (the rest), and recomputes everything in NumPy: `upper` is the
 smaller J at their feasible points, `lower` the largest Fenchel dual at their multipliers, made
-feasible, so both are bounds whatever the solvers say, up to rounding (`tiny`). Measured over 5,600
-random cases: (upper - lower) / scale has median 3e-16, 99% below FIXME, scale = max(|J|, FLOOR).
+feasible, so both are bounds whatever the solvers say, up to rounding (`tiny`). Measured on 5,680
+random cases: (upper - lower) / scale has median 1e-15, 99% below 1.5e-11, maximum 1.2e-9, with
+scale = max(|J|, FLOOR); the two solvers' J differ by 3e-14, 1.3e-8 and 9.3e-7; 5 are refused.
 
 The two solvers' J may differ by AGREE = 1e-6 of the scale, the bounds by GAP = 1e-8, and a value
 that cvxpy reports from ours by DRIFT = 1e-4 (its points are slightly infeasible); otherwise
@@ -302,9 +303,8 @@ class _Problem:
         if share < 1 and self.total:
             return -INF  # shrinking would break the balance of b
         s, mu = share * s, share * mu
-        return float(
-            (a * s) @ self.base - self.p @ g.conjugate(s) - self.alpha * self.penalty.conjugate(mu)
-        )
+        risk = (a * s) @ self.base - self.p @ g.conjugate(s)
+        return float(risk - self.alpha * self.penalty.conjugate(mu))
 
     def solve(self, second):
         """w, slopes of g and the value, by Clarabel, or by a second solver."""

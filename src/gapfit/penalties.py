@@ -174,7 +174,7 @@ class SquaredLp(Penalty):
         """By bisection on the norm n of the answer, which solves w + step n^(2-p) w^(p-1) = |v|."""
         size = np.abs(v)
         lo, hi = 0.0, _norm(v, self.p)
-        for _ in range(200):
+        for _ in range(60):
             n = 0.5 * (lo + hi)
             w = _solve_power(size, step * n ** (2 - self.p), self.p - 1)
             lo, hi = (n, hi) if _norm(w, self.p) > n else (lo, n)
@@ -205,7 +205,7 @@ def _gradient_of_half_squared_norm(w: Slope, p: float) -> Slope:
 def _solve_power(v: Slope, s: float, r: float) -> Slope:
     """The w >= 0 with w + s w^r = v >= 0, 0 < r <= 1, by bisection in each coordinate."""
     lo, hi = np.zeros_like(v), v.copy()
-    for _ in range(80):
+    for _ in range(60):
         w = 0.5 * (lo + hi)
         high = w + s * w**r > v
         lo, hi = np.where(high, lo, w), np.where(high, w, hi)

@@ -181,9 +181,9 @@ def as_weights(sample_weight: Any, n: int) -> Vector:
 
 def as_column(name: str, values: Any, n: int) -> Vector:
     """A finite float64 vector of length n."""
-    if np.iscomplexobj(values):
-        raise ValueError(f"Complex data not supported: {name} must be real")
     values = np.asarray(values)
+    if values.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} must be real")
     if values.dtype.kind not in "biuf":
         try:
             values = values.astype(np.float64)

@@ -13,6 +13,7 @@ from threadpoolctl import ThreadpoolController
 from gapfit._types import Slope, Vector
 from gapfit.certify import certify, certify_claim
 from gapfit.errors import as_number
+from gapfit.errors import UnboundedProblem
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
@@ -40,7 +41,8 @@ def solve(
     ----------
     solver : a name (see `gapfit.registry.SOLVERS`) or a generator function; options go in with
         `functools.partial`, as in `partial(bundle, zero_plane=False)`.
-    tol : stop when gap <= tol * max(|primal|, |dual|), or gap <= 1e-12 of the objective or gap at the start.
+    tol : stop when gap <= tol * max(|primal|, |dual|). For optima at zero: or gap <= min(tol, 1e-12) times the
+        objective (or the gap, if larger) at the start.
     max_iter, max_time : limits on the solver's steps and on seconds. The reported gap is valid all the same.
     start : an array w, or an earlier `Solution` to continue from.
     callbacks : called with a `Record` whenever the bounds were updated; a true answer stops the fit.
@@ -148,8 +150,8 @@ class _Best:
         self.best_gap, self.improved_at = np.inf, 0
         self._offer(problem.feasible(at.minorant))
         self.certificate = self._certificate()
-        scale = max(abs(self.primal), self.certificate.gap)
-        self.atol = 1e-12 * (scale if np.isfinite(scale) else abs(self.primal))
+        self.scale = max(abs(self.primal), self.certificate.gap if np.isfinite(self.dual) else 0.0)
+        self.atol = min(tol, 1e-12) * self.scale  # for optima at zero
 
     def elapsed(self) -> float:
         return perf_counter() - self.began
@@ -161,6 +163,8 @@ class _Best:
             risk, _, _, b = problem.tangent(problem.scores(iterate.w), iterate.b)
             primal = problem.alpha * problem.penalty.value(iterate.w) + risk
         minorant = iterate.minorant() if callable(iterate.minorant) else iterate.minorant
+        if self.dual == -np.inf and primal < -1e9 * (1.0 + self.scale):
+            raise UnboundedProblem(f"{problem.loss!r} with {problem.penalty!r} falls below {primal:.3g}: no minimum")
         if primal < self.primal:
             self.w, self.b, self.primal = iterate.w.copy(), b.copy(), primal
         if minorant is not None:
@@ -186,7 +190,7 @@ class _Best:
         """Is the remaining gap rounding, or has nothing improved over half of a long run?"""
         certificate = self.certificate
         rounding_only = certificate.gap > 2 * (certificate.primal - certificate.dual)
-        patience_lost = self.n_iter > 200 and self.n_iter > 2 * self.improved_at + 100
+        patience_lost = self.n_iter > max(2 * self.improved_at, self.improved_at + 200)
         return rounding_only or patience_lost or self.demand < 1e-3
 
     def solution(self, status: Status, solver: str) -> Solution:

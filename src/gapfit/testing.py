@@ -22,6 +22,7 @@ from gapfit.solve import solve
 
 _STEPS = (1e-7, 1e-5, 1e-3, 1e-1, 1.0, 10.0)
 _ROUNDING = 1e-13
+_EPS = float(np.finfo(float).eps)
 
 
 def check_loss(loss: Loss, y: Any, *, trials: int = 30, seed: int = 0) -> None:
@@ -133,7 +134,7 @@ def _check_subgradient(loss: Loss, risk: Risk, scores: Vector, b: Vector, rng: n
                 there = risk.value_and_subgradient(scores + move, b + shift)[0]
                 half = risk.value_and_subgradient(scores + 0.5 * move, b + 0.5 * shift)[0]
                 below = value + u @ move + e @ shift
-                noise = _ROUNDING * (1 + abs(value) + abs(there) + np.abs(u) @ np.abs(scores + move))
+                noise = 8 * _EPS * (1 + abs(value) + abs(there) + np.abs(u) @ np.abs(scores + move))
                 _require(
                     there >= below - noise, loss, f"the subgradient inequality fails by {below - there:.3g}"
                 )

@@ -26,7 +26,7 @@ from gapfit.penalties import Box, Penalty
 from gapfit.problem import Problem, as_column, as_weights
 from gapfit.reductions import Presence
 from gapfit.registry import LOSSES, as_loss, as_penalty, as_solver
-from gapfit.solution import Solution, Status
+from gapfit.solution import Certificate, Solution, Status
 from gapfit.solve import solve
 
 logger = logging.getLogger("gapfit")
@@ -112,49 +112,48 @@ class LinearModel(BaseEstimator):
 
     def _solve(self, samples: Samples, targets: Sequence[Any], loss: Loss, intercept: bool) -> list[Solution]:
         """Solve one problem for each vector of targets, and set every attribute but coef_ and intercept_."""
-        for name in ("positive", "warm_start"):
-            check_flag(name, getattr(self, name))
+        check_flag("warm_start", self.warm_start)
         design, weight, penalty = MemoryDesign(samples.X), samples.weight, self._penalty()
-        data = joblib.hash((samples[:4], targets, loss, intercept)) if self.warm_start else None
-        starts = self._starts(data, design.shape[1], len(targets))
+        data = _fingerprint(design, samples, targets, loss, intercept) if self.warm_start else None
+        options = dict(
+            solver=self._seeded_solver(),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            max_time=np.inf if self.max_time is None else self.max_time,
+        )
         solutions, balls, support = [], [], []
         with _shown(self.verbose):
-            for target, start in zip(targets, starts, strict=True):
+            for target, start in zip(targets, self._starts(data, design, len(targets)), strict=True):
                 problem = Problem(design, target, loss, penalty, self.alpha, weight, intercept, samples.offset)
-                solution = solve(
-                    problem,
-                    self._seeded_solver(),
-                    tol=self.tol,
-                    max_iter=self.max_iter,
-                    max_time=np.inf if self.max_time is None else self.max_time,
-                    start=start,
-                )
+                solution = solve(problem, start=start, **options)
+                if solution.status is Status.INTERRUPTED:
+                    options["max_iter"] = 0  # the other parts get the bounds that come for free
                 ball = optimal_ball(problem, solution)
                 status = support_status(problem, ball) if ball else np.full(len(weight), "undecided", "<U9")
                 solutions.append(solution)
                 balls.append(ball)
                 support.append(samples.presence.invert(status, "zero"))
-                if solution.status is Status.INTERRUPTED:
-                    break
-        _warn(solutions, self.tol)
         certificates = [solution.certificate for solution in solutions]
+        histories = [solution.history for solution in solutions]
         self.certificates_ = certificates
-        self.objective_ = float(np.mean([c.primal for c in certificates]))
-        self.dual_objective_ = float(np.mean([c.dual for c in certificates]))
-        self.dual_gap_ = max(c.gap for c in certificates)
-        self.status_ = next((s.status for s in solutions if not s.converged), Status.CERTIFIED)
+        self.objective_ = float(np.mean([certificate.primal for certificate in certificates]))
+        self.dual_objective_ = float(np.mean([certificate.dual for certificate in certificates]))
+        self.dual_gap_ = max(certificate.gap for certificate in certificates)
+        self.status_ = _overall([solution.status for solution in solutions])
         self.converged_ = self.status_ is Status.CERTIFIED
         self.n_iter_ = max(solution.n_iter for solution in solutions)
-        histories = [solution.history for solution in solutions]
         self.history_ = histories if len(targets) > 1 else histories[0]
-        self.support_status_ = _columns(np.array(support).T).T
+        self.support_status_ = np.array(support) if len(targets) > 1 else support[0]
         self.alpha_ = float(self.alpha)
         self.C_ = 1.0 / (self.alpha_ * float(weight.sum()))
         self._balls = balls
         self._warm = (data, solutions) if self.warm_start else None
+        if not self.converged_:
+            _warn(self.status_, max(certificates, key=lambda c: c.relative_gap), self.tol)
         return solutions
 
     def _penalty(self) -> Penalty:
+        check_flag("positive", self.positive)
         penalty = as_penalty(self.penalty)
         if not self.positive:
             return penalty
@@ -163,23 +162,26 @@ class LinearModel(BaseEstimator):
         except TypeError as error:
             raise TypeError(f"positive=True and penalty={penalty!r} do not go together: {error}") from error
 
-    def _starts(self, data: str | None, d: int, parts: int) -> list[Any]:
+    def _starts(self, data: str | None, design: MemoryDesign, parts: int) -> list[Any]:
         """Where to start: from the last solutions if the data are the same, from their w if they fit, or afresh.
 
         A solution carries lower bounds that are true of its own data only. They do not depend on alpha.
         """
         last, solutions = getattr(self, "_warm", None) or (None, [])
-        if data is None or len(solutions) != parts or any(len(s.w) != d for s in solutions):
+        d = design.shape[1]
+        if not self.warm_start or len(solutions) != parts or any(len(s.w) != d for s in solutions):
             return [None] * parts
-        return list(solutions) if data == last else [solution.w for solution in solutions]
+        same = data is not None and data == last
+        return [solution if same else solution.w for solution in solutions]
 
     def _seeded_solver(self) -> Callable[..., Any]:
         """The solver, with random_state as its seed if it takes one. None means its own, fixed seed."""
         solver = as_solver(self.solver)
-        random = None if self.random_state is None else check_random_state(self.random_state)
-        if random is None or "seed" not in signature(solver).parameters:
+        if self.random_state is None:
             return solver
-        return partial(solver, seed=int(random.randint(2**31)))
+        with naming("random_state"):
+            seed = int(check_random_state(self.random_state).randint(2**31))
+        return partial(solver, seed=seed) if "seed" in signature(solver).parameters else solver
 
 
 def all_or_nothing(fit: Fit) -> Fit:
@@ -249,19 +251,31 @@ _NEXT = {
 }
 
 
-def _warn(solutions: Sequence[Solution], tol: float) -> None:
-    """One warning for the solution that is furthest from what was asked."""
-    open_ends = [solution for solution in solutions if not solution.converged]
-    if not open_ends:
-        return
-    worst = max(open_ends, key=lambda solution: solution.certificate.relative_gap)
-    certificate = worst.certificate
+def _overall(statuses: Sequence[Status]) -> Status:
+    """The status of a fit in several parts: certified if all are, interrupted if one was."""
+    open_ends = [status for status in statuses if status is not Status.CERTIFIED]
+    if Status.INTERRUPTED in open_ends:
+        return Status.INTERRUPTED
+    return open_ends[0] if open_ends else Status.CERTIFIED
+
+
+def _warn(status: Status, certificate: Certificate, tol: float) -> None:
     warnings.warn(
-        f"{worst.status.value}. The duality gap is {certificate.gap:.3g}, that is {certificate.relative_gap:.3g} "
-        f"of the objective, and tol asks for {tol:.3g}. Next: {_NEXT.get(worst.status, 'raise tol')}.",
+        f"{status.value}. The duality gap is {certificate.gap:.3g}, that is {certificate.relative_gap:.3g} "
+        f"of the objective, and tol asks for {tol:.3g}. Next: {_NEXT.get(status, 'raise tol')}.",
         ConvergenceWarning,
-        stacklevel=4,
+        stacklevel=5,  # the line that calls fit
     )
+
+
+def _fingerprint(
+    design: MemoryDesign, samples: Samples, targets: Sequence[Any], loss: Loss, intercept: bool
+) -> str | None:
+    """A hash of all that a minorant depends on; None for losses of the user's own, whose code may change."""
+    if type(loss) not in LOSSES.values():
+        return None
+    rows = (design.shape, design.rows(), samples.weight, samples.offset)
+    return str(joblib.hash((rows, targets, loss, intercept)))
 
 
 @contextmanager

@@ -64,17 +64,6 @@ if not config.DISABLE_JIT:
         return types.void(array, types.intp), emit
 
 
-@jit
-def _announce(data, indices, indptr, table, order, k):
-    """Ask for the k-th row to be visited, if there is one."""
-    if k < order.size:
-        i = order[k]
-        _prefetch(table, i)
-        _prefetch(data, indptr[i])
-        if indices.size:
-            _prefetch(indices, indptr[i])
-
-
 @jit(fast=True, reorder=True)
 def _dot(x, w):
     total = 0.0
@@ -137,9 +126,7 @@ def _maximiser(drive, kink, curvature, lower, upper):
 
 
 @jit(fast=True)
-def dual_cd_epoch(
-    data, indices, indptr, table, order, draws, z, inv_alpha, mean_sq, b, rho, s, c, threshold
-):
+def dual_cd_epoch(data, indices, indptr, table, order, draws, z, inv_alpha, mean_sq, b, rho, s, c, threshold):
     """One sweep of dual coordinate descent over the rows in ``order``, in random order.
 
     Minimises over v, one coordinate at a time, with z = sum_i v_i x_i and s = total - sum_i v_i,
@@ -162,7 +149,12 @@ def dual_cd_epoch(
     kept = 0
     worst = 0.0
     for k in range(size):
-        _announce(data, indices, indptr, table, order, k + AHEAD)
+        if k + AHEAD < size:  # in place: a prefetch in a function of its own is optimised away
+            i = order[k + AHEAD]
+            _prefetch(table, i)
+            _prefetch(data, indptr[i])
+            if indices.size:
+                _prefetch(indices, indptr[i])
         i = order[k]
         start, stop = indptr[i], indptr[i + 1]
         target, kink, quad, lower, upper, curvature, along, v = table[i]
@@ -203,7 +195,6 @@ def pegasos_epoch(data, indices, indptr, table, picks, z, lag, t, inv_alpha, b, 
     Updates z, and lag, which is zero at the start.
     """
     for k in range(picks.size):
-        _announce(data, indices, indptr, table, picks, k + AHEAD)
         i = picks[k]
         start, stop = indptr[i], indptr[i + 1]
         target, kink, quad, lower, upper, _, p, _ = table[i]

@@ -15,7 +15,6 @@ from collections.abc import Generator
 from itertools import count
 from typing import Any
 
-from gapfit._types import Slope
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
 from gapfit.solution import Certificate, Iterate
@@ -32,9 +31,10 @@ def auto(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     name, why = choose(problem)
     logger.info("auto: %s, because %s", name, why)
     if name != "bundle":
-        w = yield from _while_the_gap_falls(as_solver(name)(problem, state=state))
+        last = yield from _while_the_gap_falls(as_solver(name)(problem, state=state))
         logger.info("auto: bundle, because the gap of %s stopped falling", name)
-        state = {"w": w}
+        bound = last.minorant() if callable(last.minorant) else last.minorant
+        state = {"w": last.w, "cuts": [cut for cut in (problem.zero_plane(), bound) if cut is not None]}
     yield from as_solver("bundle")(problem, state=state)
 
 
@@ -49,8 +49,8 @@ def choose(problem: Problem) -> tuple[str, str]:
     return "dual_cd", "the penalty is L2, the loss piecewise linear-quadratic, and X is large"
 
 
-def _while_the_gap_falls(steps: Steps) -> Generator[Iterate, Certificate, Slope]:
-    """Run a solver for as long as the gap halves with every doubling of its steps; return the last w."""
+def _while_the_gap_falls(steps: Steps) -> Generator[Iterate, Certificate, Iterate]:
+    """Run a solver for as long as the gap halves with every doubling of its steps; return its last iterate."""
     iterate = next(steps)
     gap, look_at = float("inf"), PATIENCE
     for step in count(1):
@@ -63,4 +63,4 @@ def _while_the_gap_falls(steps: Steps) -> Generator[Iterate, Certificate, Slope]
             iterate = steps.send(certificate)
         except StopIteration:
             break
-    return iterate.w
+    return iterate

@@ -51,17 +51,20 @@ def bundle(
     master = master_for(problem)
     move = _strategy(stabilise, problem, master)
     zero = problem.zero_plane()
-    if zero is not None and zero_plane is not False:
+    if zero is not None and zero_plane is not False and "cuts" not in state:
         master.add(zero)
-    for cut in state.get("cuts", ()):
-        master.add(cut)
-    w = state.get("w", problem.start())
-    best = point = evaluate(problem, w, problem.scores(w))
+    master.restore(state)
+    if state.get("problem") is problem:  # go on in the middle of a step, as if nothing had happened
+        best, point = move(state["best"], state["target"])
+    else:
+        w = state.get("w", problem.start())
+        best = point = evaluate(problem, w, problem.scores(w))
     while True:
         master.add(problem.minorant(point.u, point.height, point.scores))
-        model, w = master.minimise()
-        yield Iterate(best.w, best.b, model, best.J, partial(dict, cuts=list(master.cuts), w=best.w))
-        best, point = move(best, w)
+        model, target = master.minimise()
+        snapshot = partial(dict, master.state(), problem=problem, best=best, target=target)
+        yield Iterate(best.w, best.b, model, best.J, snapshot)
+        best, point = move(best, target)
 
 
 Move = Callable[[Point, Slope], tuple[Point, Point]]  # (best, model's minimiser) -> (new best, where to cut)

@@ -67,9 +67,7 @@ def dual_cd(problem: Problem, state: dict[str, Any] | None = None, *, seed: int 
 
     def snapshot() -> dict[str, Any]:
         random = rng.bit_generator.state
-        return dict(
-            u=-v, z=z.copy(), b=b, stiff=stiff, threshold=threshold, rng=random, epoch=epoch
-        )
+        return dict(u=-v, z=z.copy(), b=b, stiff=stiff, threshold=threshold, rng=random, epoch=epoch)
 
     while True:
         s, c = total - float(v.sum()), float(z @ mean)  # afresh: their rounding must not add up

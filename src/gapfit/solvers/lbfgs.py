@@ -24,8 +24,10 @@ _MEMORY = 20
 @needs("smooth", penalty="smooth")
 def lbfgs(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     """One step is a run of SciPy's L-BFGS-B, some twenty iterations, and a cut at the end of it."""
-    w = np.array((state or {}).get("w", problem.start()))
-    guess: Vector | None = None
+    state = state or {}
+    w = np.array(state.get("w", problem.start()))
+    guess: Vector | None = state.get("b")
+    fresh = "b" not in state  # a run that goes on has already reported w
 
     def objective(w: Slope) -> tuple[float, Slope]:
         nonlocal guess
@@ -37,12 +39,16 @@ def lbfgs(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
 
     options = {"maxiter": _STEPS, "maxcor": _MEMORY, "ftol": 0.0, "gtol": 0.0, "maxls": 50}
     master = master_for(problem)
+    master.restore(state)
     while True:
         at = problem.oracle(w, guess)
         primal = problem.alpha * problem.penalty.value(w) + at.risk
+        snapshot = partial(dict, master.state(), w=w, b=guess)
         master.add(at.minorant)
         model, suggestion = master.minimise()
-        yield Iterate(w, at.b, model, primal, partial(dict, w=w))
+        if fresh:
+            yield Iterate(w, at.b, model, primal, snapshot)
+        fresh = True
         start = suggestion if objective(suggestion)[0] < primal else w
         answer = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
         if np.array_equal(answer.x, w):

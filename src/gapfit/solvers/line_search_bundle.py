@@ -26,19 +26,20 @@ def line_search_bundle(
         cut at the starting point.
     """
     state = state or {}
-    model = state.get("model")
+    model, b = state.get("model"), state.get("b")
+    fresh = model is None  # a run that goes on has already reported this model
     if model is None and "w" not in state and zero_plane is not False:
         model = problem.zero_plane()
     w = problem.start() if "w" not in state else state["w"]
     if model is None:
         model = problem.oracle(w).minorant
-    b = None
     while True:
         w = problem.minimiser(model)
         at = problem.oracle(w, b)
-        b = at.b
         primal = problem.alpha * problem.penalty.value(w) + at.risk
-        yield Iterate(w, b, model, primal, partial(dict, model=model))
+        if fresh:
+            yield Iterate(w, at.b, model, primal, partial(dict, model=model, b=b))
+        b, fresh = at.b, True
         model = mix(model, at.minorant, best_share(problem, model, at.minorant))
 
 

@@ -13,6 +13,7 @@ program.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
@@ -52,6 +53,17 @@ class Master(ABC):
             self._keep(np.flatnonzero(self.idle <= _KEEP_IDLE))
         model = combine(self.cuts, self.shares)
         return model, self.problem.minimiser(model) if w is None else w
+
+    def state(self) -> dict[str, Any]:
+        """What `restore` needs to go on from here."""
+        return {"cuts": list(self.cuts), "shares": self.shares, "idle": self.idle}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over the cuts of an earlier run (they hold for every alpha), and its shares if it has them."""
+        for cut in state.get("cuts", ()):
+            self.add(cut)
+        if "shares" in state and len(state["shares"]) == len(self.cuts):
+            self.shares, self.idle = state["shares"].copy(), state["idle"].copy()
 
     @property
     def constants(self) -> Vector:

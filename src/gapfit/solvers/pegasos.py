@@ -106,9 +106,7 @@ def _sample(problem: Problem, state: dict[str, Any], seed: int) -> Steps:
 
     while True:
         picks, lag = rng.choice(n, n, p=p), np.zeros(d)
-        kernels.pegasos_epoch(
-            *rows, table, picks, z, lag, float(t), 1 / alpha, float(b.sum()), gain, total
-        )
+        kernels.pegasos_epoch(*rows, table, picks, z, lag, float(t), 1 / alpha, float(b.sum()), gain, total)
         w = (n * z + lag) / (alpha * n * (t + 0.5 * (n + 1)))
         t += n
         at = problem.oracle(w, b)

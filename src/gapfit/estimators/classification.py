@@ -1,0 +1,217 @@
+"""Linear classifiers: support vector machines, logistic regression and their kin."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_expit, softmax
+from sklearn.base import ClassifierMixin
+from sklearn.utils import column_or_1d
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite
+
+from gapfit._types import Vector
+from gapfit.estimators.base import LinearModel, all_or_nothing, check_flag, check_loss, naming
+from gapfit.losses import Logistic
+from gapfit.reductions import Labels, weigh_classes
+
+LOSSES = ("hinge", "squared_hinge", "smoothed_hinge", "logistic", "exponential")
+
+
+def _has_probabilities(classifier: "LinearClassifier") -> bool:
+    if classifier.loss == "logistic" or isinstance(classifier.loss, Logistic):
+        return True
+    raise AttributeError(f"probabilities need loss='logistic', not {classifier.loss!r}")
+
+
+class LinearClassifier(ClassifierMixin, LinearModel):
+    """A linear classifier whose fit carries a proof of how close to optimal it is.
+
+    For two classes, with y_i = +1 for the second of `classes_` and -1 for the first, it minimises ::
+
+        J(w, b) = alpha * Omega(w) + sum_i s_i phi(y_i (x_i'w + o_i + b)) / sum_i s_i
+
+    over w and the intercept b, which is *not* penalised. s_i are the weights: `sample_weight` times
+    `class_weight`; o_i are known offsets, zero unless given. The loss is a weighted mean, so
+    `C = 1 / (alpha * sum_i s_i)` gives the C of libraries that minimise Omega(w) + C * sum_i s_i phi_i.
+    A sample of weight k counts as k samples, one of weight 0 is absent.
+
+    More than two classes are told apart one against the rest, each with a certificate of its own.
+
+    Parameters
+    ----------
+    loss : str or Loss, default="hinge"
+        phi: "hinge", "squared_hinge", "smoothed_hinge", "logistic", "exponential", or an object of
+        `gapfit.losses`, such as `SmoothedHinge(gamma=0.5)`, or a loss of your own.
+    penalty : str or Penalty, default="l2"
+        Omega: "l2" (1/2 |w|^2), "l1", "elastic_net", "squared_lp", "entropy", "simplex_entropy", or an object
+        of `gapfit.penalties`, such as `ElasticNet(l1_ratio=0.1)` or `Box(L2(), -1, 1)`.
+    alpha : float, default=1e-4
+        Multiplies the penalty.
+    positive : bool, default=False
+        Allow only coefficients w >= 0.
+    fit_intercept : bool, default=True
+        Whether to have the intercept b.
+    class_weight : dict, "balanced" or None, default=None
+        Weights by class. "balanced" gives every class the same total weight.
+    solver : str or function, default="auto"
+        "auto", "bundle", "line_search_bundle", "dual_cd", "pegasos" or "lbfgs". All reach the same optimum.
+    tol : float, default=1e-4
+        Stop when the duality gap is at most tol times the objective.
+    max_iter : int, default=10_000
+        The most steps a solver may take.
+    max_time : float or None, default=None
+        The most seconds a problem may take.
+    warm_start : bool, default=False
+        Start from the last fit. The answer is certified as ever, so it does not depend on the start.
+    random_state : int, RandomState or None, default=None
+        Seeds the solvers that visit samples in random order. None is a fixed seed: fits are repeatable.
+    verbose : int, default=0
+        1 shows the log (logger "gapfit") on stderr while fitting, 2 every step.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, d), or (k, d) for k > 2 classes
+        w, in the precision of X.
+    intercept_ : array of shape (1,) or (k,)
+        b.
+    classes_ : array of shape (k,)
+        The labels, sorted.
+    objective_, dual_objective_ : float
+        J at the returned point, and a lower bound of its minimum; with k > 2 classes their means.
+    dual_gap_ : float
+        J is at most this far above its minimum; with k > 2 classes, for each of them.
+    converged_ : bool
+        Whether tol was certified.
+    status_ : Status
+        How the fit ended, in words: `status_.value`.
+    n_iter_ : int
+        Steps of the solver; with k > 2 classes the most.
+    history_ : list of Record
+        The bounds after each step: (n_iter, time, primal, dual, gap). With k > 2 classes, a list for each.
+    certificates_ : list of Certificate
+        One for each problem solved.
+    support_status_ : array of str of shape (n,) or (k, n)
+        What is proved of each training sample at the exact optimum: "zero" (no support vector), "bound" (one,
+        with its dual coefficient at the bound), "support" (one), or "undecided".
+    alpha_, C_ : float
+        alpha, and 1 / (alpha * sum of weights).
+    n_features_in_ : int
+    feature_names_in_ : array of str, if X had names
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LinearClassifier(loss="hinge", alpha=1e-2).fit(scale(X), y)
+    >>> model.converged_, model.dual_gap_ <= 1e-4 * model.objective_
+    (True, True)
+    >>> bool(model.certified(scale(X)).mean() > 0.9)  # predictions that are provably the exact optimum's
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: Any = "hinge",
+        penalty: Any = "l2",
+        alpha: float = 1e-4,
+        positive: bool = False,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        solver: Any = "auto",
+        tol: float = 1e-4,
+        max_iter: int = 10_000,
+        max_time: float | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.penalty = penalty
+        self.alpha = alpha
+        self.positive = positive
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # signs or an origin that are prescribed: no longer any half-space, and no good score to be expected
+        tags.classifier_tags.poor_score = bool(self.positive or not self.fit_intercept)
+        return tags
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> "LinearClassifier":
+        """Fit the model; if that fails, the estimator stays as it was.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        y : labels of shape (n,), of any kind
+        sample_weight : array of shape (n,), default=None
+        offset : array of shape (n,), default=None
+            Known numbers added to the scores of all problems while fitting (and not when predicting).
+
+        Returns
+        -------
+        self
+        """
+        loss = check_loss(self.loss, LOSSES)
+        check_flag("fit_intercept", self.fit_intercept)
+        samples = self._samples(X, lambda n: _check_labels(y, n), sample_weight, offset)
+        labels = Labels.of(samples.y)
+        weight = weigh_classes(self.class_weight, labels, samples.y, samples.weight)
+        samples = samples._replace(weight=weight)
+        solutions = self._solve(samples, labels.apply(samples.y), loss, self.fit_intercept)
+        self.coef_ = np.stack([solution.w for solution in solutions])
+        self.intercept_ = np.array([solution.intercept for solution in solutions])
+        self.classes_ = labels.classes
+        return self
+
+    def decision_function(self, X: Any) -> Vector:
+        """Scores of shape (n,), positive for the second class; with k > 2 classes (n, k), one for each."""
+        return self._scores(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label of each row of X."""
+        scores = self.decision_function(X)
+        return Labels(self.classes_).invert(scores)
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> Vector:
+        """Probabilities of shape (n, k), for loss="logistic"; with k > 2 classes normalised to sum to one."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.stack([expit(-scores), expit(scores)], axis=1)
+        return np.asarray(softmax(log_expit(scores), axis=1))  # expit / its sum, which may underflow
+
+    def certified(self, X: Any) -> NDArray[np.bool_]:
+        """Which predictions are provably those of the exact optimum (of every one, if there are several)."""
+        lo, hi = self.score_bounds(X)
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.where(scores > 0, lo > 0, hi < 0)
+        rows, winner = np.arange(len(scores)), scores.argmax(axis=1)
+        hi[rows, winner] = -np.inf
+        return np.asarray(lo[rows, winner] > hi.max(axis=1))
+
+
+def _check_labels(y: Any, n: int) -> NDArray[Any]:
+    with naming("y"):
+        y = column_or_1d(y, warn=True)
+        if np.iscomplexobj(y):
+            raise ValueError("Complex data not supported")
+        assert_all_finite(y, input_name="y")
+        if len(y) != n:
+            raise ValueError(f"y has {len(y)} values but X has {n} rows")
+        check_classification_targets(y)
+    return np.asarray(y)

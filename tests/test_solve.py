@@ -1,0 +1,287 @@
+"""The driver: how a fit ends, what it keeps, and that it can be continued."""
+
+import itertools
+import logging
+import signal
+from functools import partial
+
+import numpy as np
+import pytest
+from problems import labels_problem
+from scipy import sparse
+
+from gapfit import IncompatibleSolver, Problem, Status, UnboundedProblem, certify, registry, solve
+from gapfit.losses import Hinge, Novelty
+from gapfit.penalties import L1
+from gapfit.solution import Iterate
+from gapfit.solvers.bundle import bundle
+
+SOLVERS = ["bundle", "line_search_bundle", "dual_cd", "pegasos", "lbfgs"]
+
+
+def accepted(solver, **kwargs):
+    return labels_problem(loss="logistic" if solver == "lbfgs" else "hinge", **kwargs)
+
+
+def test_certified_means_within_tol_as_recomputed_from_the_solution_alone():
+    problem = labels_problem()
+    solution = solve(problem, tol=1e-8)
+    assert solution.status is Status.CERTIFIED
+    assert solution.converged
+    again = certify.certify(problem, solution.w, np.array([solution.intercept]), solution.minorant)
+    assert again == solution.certificate
+    assert again.relative_gap <= 1e-8
+    assert "gap" in Status.CERTIFIED.value
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("max_iter", [0, 1])
+def test_max_iter(solver, max_iter):
+    solution = solve(accepted(solver, alpha=1e-4), solver, tol=1e-12, max_iter=max_iter)
+    assert solution.status is Status.MAX_ITER
+    assert solution.n_iter == max_iter
+    assert np.isfinite(solution.certificate.gap)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_max_time_zero_still_gives_a_certificate(solver):
+    solution = solve(accepted(solver), solver, tol=0.0, max_time=0.0)
+    assert solution.status is Status.TIME_LIMIT
+    assert 0 <= solution.certificate.gap < np.inf
+
+
+def test_tolerance_below_rounding_stalls_and_says_so():
+    for solver in ("bundle", "dual_cd"):
+        solution = solve(labels_problem(), solver, tol=1e-18)
+        assert solution.status is Status.STALLED
+        assert solution.certificate.relative_gap < 1e-12
+
+
+def test_float32_data_stall_where_float32_weights_cannot_prove_more():
+    problem = labels_problem(dtype=np.float32)
+    solution = solve(problem, tol=1e-12)
+    assert solution.w.dtype == np.float32
+    assert solution.status is Status.STALLED
+    # ... and what is certified holds for the float32 weights that are returned
+    reference = solve(labels_problem(dtype=np.float32), tol=1e-4)
+    assert reference.status is Status.CERTIFIED
+    J = problem.evaluate(reference.w.astype(float), np.array([reference.intercept]))
+    assert J == pytest.approx(reference.certificate.primal, rel=1e-14)
+
+
+def test_ctrl_c_returns_the_best_certified_point():
+    problem = labels_problem(alpha=1e-5)
+
+    def interrupt(record):
+        if record.n_iter == 4:
+            signal.raise_signal(signal.SIGINT)
+
+    solution = solve(problem, "bundle", tol=1e-12, callbacks=[interrupt])
+    assert solution.status is Status.INTERRUPTED
+    assert solution.n_iter == 4
+    assert solution.certificate.primal < problem.evaluate(problem.start(), np.zeros(1))
+    assert np.isfinite(solution.certificate.gap)
+
+
+def test_a_callback_sees_every_record_and_can_stop():
+    seen = []
+
+    def stop_at_three(record):
+        seen.append(record)
+        return record.n_iter >= 3
+
+    solution = solve(labels_problem(), "bundle", tol=1e-12, callbacks=[stop_at_three, seen.append])
+    assert solution.status is Status.STOPPED
+    assert [record.n_iter for record in seen[::2]] == [1, 2, 3]
+    assert solution.history == seen[::2]
+
+
+def test_history_is_monotone():
+    history = solve(labels_problem(alpha=1e-4), "bundle", tol=1e-10).history
+    for earlier, later in itertools.pairwise(history):
+        assert later.primal <= earlier.primal
+        assert later.dual >= earlier.dual
+        assert later.time >= earlier.time
+    assert all(record.gap >= 0 for record in history)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_fit_continues_with_identical_bytes(solver):
+    problem = accepted(solver, alpha=1e-4, n=200)
+    steps = 6 if solver != "lbfgs" else 2
+    whole = solve(problem, solver, tol=0.0, max_iter=steps)
+    half = solve(problem, solver, tol=0.0, max_iter=steps // 2)
+    rest = solve(problem, solver, tol=0.0, max_iter=steps - steps // 2, start=half)
+    assert np.array_equal(rest.w, whole.w)
+    assert rest.certificate == whole.certificate
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_start_does_not_change_the_optimum(solver):
+    problem = accepted(solver)
+    rng = np.random.default_rng(0)
+    tol = 1e-2 if solver in ("pegasos", "line_search_bundle") else 1e-5
+    reference = solve(problem, "bundle", tol=1e-10)
+    for start in (np.zeros(5), 1e6 * rng.normal(size=5), reference.w, reference):
+        solution = solve(problem, solver, tol=tol, start=start)
+        assert solution.status is Status.CERTIFIED
+        assert solution.certificate.primal - reference.certificate.primal <= solution.certificate.gap
+
+
+def test_cuts_can_be_used_again_for_another_alpha():
+    first = solve(labels_problem(alpha=1e-2), "bundle", tol=1e-8)
+    cold = solve(labels_problem(alpha=5e-3), "bundle", tol=1e-8)
+    warm = solve(labels_problem(alpha=5e-3), "bundle", tol=1e-8, start=first)
+    assert warm.n_iter < cold.n_iter
+    assert abs(warm.certificate.primal - cold.certificate.primal) <= warm.certificate.gap + cold.certificate.gap
+
+
+def test_a_mismatch_names_the_missing_piece_and_what_would_work():
+    with pytest.raises(IncompatibleSolver, match=r"dual_cd needs a loss with dual_atoms.*bundle, line_search"):
+        solve(labels_problem(loss="logistic"), "dual_cd")
+    with pytest.raises(IncompatibleSolver, match=r"dual_cd needs the L2 penalty, which L1\(\) is not"):
+        solve(labels_problem(penalty="l1"), "dual_cd")
+    with pytest.raises(IncompatibleSolver, match="lbfgs needs a loss with smooth"):
+        solve(labels_problem(), "lbfgs")
+    with pytest.raises(ValueError, match="unknown solver 'simplex'; known are auto, bundle"):
+        solve(labels_problem(), "simplex")
+
+
+def test_auto_says_why(caplog):
+    with caplog.at_level(logging.INFO, logger="gapfit"):
+        solve(labels_problem())
+        solve(labels_problem(loss="logistic"))
+    assert "auto: bundle, because X has no more than" in caplog.text
+    assert "auto: lbfgs, because loss and penalty are differentiable" in caplog.text
+
+
+def test_auto_uses_coordinate_descent_on_large_data_and_hands_over_when_it_stalls(caplog):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30_000, 10))
+    y = np.where(X[:, 0] + rng.normal(size=len(X)) > 0, 1.0, -1.0)
+    with caplog.at_level(logging.INFO, logger="gapfit"):
+        assert solve(Problem(X, y, alpha=1e-3), tol=1e-3).converged
+        assert "auto: dual_cd" in caplog.text
+        assert "stopped falling" not in caplog.text
+        badly_scaled = X * 10.0 ** np.linspace(-2, 3, 10)
+        assert solve(Problem(badly_scaled, y, alpha=1e-3), tol=1e-3).converged
+        assert "auto: bundle, because the gap of dual_cd stopped falling" in caplog.text
+
+
+def test_unbounded_problems_are_refused_by_name():
+    X, ones = np.ones((4, 1)), np.ones(4)
+    with pytest.raises(UnboundedProblem, match="Logistic.*one class"):
+        Problem(X, ones, "logistic")
+    with pytest.raises(UnboundedProblem, match="counts"):
+        Problem(X, 0 * ones, "poisson")
+    assert solve(Problem(X, ones, "hinge")).certificate.primal == pytest.approx(0, abs=1e-12)
+    with pytest.raises(UnboundedProblem, match="Novelty"):
+        solve(Problem(X, ones, Novelty(0.5), L1(), alpha=1e-3))
+
+
+def test_options_reach_the_solver():
+    problem = labels_problem(alpha=1e-3)
+    plain = solve(problem, partial(bundle, stabilise=None), tol=1e-6)
+    searched = solve(problem, partial(bundle, stabilise="line_search"), tol=1e-6)
+    proximal = solve(problem, partial(bundle, stabilise="proximal"), tol=1e-6)
+    assert plain.converged and searched.converged and proximal.converged
+    assert searched.n_iter < plain.n_iter
+    with pytest.raises(ValueError, match="stabilise"):
+        solve(problem, partial(bundle, stabilise="level"))
+    with pytest.raises(ValueError, match="quadratic"):
+        solve(labels_problem(penalty="l1"), partial(bundle, stabilise="proximal"))
+
+
+def test_a_solver_of_ones_own():
+    def gradient_descent(problem, state=None):
+        w = problem.start()
+        for step in itertools.count(1):
+            at = problem.oracle(w)
+            yield Iterate(w, at.b, at.minorant)
+            w = w - (problem.alpha * w + at.minorant.a) / (problem.alpha * step + 1)
+
+    solution = solve(labels_problem(loss="logistic", alpha=0.1), gradient_descent, tol=1e-3)
+    assert solution.converged
+    assert solution.solver == "gradient_descent"
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "match"),
+    [
+        ({"tol": -1}, "tol"),
+        ({"tol": np.nan}, "tol"),
+        ({"max_iter": -1}, "max_iter"),
+        ({"max_time": -1.0}, "max_time"),
+        ({"max_time": np.nan}, "max_time"),
+        ({"start": np.zeros(3)}, "start"),
+        ({"start": np.full(5, np.nan)}, "start"),
+        ({"solver": 3}, "solver"),
+    ],
+)
+def test_bad_arguments_of_solve(kwargs, match):
+    with pytest.raises((ValueError, TypeError), match=match):
+        solve(labels_problem(), **kwargs)
+
+
+X = np.arange(6.0).reshape(3, 2)
+Y = np.array([1.0, -1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "match"),
+    [
+        ({"alpha": 0}, "alpha"),
+        ({"alpha": -1.0}, "alpha"),
+        ({"alpha": np.nan}, "alpha"),
+        ({"alpha": "1"}, "alpha"),
+        ({"alpha": True}, "alpha"),
+        ({"loss": "hing"}, "loss 'hing'; known are absolute"),
+        ({"loss": Hinge}, r"write Hinge\(\)"),
+        ({"loss": None}, "loss"),
+        ({"penalty": "l3"}, "penalty"),
+        ({"penalty": "quadratic_form"}, r"QuadraticForm\(...\)"),
+        ({"y": [1.0, -1.0]}, "y has 2 values but X has 3 rows"),
+        ({"y": [0.0, 1.0, 1.0]}, "y must hold the labels"),
+        ({"y": [1.0, np.nan, 1.0]}, "y"),
+        ({"y": [[1.0], [-1.0], [1.0]]}, "y must be one-dimensional"),
+        ({"y": ["a", "b", "a"]}, "y must hold numbers"),
+        ({"y": np.array([1j, 1, 1])}, "y"),
+        ({"sample_weight": [1.0, -1.0, 1.0]}, "sample_weight"),
+        ({"sample_weight": [0.0, 0.0, 0.0]}, "sample_weight"),
+        ({"sample_weight": [1.0, np.inf, 1.0]}, "sample_weight"),
+        ({"sample_weight": [1.0]}, "sample_weight"),
+        ({"offset": [1.0]}, "offset"),
+        ({"offset": [np.nan, 1.0, 1.0]}, "offset"),
+        ({"X": np.full((3, 2), np.nan)}, "X"),
+        ({"X": np.full((3, 2), np.inf)}, "X"),
+        ({"X": X[0]}, "1D|2D"),
+        ({"X": X + 1j}, "Complex"),
+        ({"X": np.full((3, 2), "a")}, "could not convert|dtype"),
+        ({"X": np.empty((3, 0))}, "0 feature"),
+        ({"X": sparse.csr_array(X).tocoo(), "alpha": None}, "alpha"),
+    ],
+)
+def test_bad_arguments_of_problem(kwargs, match):
+    with pytest.raises((ValueError, TypeError), match=match):
+        Problem(**{"X": X, "y": Y, **kwargs})
+
+
+@pytest.mark.parametrize("break_it", ["index", "negative", "indptr", "short"])
+@pytest.mark.parametrize("form", ["csr", "csc"])
+def test_broken_sparse_matrices_are_refused(form, break_it):
+    broken = sparse.csr_matrix(X).asformat(form)
+    if break_it == "index":
+        broken.indices[0] = 7
+    elif break_it == "negative":
+        broken.indices[0] = -1
+    elif break_it == "indptr":
+        broken.indptr[1] = 99
+    else:
+        broken.data = broken.data[:-2]
+    with pytest.raises(ValueError, match="X"):
+        Problem(broken, Y)
+
+
+def test_every_registered_name_is_built():
+    for name in registry.SOLVERS:
+        assert callable(registry.as_solver(name))
