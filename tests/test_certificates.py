@@ -12,7 +12,7 @@ from gapfit import Status, solve
 CASES_PER_PAIR = 11  # 142 pairs of loss and penalty: 1,562 problems
 
 
-@pytest.mark.parametrize(("loss", "penalty"), PAIRS, ids="-".join)
+@pytest.mark.parametrize(("loss", "penalty"), PAIRS)
 def test_the_optimum_lies_between_the_bounds(loss, penalty):
     without_reference = 0
     for number in range(CASES_PER_PAIR):

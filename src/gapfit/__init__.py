@@ -4,6 +4,9 @@ from gapfit.errors import ContractError as ContractError
 from gapfit.errors import GapfitError as GapfitError
 from gapfit.errors import IncompatibleSolver as IncompatibleSolver
 from gapfit.errors import UnboundedProblem as UnboundedProblem
+from gapfit.estimators import LinearClassifier as LinearClassifier
+from gapfit.estimators import LinearRegressor as LinearRegressor
+from gapfit.estimators import NoveltyDetector as NoveltyDetector
 from gapfit.problem import Problem as Problem
 from gapfit.solution import Certificate as Certificate
 from gapfit.solution import Solution as Solution

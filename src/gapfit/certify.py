@@ -35,7 +35,8 @@ def certify_claim(problem: Problem, w: Slope, primal: float, minorant: Minorant,
             f"a lower bound ({dual:.17g}) exceeds an attained value ({primal:.17g}): "
             f"{problem.loss!r} is not convex, or its subgradient or conjugate is wrong"
         )
-    return Certificate(primal, min(dual, primal), max(primal - dual, 0.0) + allowance, minorant.evidence)
+    gap = max(float(primal - dual), 0.0) + allowance
+    return Certificate(float(primal), float(min(dual, primal)), gap, minorant.evidence)
 
 
 def rounding(problem: Problem, w: Slope, minorant: Minorant) -> float:

@@ -3,6 +3,9 @@
 from numbers import Real
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 class GapfitError(Exception):
     """Base of every error that only gapfit raises."""
@@ -18,6 +21,14 @@ class UnboundedProblem(GapfitError, ValueError):
 
 class IncompatibleSolver(GapfitError, TypeError):
     """The solver needs something that the loss or the penalty does not offer."""
+
+
+def as_numbers(name: str, values: Any) -> NDArray[np.float64]:
+    """The values as an array of float64."""
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must hold numbers: {error}") from error
 
 
 def as_number(name: str, value: Any) -> float:

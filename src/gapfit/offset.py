@@ -78,7 +78,7 @@ def offset_interval(risk: Risk, scores: Vector, guess: float) -> tuple[float, fl
 def _walk(risk: Risk, scores: Vector, start: Tangent, step: float) -> Tangent:
     """From `start` in the direction of descent, with growing steps, until the slope has turned."""
     direction = -np.sign(start.e)
-    far = _FAR * (1.0 + float(np.abs(scores).max(initial=0.0)))
+    far = max(_FAR * (1.0 + float(np.abs(scores).max(initial=0.0))), 1e3 * step)
     while step <= far:
         probe = tangent(risk, scores, start.b + direction * step)
         if probe.e * direction >= 0:

@@ -19,7 +19,7 @@ from scipy.special import logsumexp, softmax, wrightomega, xlogy
 
 from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.design.rows import row_norms
-from gapfit.errors import as_number
+from gapfit.errors import as_number, as_numbers
 
 
 class Penalty(ABC):
@@ -97,7 +97,7 @@ class QuadraticForm(Penalty):
     smooth = True
 
     def __init__(self, Q: Any) -> None:
-        self.Q = np.array(Q, dtype=np.float64)
+        self.Q = as_numbers("Q", Q)
         if self.Q.ndim != 2 or self.Q.shape[0] != self.Q.shape[1] or not np.isfinite(self.Q).all():
             raise ValueError("Q must be a finite square matrix")
         if not np.allclose(self.Q, self.Q.T):
@@ -372,7 +372,7 @@ class Box(Separable):
                 f"got {penalty!r}"
             )
         self.penalty = penalty
-        self.lo, self.hi = (np.asarray(bound, dtype=np.float64) for bound in (lo, hi))
+        self.lo, self.hi = as_numbers("lo", lo), as_numbers("hi", hi)
         if not (self.lo <= self.hi).all() or (self.lo == np.inf).any() or (self.hi == -np.inf).any():
             raise ValueError("lo must not exceed hi, and there must be a finite number between them")
         self.modulus, self.polyhedral = penalty.modulus, penalty.polyhedral

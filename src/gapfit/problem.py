@@ -189,9 +189,8 @@ def as_column(name: str, values: Any, n: int) -> Vector:
             values = values.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise TypeError(f"{name} must hold numbers, got dtype {values.dtype}") from error
-    column = check_array(values, ensure_2d=False, dtype=np.float64, input_name=name)
-    if column.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, got shape {column.shape}")
-    if len(column) != n:
-        raise ValueError(f"{name} has {len(column)} values but X has {n} rows")
-    return np.asarray(column)
+    if values.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, got shape {values.shape}")
+    if len(values) != n:
+        raise ValueError(f"{name} has {len(values)} values but X has {n} rows")
+    return np.asarray(check_array(values, ensure_2d=False, dtype=np.float64, input_name=name))

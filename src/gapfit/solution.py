@@ -51,8 +51,10 @@ class Certificate(NamedTuple):
     @property
     def relative_gap(self) -> float:
         """gap / max(|primal|, |dual|); what `tol` is compared with."""
+        if self.gap == 0:
+            return 0.0
         scale = max(abs(self.primal), abs(self.dual))
-        return self.gap / scale if scale > 0 else (0.0 if self.gap <= 0 else float("inf"))
+        return self.gap / scale if 0 < scale < float("inf") else float("inf")
 
 
 @dataclass(frozen=True)

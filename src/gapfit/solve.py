@@ -229,5 +229,4 @@ class _Best:
         return certify(self.problem, w.astype(np.float64), b, self.minorant)
 
     def _meets(self, certificate: Certificate, demand: float) -> bool:
-        scale = max(abs(certificate.primal), abs(certificate.dual))
-        return certificate.gap <= demand * max(self.tol * scale, self.atol)
+        return certificate.relative_gap <= demand * self.tol or certificate.gap <= demand * self.atol

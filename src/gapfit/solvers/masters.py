@@ -142,7 +142,9 @@ class SmoothMaster(Master):
 
 
 def _slope_along(gradient: Callable[[Vector], Vector], x: Vector, step: Vector, s: float) -> float:
-    return float(gradient(x + s * step) @ step)
+    with np.errstate(over="ignore", invalid="ignore"):  # where an exponential overflows, D is -inf
+        slope = float(gradient(x + s * step) @ step)
+    return slope if np.isfinite(slope) else -np.inf
 
 
 def _line_maximum(slope: Callable[[float], float]) -> float:
