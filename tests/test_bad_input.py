@@ -296,7 +296,10 @@ def _unsorted(array):
     matrix = sparse.csr_array(array)
     for k in range(N):
         row = slice(*matrix.indptr[k : k + 2])
-        matrix.indices[row], matrix.data[row] = matrix.indices[row][::-1].copy(), matrix.data[row][::-1].copy()
+        matrix.indices[row], matrix.data[row] = (
+            matrix.indices[row][::-1].copy(),
+            matrix.data[row][::-1].copy(),
+        )
     matrix.has_sorted_indices = False
     return matrix
 

@@ -133,11 +133,15 @@ def test_cuts_can_be_used_again_for_another_alpha():
     cold = solve(labels_problem(alpha=5e-3), "bundle", tol=1e-8)
     warm = solve(labels_problem(alpha=5e-3), "bundle", tol=1e-8, start=first)
     assert warm.n_iter < cold.n_iter
-    assert abs(warm.certificate.primal - cold.certificate.primal) <= warm.certificate.gap + cold.certificate.gap
+    assert (
+        abs(warm.certificate.primal - cold.certificate.primal) <= warm.certificate.gap + cold.certificate.gap
+    )
 
 
 def test_a_mismatch_names_the_missing_piece_and_what_would_work():
-    with pytest.raises(IncompatibleSolver, match=r"dual_cd needs a loss with dual_atoms.*bundle, line_search"):
+    with pytest.raises(
+        IncompatibleSolver, match=r"dual_cd needs a loss with dual_atoms.*bundle, line_search"
+    ):
         solve(labels_problem(loss="logistic"), "dual_cd")
     with pytest.raises(IncompatibleSolver, match=r"dual_cd needs the L2 penalty, which L1\(\) is not"):
         solve(labels_problem(penalty="l1"), "dual_cd")

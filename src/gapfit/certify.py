@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapfit._types import Data, Slope, Vector
+from gapfit.design.memory import MemoryDesign
 from gapfit.errors import ContractError
 from gapfit.minorant import Minorant
 from gapfit.offset import offset_interval
@@ -62,7 +63,7 @@ class Ball(NamedTuple):
 
     def score_bounds(self, X: Data) -> tuple[Vector, Vector]:
         """Bounds on X w* + b* that hold for every optimal (w*, b*)."""
-        scores = X @ self.centre - self.mean @ self.centre
+        scores = MemoryDesign(X).scores(self.centre) - self.mean @ self.centre
         reach = self.radius * self.penalty.dual_norms(X, self.mean)
         reach += 16 * _EPS * (np.abs(scores) + reach + max(abs(self.lo), abs(self.hi)))
         return scores - reach + self.lo, scores + reach + self.hi
@@ -103,9 +104,10 @@ def support_status(problem: Problem, ball: Ball) -> Vector:
     "support": it is one; "undecided": the gap is too large to tell. Rows of weight zero are "zero".
     """
     lo, hi = ball.score_bounds(problem.design.X)
-    at_lo, at_hi = (
-        problem.risk.value_and_subgradient(scores + problem.offset, np.zeros(1))[1] for scores in (lo, hi)
-    )
+    with np.errstate(invalid="ignore"):  # a bound may be infinite; its value is not used
+        at_lo, at_hi = (
+            problem.risk.value_and_subgradient(scores + problem.offset, np.zeros(1))[1] for scores in (lo, hi)
+        )
     status = np.full(len(at_lo), "undecided", dtype="<U9")
     status[(at_lo > 0) | (at_hi < 0)] = "support"
     status[(at_lo == 0) & (at_hi == 0)] = "zero"

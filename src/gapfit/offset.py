@@ -18,6 +18,7 @@ from gapfit.losses.base import Risk
 
 _EPS = float(np.finfo(float).eps)
 _FAR = 1e18  # in units of the scores: an offset beyond this counts as infinite
+_DOUBLINGS = 110  # of the resolution, until that is so
 
 
 class Tangent(NamedTuple):
@@ -68,17 +69,16 @@ def offset_interval(risk: Risk, scores: Vector, guess: float) -> tuple[float, fl
     resolution = _resolution(scores, b)
     ends = []
     for direction in (-1.0, 1.0):
-        offsets = (b + direction * resolution * 2.0**k for k in range(200))
-        beyond = (x for x in offsets if direction * tangent(risk, scores, x).e > 0 or abs(x) > _FAR)
-        end = next(beyond)
-        ends.append(end if abs(end) <= _FAR else direction * np.inf)
+        offsets = (b + direction * resolution * 2.0**k for k in range(_DOUBLINGS))
+        beyond = (x for x in offsets if direction * tangent(risk, scores, x).e > 0)
+        ends.append(next(beyond, direction * np.inf))
     return ends[0], ends[1]
 
 
 def _walk(risk: Risk, scores: Vector, start: Tangent, step: float) -> Tangent:
     """From `start` in the direction of descent, with growing steps, until the slope has turned."""
     direction = -np.sign(start.e)
-    far = max(_FAR * (1.0 + float(np.abs(scores).max(initial=0.0))), 1e3 * step)
+    far = max(_FAR * (1.0 + abs(start.b) + float(np.abs(scores).max(initial=0.0))), 1e3 * step)
     while step <= far:
         probe = tangent(risk, scores, start.b + direction * step)
         if probe.e * direction >= 0:

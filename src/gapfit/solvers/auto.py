@@ -12,6 +12,7 @@ When the gap of the first choice stops falling (rounding in `lbfgs`, features on
 
 import logging
 from collections.abc import Generator
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -28,14 +29,19 @@ PATIENCE = 64  # steps before the first look at how fast the gap falls
 
 def auto(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     """Delegate to the solver that the table names."""
+    state = state or {}
     name, why = choose(problem)
+    if state.get("solver") == "bundle":
+        name, why = "bundle", "that is where the fit to be continued was"
     logger.info("auto: %s, because %s", name, why)
+    if state.get("solver", name) != name:
+        state = {"w": state["w"]}  # the rest is in another solver's terms
     if name != "bundle":
-        last = yield from _while_the_gap_falls(as_solver(name)(problem, state=state))
+        last = yield from _while_the_gap_falls(name, as_solver(name)(problem, state=state))
         logger.info("auto: bundle, because the gap of %s stopped falling", name)
         bound = last.minorant() if callable(last.minorant) else last.minorant
         state = {"w": last.w, "cuts": [cut for cut in (problem.zero_plane(), bound) if cut is not None]}
-    yield from as_solver("bundle")(problem, state=state)
+    yield from _labelled("bundle", as_solver("bundle")(problem, state=state))
 
 
 def choose(problem: Problem) -> tuple[str, str]:
@@ -49,9 +55,10 @@ def choose(problem: Problem) -> tuple[str, str]:
     return "dual_cd", "the penalty is L2, the loss piecewise linear-quadratic, and X is large"
 
 
-def _while_the_gap_falls(steps: Steps) -> Generator[Iterate, Certificate, Iterate]:
+def _while_the_gap_falls(name: str, steps: Steps) -> Generator[Iterate, Certificate, Iterate]:
     """Run a solver for as long as the gap halves with every doubling of its steps; return its last iterate."""
-    iterate = next(steps)
+    labelled = _labelled(name, steps)
+    iterate = next(labelled)
     gap, look_at = float("inf"), PATIENCE
     for step in count(1):
         certificate = yield iterate
@@ -60,7 +67,22 @@ def _while_the_gap_falls(steps: Steps) -> Generator[Iterate, Certificate, Iterat
                 break
             gap, look_at = certificate.gap, 2 * look_at
         try:
-            iterate = steps.send(certificate)
+            iterate = labelled.send(certificate)
         except StopIteration:
             break
     return iterate
+
+
+def _labelled(name: str, steps: Steps) -> Steps:
+    """The solver's iterates, their states marked with its name."""
+    iterate = next(steps)
+    while True:
+        certificate = yield iterate._replace(snapshot=partial(_with_name, name, iterate))
+        try:
+            iterate = steps.send(certificate)
+        except StopIteration:
+            return
+
+
+def _with_name(name: str, iterate: Iterate) -> dict[str, Any]:
+    return {**iterate.snapshot(), "solver": name}

@@ -28,6 +28,7 @@ from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.dual_cd import coordinates, offset_per_imbalance
+from gapfit.solvers.line_search_bundle import best_share
 
 
 @needs(penalty="L2")
@@ -74,7 +75,7 @@ def _full(problem: Problem, state: dict[str, Any]) -> Steps:
         at = problem.oracle(w, b)
         t, b = t + 1, at.b
         mean = at.minorant if mean is None else mix(mean, at.minorant, 1 / t)
-        best = at.minorant if best is None else _raise(problem, best, at.minorant)
+        best = at.minorant if best is None else mix(best, at.minorant, best_share(problem, best, at.minorant))
         primal = problem.alpha * problem.penalty.value(w) + at.risk
         yield Iterate(w, b, best, primal, snapshot)
 
@@ -111,16 +112,6 @@ def _sample(problem: Problem, state: dict[str, Any], seed: int) -> Steps:
         t += n
         at = problem.oracle(w, b)
         b = at.b
-        best = at.minorant if best is None else _raise(problem, best, at.minorant)
+        best = at.minorant if best is None else mix(best, at.minorant, best_share(problem, best, at.minorant))
         primal = alpha * problem.penalty.value(w) + at.risk
         yield Iterate(w, b, best, primal, snapshot)
-
-
-def _raise(problem: Problem, first: Minorant, second: Minorant) -> Minorant:
-    """The mixture of the two with the highest lower bound, c - |a|^2 / (2 alpha)."""
-    step = second.a - first.a
-    slope = second.c - first.c - problem.inner(first.a, step) / problem.alpha
-    bend = problem.inner(step, step) / problem.alpha
-    if slope <= 0:
-        return first
-    return mix(first, second, 1.0 if slope >= bend else slope / bend)
