@@ -138,6 +138,18 @@ def test_cuts_can_be_used_again_for_another_alpha():
     )
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_bounds_found_on_other_data_are_not_used(solver):
+    other = solve(accepted(solver, seed=1), solver, tol=1e-2)
+    for start in (other, solve(accepted(solver, intercept=False), solver, tol=1e-2)):
+        problem = accepted(solver)
+        reference = solve(problem, "bundle", tol=1e-10).certificate
+        for max_iter in (0, 1, 5):
+            certificate = solve(problem, solver, max_iter=max_iter, start=start).certificate
+            assert certificate.dual <= reference.primal
+            assert certificate.primal >= reference.dual
+
+
 def test_a_mismatch_names_the_missing_piece_and_what_would_work():
     with pytest.raises(
         IncompatibleSolver, match=r"dual_cd needs a loss with dual_atoms.*bundle, line_search"

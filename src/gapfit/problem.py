@@ -83,6 +83,7 @@ class Problem:
         self.dtype = design.dtype
         self.offset: Vector = offset
         self.weight: Vector = weight
+        self.y: Vector = y
         self.risk = self.loss.bind(y, weight)
         self.n_offsets = self.risk.offsets.size if intercept else 0
         if self.n_offsets and (why := self.risk.unattained()):
@@ -158,6 +159,20 @@ class Problem:
     def minimiser(self, minorant: Minorant) -> Slope:
         """The w that minimises alpha * Omega + the minorant."""
         return self.penalty.argmax(minorant.a / -self.alpha)
+
+    def same_risk(self, other: "Problem") -> bool:
+        """Whether minorants of the other problem are minorants of this one: the same data and loss."""
+        if self is other:
+            return True
+        return (
+            self.loss == other.loss
+            and self.n_offsets == other.n_offsets
+            and self.design.same(other.design)
+            and all(
+                np.array_equal(mine, theirs)
+                for mine, theirs in ((self.y, other.y), (self.weight, other.weight), (self.offset, other.offset))
+            )
+        )
 
     def inner(self, a: Slope, other: Slope) -> float:
         """<a, other> in the dual metric of a quadratic penalty."""

@@ -9,30 +9,60 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils.class_weight import compute_class_weight
 
-from gapfit._types import Vector
+from gapfit._types import Data, Vector
 
 
-class Presence(NamedTuple):
-    """Weight zero equals absence: only `rows` of the `n` samples take part."""
+class Multiset(NamedTuple):
+    """The samples as a set with multiplicities: equal ones are one, those of weight zero are none.
 
-    rows: NDArray[np.intp]
-    n: int
+    J depends on nothing else. Few samples are put in a canonical order as well, so that weight k equals k
+    copies, and one order of the rows the other, to the last bit.
+    """
+
+    rows: NDArray[np.intp]  # of the n samples, one for each that is different
+    weight: Vector  # of these
+    place: NDArray[np.intp]  # among these, of every sample; -1: it has no weight
 
     @classmethod
-    def of(cls, weight: Vector) -> "Presence":
-        return cls(np.flatnonzero(weight), len(weight))
+    def of(cls, X: Data, y: NDArray[Any], weight: Vector, offset: Vector | None) -> "Multiset":
+        place = np.full(len(weight), -1)
+        rows = np.flatnonzero(weight)
+        if len(rows) > _FEW:
+            place[rows] = np.arange(len(rows))
+            return cls(rows, weight[rows], place)
+        _, first, place[rows] = np.unique(_keys(X, y, offset)[rows], return_index=True, return_inverse=True)
+        return cls(rows[first], np.bincount(place[rows], weight[rows]), place)
 
     def apply(self, values: Any) -> Any:
-        """The present rows of an array or matrix, which is not copied if all are present."""
-        return values if values is None or len(self.rows) == self.n else values[self.rows]
+        """The rows of an array or matrix that stand for all; it is not copied if they are all, in their order."""
+        if values is None or np.array_equal(self.rows, np.arange(len(self.place))):
+            return values
+        return values[self.rows]
 
     def invert(self, values: NDArray[Any], absent: Any) -> NDArray[Any]:
-        """One value for every sample: `absent` where it had no weight."""
-        everywhere = np.full(self.n, absent, dtype=values.dtype)
-        everywhere[self.rows] = values
-        return everywhere
+        """A value for every sample: `absent` where it had no weight."""
+        return np.where(self.place < 0, absent, values[self.place])
+
+
+_FEW = 10_000
+
+
+def _keys(X: Data, y: NDArray[Any], offset: Vector | None) -> NDArray[Any]:
+    """For each sample the bytes that it is made of."""
+    n = len(y)
+    codes = np.unique(y, return_inverse=True)[1]
+    rest = np.column_stack([codes, np.zeros(n) if offset is None else offset])
+    if sparse.issparse(X):
+        slices = [slice(*X.indptr[k : k + 2]) for k in range(n)]
+        rows = [X.indices[k].tobytes() + X.data[k].tobytes() for k in slices]
+    else:
+        rows = [row.tobytes() for row in X]
+    keys = np.empty(n, dtype=object)
+    keys[:] = [row + end.tobytes() for row, end in zip(rows, rest, strict=True)]
+    return keys
 
 
 class Labels(NamedTuple):

@@ -3,10 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gapfit._types import Slope, Vector
 from gapfit.minorant import Minorant
+
+if TYPE_CHECKING:
+    from gapfit.problem import Problem
 
 
 class Status(Enum):
@@ -61,6 +64,7 @@ class Certificate(NamedTuple):
 class Solution:
     """The answer: a point, its certificate, and how it was reached."""
 
+    problem: "Problem" = field(repr=False)
     w: Slope
     intercept: float
     status: Status

@@ -44,7 +44,8 @@ def solve(
     tol : stop when gap <= tol * max(|primal|, |dual|). For optima at zero: or gap <= min(tol, 1e-12) times the
         objective (or the gap, if larger) at the start.
     max_iter, max_time : limits on the solver's steps and on seconds. The reported gap is valid all the same.
-    start : an array w, or an earlier `Solution` to continue from.
+    start : an array w, or an earlier `Solution` to continue from. If that was found on the same data with the
+        same loss (alpha and penalty may differ), its bounds are used again, else only its w.
     callbacks : called with a `Record` whenever the bounds were updated; a true answer stops the fit.
 
     Ctrl-C ends the fit with the best point so far and its certificate.
@@ -77,7 +78,9 @@ def _state(problem: Problem, start: Any, solver: str) -> dict[str, Any]:
     """What the solver is given to start from."""
     if start is None:
         return {}
-    earlier = start.state if isinstance(start, Solution) and start.solver == solver else {}
+    earlier: dict[str, Any] = {}
+    if isinstance(start, Solution) and start.solver == solver and problem.same_risk(start.problem):
+        earlier = start.state  # its minorants hold here; on other data they would prove nothing
     w = np.array(start.w if isinstance(start, Solution) else start, dtype=np.float64)
     d = problem.design.shape[1]
     if w.shape != (d,) or not np.isfinite(w).all():
@@ -196,6 +199,7 @@ class _Best:
     def solution(self, status: Status, solver: str) -> Solution:
         w, b = self._output()
         return Solution(
+            problem=self.problem,
             w=w,
             intercept=float(b.sum()),
             status=status,

@@ -47,6 +47,12 @@ class MemoryDesign:
         """The design of some of the rows."""
         return MemoryDesign(self.X[rows])
 
+    def same(self, other: "MemoryDesign") -> bool:
+        """Whether the other design is the same map."""
+        if self.shape != other.shape or sparse.issparse(self.X) != sparse.issparse(other.X):
+            return False
+        return self.X is other.X or all(map(np.array_equal, self.rows(), other.rows()))
+
     def mean(self, p: Vector) -> Vector:
         """The weighted mean row."""
         return self.adjoint(p)

@@ -24,7 +24,7 @@ from gapfit.design.memory import MemoryDesign, check_sparse_indices
 from gapfit.losses.base import Loss
 from gapfit.penalties import Box, Penalty
 from gapfit.problem import Problem, as_column, as_weights
-from gapfit.reductions import Presence
+from gapfit.reductions import Multiset
 from gapfit.registry import LOSSES, as_loss, as_penalty, as_solver
 from gapfit.solution import Certificate, Solution, Status
 from gapfit.solve import solve
@@ -35,13 +35,13 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
 class Samples(NamedTuple):
-    """What `fit` was given, validated: the rows that have a weight, and where they were."""
+    """What `fit` was given, validated: the different samples that have a weight, and where they were."""
 
     X: Data
     y: Any
     weight: Vector
     offset: Vector | None
-    presence: Presence
+    origin: Multiset
 
 
 class LinearModel(BaseEstimator):
@@ -95,8 +95,8 @@ class LinearModel(BaseEstimator):
         n = X.shape[0]
         y, weight = check_y(n), as_weights(sample_weight, n)
         offset = None if offset is None else as_column("offset", offset, n)
-        presence = Presence.of(weight)
-        return Samples(*map(presence.apply, (X, y, weight, offset)), presence)
+        origin = Multiset.of(X, y, weight, offset)
+        return Samples(origin.apply(X), origin.apply(y), origin.weight, origin.apply(offset), origin)
 
     def _checked(self, X: Any) -> Data:
         """X for a fitted model."""
@@ -132,7 +132,7 @@ class LinearModel(BaseEstimator):
                 status = support_status(problem, ball) if ball else np.full(len(weight), "undecided", "<U9")
                 solutions.append(solution)
                 balls.append(ball)
-                support.append(samples.presence.invert(status, "zero"))
+                support.append(samples.origin.invert(status, "zero"))
         certificates = [solution.certificate for solution in solutions]
         histories = [solution.history for solution in solutions]
         self.certificates_ = certificates

@@ -62,8 +62,8 @@ def bundle(
     while True:
         master.add(problem.minorant(point.u, point.height, point.scores))
         model, target = master.minimise()
-        snapshot = partial(dict, master.state(), problem=problem, best=best, target=target)
-        yield Iterate(best.w, best.b, model, best.J, snapshot)
+        now: dict[str, Any] = {**master.state(), "problem": problem, "best": best, "target": target}
+        yield Iterate(best.w, best.b, model, best.J, now.copy)
         best, point = move(best, target)
 
 

@@ -5,7 +5,6 @@ gradient: J(w) - D = |grad J|^2 / (2 alpha) for the L2 penalty. The last few cut
 best mixture is tighter still.
 """
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,11 +42,11 @@ def lbfgs(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     while True:
         at = problem.oracle(w, guess)
         primal = problem.alpha * problem.penalty.value(w) + at.risk
-        snapshot = partial(dict, master.state(), w=w, b=guess)
+        earlier: dict[str, Any] = {**master.state(), "w": w, "b": guess}
         master.add(at.minorant)
         model, suggestion = master.minimise()
         if fresh:
-            yield Iterate(w, at.b, model, primal, snapshot)
+            yield Iterate(w, at.b, model, primal, earlier.copy)
         fresh = True
         start = suggestion if objective(suggestion)[0] < primal else w
         answer = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)

@@ -5,7 +5,6 @@ maximises the lower bound along the segment, which has a closed form for the L2 
 method on the dual. J(w) does not fall at every step, and the driver keeps the best point.
 """
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,8 @@ def line_search_bundle(
         at = problem.oracle(w, b)
         primal = problem.alpha * problem.penalty.value(w) + at.risk
         if fresh:
-            yield Iterate(w, at.b, model, primal, partial(dict, model=model, b=b))
+            now: dict[str, Any] = {"model": model, "b": b}
+            yield Iterate(w, at.b, model, primal, now.copy)
         b, fresh = at.b, True
         model = mix(model, at.minorant, best_share(problem, model, at.minorant))
 
