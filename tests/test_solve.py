@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from problems import labels_problem
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from gapfit import IncompatibleSolver, Problem, Status, UnboundedProblem, certify, registry, solve
 from gapfit.losses import Hinge, Novelty
@@ -301,3 +302,32 @@ def test_broken_sparse_matrices_are_refused(form, break_it):
 def test_every_registered_name_is_built():
     for name in registry.SOLVERS:
         assert callable(registry.as_solver(name))
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_no_false_success(seed):
+    """Whatever the limits, CERTIFIED means what it says, and every bound is valid."""
+    rng = np.random.default_rng(seed)
+    solver = SOLVERS[seed % len(SOLVERS)]
+    problem = accepted(solver, seed=seed, n=30, d=3, alpha=10.0 ** rng.uniform(-4, 0), intercept=bool(seed % 2))
+    tol, max_iter = 10.0 ** rng.uniform(-12, -1), int(rng.integers(0, 50))
+    solution = solve(problem, solver, tol=tol, max_iter=max_iter, max_time=rng.uniform(0, 0.05))
+    certificate = solution.certificate
+    reference = solve(problem, "bundle", tol=1e-11).certificate
+    assert certificate.dual <= reference.primal * (1 + 1e-14)
+    assert certificate.primal >= reference.dual * (1 - 1e-14)
+    if solution.converged:
+        assert certificate.relative_gap <= tol or certificate.gap <= 1e-12
+    else:
+        assert solution.status in (Status.MAX_ITER, Status.TIME_LIMIT, Status.STALLED)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_same_bytes_for_any_number_of_threads(solver):
+    problem = accepted(solver, n=5000, d=40)
+    answers = []
+    for threads in (1, 2, 7):
+        with threadpool_limits(threads):
+            answers.append(solve(problem, solver, tol=1e-3, max_iter=50).w)
+    assert np.array_equal(answers[0], answers[1])
+    assert np.array_equal(answers[0], answers[2])

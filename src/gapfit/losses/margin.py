@@ -5,7 +5,9 @@ from scipy.special import expit, logsumexp, xlogy
 
 from gapfit._types import Vector
 from gapfit.errors import as_number
-from gapfit.losses.base import Atoms, Loss, PiecewiseLoss, PointwiseLoss
+from gapfit.losses.base import Loss
+from gapfit.losses.piecewise import Atoms, PiecewiseLoss
+from gapfit.losses.pointwise import PointwiseLoss
 
 
 class _Margin(Loss):

@@ -5,7 +5,8 @@ from scipy.special import logsumexp, xlogy
 
 from gapfit._types import Vector
 from gapfit.errors import as_number
-from gapfit.losses.base import Atoms, PiecewiseLoss, PointwiseLoss
+from gapfit.losses.piecewise import Atoms, PiecewiseLoss
+from gapfit.losses.pointwise import PointwiseLoss
 
 
 class Squared(PiecewiseLoss):

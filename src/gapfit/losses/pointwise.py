@@ -1,0 +1,73 @@
+"""Losses given by their value and slope at each sample: the weighted mean of phi(y_i, f_i + b)."""
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gapfit._types import Vector
+from gapfit.losses.base import FREE, Loss, Risk, project_dual_box
+
+
+class PointwiseLoss(Loss):
+    """The weighted mean of phi(y_i, f_i + b). Write `value_and_slope`; the rest is optional."""
+
+    smooth: ClassVar[bool] = False  # is phi differentiable?
+    infimum: ClassVar[float] = 0.0  # a lower bound of phi
+    has_conjugate: ClassVar[bool] = False  # are `conjugate` and `slope_range` written?
+
+    @abstractmethod
+    def value_and_slope(self, f: Vector, y: Vector) -> tuple[Vector, Vector]:
+        """phi(y, f) and a derivative in f, sample by sample."""
+
+    def conjugate(self, v: Vector, y: Vector) -> Vector:
+        """sup over f of v f - phi(y, f), sample by sample, for v within `slope_range`."""
+        raise TypeError(f"{self!r} has no conjugate")
+
+    def slope_range(self, y: Vector) -> tuple[Vector, Vector]:
+        """The closed interval of the derivatives of phi, sample by sample."""
+        raise TypeError(f"{self!r} has no conjugate")
+
+    def best_offset(self, f: Vector, y: Vector, p: Vector) -> tuple[float, float] | None:
+        """The smallest and largest b minimising sum p phi(y, f + b), where a formula is known."""
+        del f, y, p
+        return None
+
+    def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
+        del groups
+        y = np.asarray(y, dtype=np.float64)
+        self.check_target(y)
+        return PointwiseRisk(self, y, weight / weight.sum())
+
+
+class PointwiseRisk(Risk):
+    """sum_i p_i phi(y_i, f_i + b) for a `PointwiseLoss`."""
+
+    offsets = FREE
+
+    def __init__(self, loss: PointwiseLoss, y: Vector, p: Vector) -> None:
+        self.loss: PointwiseLoss = loss
+        self.y, self.p, self.n_samples = y, p, len(y)
+        self.infimum = loss.infimum
+        offered = {"smooth": loss.smooth, "conjugate": loss.has_conjugate}
+        self.capabilities = frozenset(name for name, there in offered.items() if there)
+
+    def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
+        value, slope = self.loss.value_and_slope(scores + b.sum(), self.y)
+        u = self.p * slope
+        with np.errstate(invalid="ignore"):  # far out an exponential overflows: the risk is inf there
+            return float(self.p @ value), u, np.full(b.shape, u.sum())
+
+    def best_offset(self, scores: Vector) -> tuple[float, float] | None:
+        return self.loss.best_offset(scores, self.y, self.p)
+
+    def unattained(self) -> str | None:
+        return self.loss.unattained(self.y)
+
+    def conjugate(self, u: Vector) -> float:
+        lo, hi = self.loss.slope_range(self.y)
+        return float(self.p @ self.loss.conjugate(np.clip(u / self.p, lo, hi), self.y))
+
+    def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
+        lo, hi = self.loss.slope_range(self.y)
+        return project_dual_box(u, self.p * lo, self.p * hi, self.p, 0.0 if balanced else None)

@@ -1,0 +1,135 @@
+"""Penalties that are sums over coordinates, and their restriction to a box."""
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from gapfit._types import Matrix, Slope, Vector
+from gapfit.errors import as_number, as_numbers
+from gapfit.penalties.base import Penalty
+
+
+class Separable(Penalty):
+    """A sum of convex functions of one coordinate each. Write these; the conjugate follows."""
+
+    @abstractmethod
+    def values(self, w: Slope) -> Vector:
+        """Omega's summands."""
+
+    @abstractmethod
+    def argmax_slope(self, mu: Slope) -> Vector:
+        """The derivative of `argmax`, coordinate by coordinate."""
+
+    def limits(self, mu: Slope) -> Vector:
+        """How large |mu_i| may be, in mu's direction, before the conjugate is infinite."""
+        return np.full_like(mu, np.inf)
+
+    def value(self, w: Slope) -> float:
+        return float(self.values(w).sum())
+
+    def conjugate(self, mu: Slope) -> float:
+        w = self.argmax(mu)
+        if not np.isfinite(w).all():
+            return np.inf
+        return float(mu @ w - self.values(w).sum())
+
+    def curvature(self, mu: Slope, V: Matrix) -> Matrix:
+        return np.asarray((V.T * self.argmax_slope(mu)) @ V)
+
+    def shrinkage(self, mu: Slope) -> float:
+        excess = float((np.abs(mu) / self.limits(mu)).max(initial=0.0))
+        return 1.0 if excess <= 1 else (1.0 - 4 * np.finfo(float).eps) / excess
+
+
+class ElasticNet(Separable):
+    """l1_ratio |w|_1 + (1 - l1_ratio) / 2 |w|^2, 0 <= l1_ratio <= 1."""
+
+    inner_product = True
+
+    def __init__(self, l1_ratio: float = 0.5) -> None:
+        if not 0 <= as_number("l1_ratio", l1_ratio) <= 1:
+            raise ValueError(f"l1_ratio must lie in [0, 1], got {l1_ratio!r}")
+        self.l1_ratio = l1_ratio
+        self.modulus = 1.0 - l1_ratio
+        self.polyhedral = l1_ratio == 1
+        self.smooth = self.quadratic = self.euclidean = l1_ratio == 0
+
+    def values(self, w: Slope) -> Vector:
+        return np.asarray(self.l1_ratio * np.abs(w) + 0.5 * self.modulus * w * w)
+
+    def argmax(self, mu: Slope) -> Slope:
+        beyond = np.maximum(np.abs(mu) - self.l1_ratio, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(beyond == 0, 0.0, np.sign(mu) * beyond / self.modulus)
+
+    def argmax_slope(self, mu: Slope) -> Vector:
+        return np.where(np.abs(mu) > self.l1_ratio, 1.0, 0.0) / max(self.modulus, np.finfo(float).tiny)
+
+    def limits(self, mu: Slope) -> Vector:
+        return np.full_like(mu, self.l1_ratio if self.polyhedral else np.inf)
+
+    def subgradient(self, w: Slope) -> Slope:
+        return np.asarray(self.l1_ratio * np.sign(w) + self.modulus * w)
+
+    def prox(self, v: Slope, step: float) -> Slope:
+        beyond = np.maximum(np.abs(v) - step * self.l1_ratio, 0.0)
+        return np.asarray(np.sign(v) * beyond / (1.0 + step * self.modulus))
+
+
+class L2(ElasticNet):
+    """1/2 |w|^2."""
+
+    def __init__(self) -> None:
+        super().__init__(0.0)
+
+
+class L1(ElasticNet):
+    """|w|_1."""
+
+    def __init__(self) -> None:
+        super().__init__(1.0)
+
+
+class Box(Separable):
+    """A separable penalty restricted to lo <= w <= hi (numbers or arrays, possibly infinite)."""
+
+    def __init__(self, penalty: Separable, lo: Any = 0.0, hi: Any = np.inf) -> None:
+        if not isinstance(penalty, Separable) or isinstance(penalty, Box):
+            raise TypeError(
+                f"Box needs a penalty that is a sum over coordinates (L2, L1, ElasticNet, Entropy), "
+                f"got {penalty!r}"
+            )
+        self.penalty = penalty
+        self.lo, self.hi = as_numbers("lo", lo), as_numbers("hi", hi)
+        if not (self.lo <= self.hi).all() or (self.lo == np.inf).any() or (self.hi == -np.inf).any():
+            raise ValueError("lo must not exceed hi, and there must be a finite number between them")
+        self.modulus, self.polyhedral = penalty.modulus, penalty.polyhedral
+        self.inner_product = penalty.inner_product
+        if not np.isfinite(penalty.values(np.clip(1.0, self.lo, self.hi))).all():
+            raise ValueError(f"{penalty!r} is infinite everywhere between lo and hi")
+
+    def values(self, w: Slope) -> Vector:
+        return np.where((w < self.lo) | (w > self.hi), np.inf, self.penalty.values(w))
+
+    def argmax(self, mu: Slope) -> Slope:
+        return np.clip(self.penalty.argmax(mu), self.lo, self.hi)
+
+    def argmax_slope(self, mu: Slope) -> Vector:
+        w = self.penalty.argmax(mu)
+        return np.where((w > self.lo) & (w < self.hi), self.penalty.argmax_slope(mu), 0.0)
+
+    def limits(self, mu: Slope) -> Vector:
+        outward = np.where(mu > 0, self.hi, -self.lo)
+        return np.where(np.isfinite(outward), np.inf, self.penalty.limits(mu))
+
+    def subgradient(self, w: Slope) -> Slope:
+        return self.penalty.subgradient(w)
+
+    def prox(self, v: Slope, step: float) -> Slope:
+        return np.clip(self.penalty.prox(v, step), self.lo, self.hi)
+
+    def check(self, d: int) -> None:
+        for name, bound in (("lo", self.lo), ("hi", self.hi)):
+            if bound.ndim and bound.shape != (d,):
+                raise ValueError(f"{name} has shape {bound.shape} but X has {d} columns")
