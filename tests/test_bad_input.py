@@ -167,6 +167,10 @@ CASES = {
         "class_weight-list": ("class_weight", {"params": {"class_weight": [1.0, 2.0]}}),
         "class_weight-negative": ("class_weight", {"params": {"class_weight": {"no": -1.0}}}),
         "class_weight-zero": ("class_weight", {"params": {"class_weight": {"no": 0.0}}}),
+        "class_weight-underflow": (
+            "class_weight",
+            {"params": {"class_weight": {"no": 1e-300}}, "sample_weight": np.full(N, 1e-300)},
+        ),
         "class_weight-nan": ("class_weight", {"params": {"class_weight": {"no": np.nan}}}),
         "class_weight-inf": ("class_weight", {"params": {"class_weight": {"no": np.inf}}}),
         "class_weight-words": ("class_weight", {"params": {"class_weight": {"no": "a"}}}),

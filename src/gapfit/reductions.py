@@ -30,14 +30,16 @@ class Multiset(NamedTuple):
     def of(cls, X: Data, y: NDArray[Any], weight: Vector, offset: Vector | None) -> "Multiset":
         place = np.full(len(weight), -1)
         rows = np.flatnonzero(weight)
-        if len(rows) > _FEW:
+        if len(rows) > _ROWS or (X.nnz if sparse.issparse(X) else X.size) > _ENTRIES:
             place[rows] = np.arange(len(rows))
             return cls(rows, weight[rows], place)
-        _, first, place[rows] = np.unique(_keys(X, y, offset)[rows], return_index=True, return_inverse=True)
-        return cls(rows[first], np.bincount(place[rows], weight[rows]), place)
+        keys = _keys(X[rows], y[rows], None if offset is None else offset[rows])
+        _, first, place[rows] = np.unique(keys, return_index=True, return_inverse=True)
+        merged = np.bincount(place[rows], weight[rows]).astype(np.float64, copy=False)
+        return cls(rows[first], merged, place)
 
     def apply(self, values: Any) -> Any:
-        """The rows of an array or matrix that stand for all; it is not copied if they are all, in their order."""
+        """The rows that stand for all; no copy is made if these are all of them, in their order."""
         if values is None or np.array_equal(self.rows, np.arange(len(self.place))):
             return values
         return values[self.rows]
@@ -47,7 +49,7 @@ class Multiset(NamedTuple):
         return np.where(self.place < 0, absent, values[self.place])
 
 
-_FEW = 10_000
+_ROWS, _ENTRIES = 10_000, 2**22  # up to which comparing samples costs next to nothing
 
 
 def _keys(X: Data, y: NDArray[Any], offset: Vector | None) -> NDArray[Any]:
@@ -101,6 +103,7 @@ def weigh_classes(class_weight: Any, labels: Labels, y: NDArray[Any], weight: Ve
         factors = compute_class_weight(class_weight, classes=labels.classes, y=y, sample_weight=weight)
     except (TypeError, ValueError) as error:
         raise ValueError(f"class_weight must give each class a number: {error}") from error
-    if not ((factors > 0) & np.isfinite(factors)).all():
+    weighted = np.asarray(weight * factors[np.searchsorted(labels.classes, y)], dtype=np.float64)
+    if not ((weighted > 0) & np.isfinite(weighted)).all():
         raise ValueError(f"class_weight must be positive and finite, got {class_weight!r}")
-    return np.asarray(weight * factors[np.searchsorted(labels.classes, y)], dtype=np.float64)
+    return weighted

@@ -43,6 +43,18 @@ class Record(NamedTuple):
     gap: float
 
 
+class Progress(NamedTuple):
+    """What a callback is told: a line of the history and the best point so far."""
+
+    n_iter: int
+    time: float
+    primal: float
+    dual: float
+    gap: float
+    w: Slope
+    intercept: float
+
+
 class Certificate(NamedTuple):
     """Proof of how close `primal` is to the optimum: dual <= min J <= primal."""
 

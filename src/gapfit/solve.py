@@ -17,12 +17,12 @@ from gapfit.errors import UnboundedProblem
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
-from gapfit.solution import Certificate, Iterate, Record, Solution, Status
+from gapfit.solution import Certificate, Iterate, Progress, Record, Solution, Status
 from gapfit.solvers.base import check_needs, solver_name
 
 logger = logging.getLogger("gapfit")
 
-Callback = Callable[[Record], Any]
+Callback = Callable[[Progress], Any]
 
 
 def solve(
@@ -46,7 +46,7 @@ def solve(
     max_iter, max_time : limits on the solver's steps and on seconds. The reported gap is valid all the same.
     start : an array w, or an earlier `Solution` to continue from. If that was found on the same data with the
         same loss (alpha and penalty may differ), its bounds are used again, else only its w.
-    callbacks : called with a `Record` whenever the bounds were updated; a true answer stops the fit.
+    callbacks : called with a `Progress` whenever the bounds were updated; a true answer stops the fit.
 
     Ctrl-C ends the fit with the best point so far and its certificate.
     """
@@ -118,7 +118,7 @@ def _drive(
                 next_check = best.n_iter + 1 + best.n_iter // 4
                 record = best.take(iterate)
                 logger.debug("step %d: primal %.10g, dual %.10g, gap %.3g", *record[:1], *record[2:])
-                if _any_asks_to_stop(callbacks, record):
+                if _any_asks_to_stop(callbacks, Progress(*record, best.w, float(best.b.sum()))):
                     return Status.CERTIFIED if best.proved() else Status.STOPPED
             certificate = best.certificate
     except KeyboardInterrupt:
@@ -126,9 +126,9 @@ def _drive(
         return Status.INTERRUPTED
 
 
-def _any_asks_to_stop(callbacks: tuple[Callback, ...], record: Record) -> bool:
+def _any_asks_to_stop(callbacks: tuple[Callback, ...], progress: Progress) -> bool:
     """Call every callback, also after one has asked to stop."""
-    answers = [callback(record) for callback in callbacks]
+    answers = [callback(progress) for callback in callbacks]
     return any(answers)
 
 

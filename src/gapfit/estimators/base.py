@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from copy import copy
 from functools import partial, wraps
 from inspect import signature
+from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
 import joblib
@@ -18,9 +19,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gapfit._types import Data, Vector
+from gapfit._types import Data, Matrix, Vector
 from gapfit.certify import Ball, optimal_ball, support_status
 from gapfit.design.memory import MemoryDesign, check_sparse_indices
+from gapfit.errors import as_number
 from gapfit.losses.base import Loss
 from gapfit.penalties import Box, Penalty
 from gapfit.problem import Problem, as_column, as_weights
@@ -30,6 +32,8 @@ from gapfit.solution import Certificate, Solution, Status
 from gapfit.solve import solve
 
 logger = logging.getLogger("gapfit")
+
+_BLOCK_ELEMENTS = 2**20
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -81,15 +85,17 @@ class LinearModel(BaseEstimator):
         X = self._checked(X)
         if any(ball is None for ball in self._balls):
             raise ValueError(
-                f"penalty {self.penalty!r} is not strongly convex, so a small gap does not confine the optimum "
-                "to a ball; L2, ElasticNet with l1_ratio < 1, QuadraticForm, SquaredLp and SimplexEntropy are"
+                f"penalty {self.penalty!r} is not strongly convex, so that a small gap does not confine the "
+                "optimum; L2, ElasticNet with l1_ratio < 1, QuadraticForm, SquaredLp and SimplexEntropy are"
             )
         lo, hi = zip(*(ball.score_bounds(X) for ball in self._balls if ball), strict=True)
         return _columns(np.stack(lo, axis=1)), _columns(np.stack(hi, axis=1))
 
     # -- on the way in --------------------------------------------------------------------------------
 
-    def _samples(self, X: Any, check_y: Callable[[int], Any], sample_weight: Any, offset: Any = None) -> Samples:
+    def _samples(
+        self, X: Any, check_y: Callable[[int], Any], sample_weight: Any, offset: Any = None
+    ) -> Samples:
         """Everything `fit` is given, validated. `check_y` is told the number of rows."""
         X = _validated(self, X, reset=True)
         n = X.shape[0]
@@ -105,8 +111,8 @@ class LinearModel(BaseEstimator):
 
     def _scores(self, X: Any) -> Vector:
         """X coef_' + intercept_, in float64: (n,) for a single model, (n, k) for several."""
-        design = MemoryDesign(self._checked(X))
-        return _columns(design.scores(self.coef_.T.astype(np.float64)) + self.intercept_)
+        X = self._checked(X)
+        return _columns(_products(X, np.atleast_2d(self.coef_).astype(np.float64)) + self.intercept_)
 
     # -- on the way out -------------------------------------------------------------------------------
 
@@ -115,19 +121,21 @@ class LinearModel(BaseEstimator):
         check_flag("warm_start", self.warm_start)
         design, weight, penalty = MemoryDesign(samples.X), samples.weight, self._penalty()
         data = _fingerprint(design, samples, targets, loss, intercept) if self.warm_start else None
-        options = dict(
-            solver=self._seeded_solver(),
-            tol=self.tol,
-            max_iter=self.max_iter,
-            max_time=np.inf if self.max_time is None else self.max_time,
+        began, limit = (
+            perf_counter(),
+            np.inf if self.max_time is None else as_number("max_time", self.max_time),
         )
+        solver, max_iter = self._seeded_solver(), self.max_iter
         solutions, balls, support = [], [], []
         with _shown(self.verbose):
             for target, start in zip(targets, self._starts(data, design, len(targets)), strict=True):
-                problem = Problem(design, target, loss, penalty, self.alpha, weight, intercept, samples.offset)
-                solution = solve(problem, start=start, **options)
+                problem = Problem(
+                    design, target, loss, penalty, self.alpha, weight, intercept, samples.offset
+                )
+                left = max(limit - (perf_counter() - began), min(limit, 0.0))  # all parts share the time
+                solution = solve(problem, solver, tol=self.tol, max_iter=max_iter, max_time=left, start=start)
                 if solution.status is Status.INTERRUPTED:
-                    options["max_iter"] = 0  # the other parts get the bounds that come for free
+                    max_iter = 0  # the other parts get the bounds that come for free
                 ball = optimal_ball(problem, solution)
                 status = support_status(problem, ball) if ball else np.full(len(weight), "undecided", "<U9")
                 solutions.append(solution)
@@ -163,9 +171,9 @@ class LinearModel(BaseEstimator):
             raise TypeError(f"positive=True and penalty={penalty!r} do not go together: {error}") from error
 
     def _starts(self, data: str | None, design: MemoryDesign, parts: int) -> list[Any]:
-        """Where to start: from the last solutions if the data are the same, from their w if they fit, or afresh.
+        """Where to start: from the last solutions, or from their w if the data are other ones, or afresh.
 
-        A solution carries lower bounds that are true of its own data only. They do not depend on alpha.
+        A solution carries lower bounds. They hold for any alpha and penalty, but for its own data only.
         """
         last, solutions = getattr(self, "_warm", None) or (None, [])
         d = design.shape[1]
@@ -207,6 +215,7 @@ def check_loss(loss: Any, names: Sequence[str]) -> Loss:
 
 
 def check_flag(name: str, value: Any) -> None:
+    """A parameter that is true or false."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be True or False, got {value!r}")
 
@@ -236,6 +245,19 @@ def _validated(estimator: LinearModel, X: Any, *, reset: bool) -> Data:
             dtype=[np.float64, np.float32],
             order="C" if reset else None,
         )
+
+
+def _products(X: Data, W: Matrix) -> Matrix:
+    """X W' in float64, row by row.
+
+    With BLAS the rounding of a row depends on the rows around it, and an optimum has exact ties: samples on
+    the margins of two classes. The same row shall always be given the same label.
+    """
+    if sparse.issparse(X):
+        return np.asarray(X @ W.T)
+    size = max(1, _BLOCK_ELEMENTS // X.shape[1])
+    blocks = (X[first : first + size] for first in range(0, X.shape[0], size))
+    return np.concatenate([np.einsum("ij,kj->ik", np.ascontiguousarray(b, np.float64), W) for b in blocks])
 
 
 def _columns(values: NDArray[Any]) -> NDArray[Any]:
@@ -280,7 +302,7 @@ def _fingerprint(
 
 @contextmanager
 def _shown(verbose: int) -> Iterator[None]:
-    """verbose=1 shows the log of the fit on stderr, verbose=2 every step; 0 leaves it to logging's settings."""
+    """1 shows the log of the fit on stderr, 2 every step; 0 leaves it to the settings of `logging`."""
     if isinstance(verbose, bool | np.bool_):
         verbose = int(verbose)
     if not isinstance(verbose, int | np.integer) or verbose < 0:

@@ -62,7 +62,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
     max_iter : int, default=10_000
         The most steps a solver may take.
     max_time : float or None, default=None
-        The most seconds a problem may take.
+        The most seconds the fit may take.
     warm_start : bool, default=False
         Start from the last fit. The answer is certified as ever, so it does not depend on the start.
     random_state : int, RandomState or None, default=None
@@ -186,7 +186,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         scores = self.decision_function(X)
         return Labels(self.classes_).invert(scores)
 
-    @available_if(_has_probabilities)
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Vector:
         """Probabilities of shape (n, k), for loss="logistic"; with k > 2 classes normalised to sum to one."""
         scores = self.decision_function(X)

@@ -20,9 +20,9 @@ class NoveltyDetector(OutlierMixin, LinearModel):
 
         J(w, rho) = alpha * Omega(w) - rho + sum_i s_i max(0, rho - x_i'w) / (nu * sum_i s_i)
 
-    over w and rho, which is not penalised. s_i are the weights; `C = 1 / (alpha * sum_i s_i)`. With the default
-    penalty alpha sets the scale of w and rho and nothing else: 1 gives the one of other libraries. A sample of
-    weight k counts as k samples, one of weight 0 is absent.
+    over w and rho, which is not penalised. s_i are the weights; `C = 1 / (alpha * sum_i s_i)`. With the L2
+    penalty, alpha sets the scale of w and rho and nothing else: 1 gives the one of other libraries. A sample
+    of weight k counts as k samples, one of weight 0 is absent.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class NoveltyDetector(OutlierMixin, LinearModel):
         return self.decision_function(X) + self.offset_
 
     def decision_function(self, X: Any) -> Vector:
-        """x'w - offset_: negative for outliers. A score that equals the threshold but for rounding is on it."""
+        """x'w - offset_: negative for outliers, and zero where only rounding parts it from the threshold."""
         scores = self._scores(X)
         return np.where(np.abs(scores) <= _ON_IT * abs(self.offset_), 0.0, scores)
 

@@ -31,15 +31,16 @@ class LinearRegressor(RegressorMixin, LinearModel):
         J(w, b) = alpha * Omega(w) + sum_i s_i phi(y_i, x_i'w + o_i + b) / sum_i s_i
 
     over w and the intercept b, which is *not* penalised. s_i are the weights, o_i known offsets, zero unless
-    given. The loss is a weighted mean, so `C = 1 / (alpha * sum_i s_i)` gives the C of libraries that minimise
-    Omega(w) + C * sum_i s_i phi_i. A sample of weight k counts as k samples, one of weight 0 is absent.
+    given. The loss is a weighted mean, so `C = 1 / (alpha * sum_i s_i)` gives the C of libraries that
+    minimise Omega(w) + C * sum_i s_i phi_i. A sample of weight k counts as k samples, one of weight 0 is
+    absent.
 
     Parameters
     ----------
     loss : str or Loss, default="squared"
-        phi: "squared" (r^2 / 2), "absolute", "quantile", "epsilon_insensitive", "squared_epsilon_insensitive",
-        "huber", "poisson" (the mean is exp of the score), or an object of `gapfit.losses`, such as
-        `Quantile(q=0.9)` or `Huber(delta=2)`, or a loss of your own.
+        phi: "squared" (r^2 / 2), "absolute", "quantile", "epsilon_insensitive",
+        "squared_epsilon_insensitive", "huber", "poisson" (the mean is exp of the score), or an object of
+        `gapfit.losses`, such as `Quantile(q=0.9)` or `Huber(delta=2)`, or a loss of your own.
     penalty : str or Penalty, default="l2"
         Omega: "l2" (1/2 |w|^2), "l1", "elastic_net", "squared_lp", "entropy", "simplex_entropy", or an object
         of `gapfit.penalties`, such as `ElasticNet(l1_ratio=0.1)` or `Box(L2(), -1, 1)`.
@@ -150,8 +151,8 @@ class LinearRegressor(RegressorMixin, LinearModel):
         y : array of shape (n,)
         sample_weight : array of shape (n,), default=None
         offset : array of shape (n,), default=None
-            Known numbers added to the scores while fitting (and not when predicting), such as the logarithm of
-            the exposure for loss="poisson".
+            Known numbers added to the scores while fitting (and not when predicting), such as the logarithm
+            of the exposure for loss="poisson".
 
         Returns
         -------
