@@ -43,7 +43,8 @@ ARROWS: dict[str, set[str]] = {
     "reductions": set(),
     "testing": ENGINE,
     "estimators": ENGINE,
-    "__init__": ENGINE | {"estimators", "testing"},
+    "plotting": set(),
+    "__init__": ENGINE | {"estimators", "testing", "plotting"},
 }
 # `registry` serves `problem`, so it reaches for the solvers (which know `problem`) only when asked.
 LAZY = {("registry", "solvers")} | {

@@ -7,6 +7,7 @@ from gapfit.errors import UnboundedProblem as UnboundedProblem
 from gapfit.estimators import LinearClassifier as LinearClassifier
 from gapfit.estimators import LinearRegressor as LinearRegressor
 from gapfit.estimators import NoveltyDetector as NoveltyDetector
+from gapfit.plotting import plot_convergence as plot_convergence
 from gapfit.problem import Problem as Problem
 from gapfit.solution import Certificate as Certificate
 from gapfit.solution import Solution as Solution

@@ -54,7 +54,8 @@ def bundle(
     if zero is not None and zero_plane is not False and "cuts" not in state:
         master.add(zero)
     master.restore(state)
-    if state.get("problem") is problem:  # go on in the middle of a step, as if nothing had happened
+    objective = (problem.alpha, problem.penalty)
+    if state.get("objective") == objective:  # go on in the middle of a step, as if nothing had happened
         best, point = move(state["best"], state["target"])
     else:
         w = state.get("w", problem.start())
@@ -62,7 +63,7 @@ def bundle(
     while True:
         master.add(problem.minorant(point.u, point.height, point.scores))
         model, target = master.minimise()
-        now: dict[str, Any] = {**master.state(), "problem": problem, "best": best, "target": target}
+        now: dict[str, Any] = {**master.state(), "objective": objective, "best": best, "target": target}
         yield Iterate(best.w, best.b, model, best.J, now.copy)
         best, point = move(best, target)
 

@@ -1,0 +1,65 @@
+"""A picture of a fit: both bounds closing in on the optimum, and the gap between them."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gapfit.solution import Record
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_UPPER, _LOWER, _GAP = "#0072b2", "#d55e00", "#009e73"  # told apart by colour-blind eyes, too
+
+
+def plot_convergence(fit: Any, *, axes: "Sequence[Axes] | None" = None) -> "Sequence[Axes]":
+    """Plot upper bound, lower bound and gap against time.
+
+    Parameters
+    ----------
+    fit : a `Solution`, a fitted estimator, or a history (a list of records)
+        A fit in several parts (one class against the rest) shows the part that ended with the largest gap.
+    axes : two matplotlib axes, for the bounds and for the gap; made if not given.
+
+    Returns
+    -------
+    axes : the two axes
+    """
+    history = _history(fit)
+    if axes is None:
+        import matplotlib.pyplot as plt
+
+        _, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
+    time, upper, lower, gap = np.array([record[1:] for record in history]).T
+    left, right = axes
+    left.plot(time, upper, marker=".", color=_UPPER, label="upper bound: the best objective")
+    left.plot(time, lower, marker=".", color=_LOWER, label="lower bound: no weights can do better")
+    left.fill_between(time, lower, upper, where=np.isfinite(lower), alpha=0.15, color="grey", linewidth=0)
+    left.set_ylim(*_window(upper, lower))
+    left.set(xlabel="time (s)", ylabel="objective", title="The optimum lies between")
+    left.legend(frameon=False, fontsize="small")
+    shown = np.isfinite(gap) & (gap > 0)
+    right.semilogy(time[shown], gap[shown], marker=".", color=_GAP)
+    right.set(xlabel="time (s)", ylabel="gap", title="Proven distance to the optimum")
+    return left, right
+
+
+def _history(fit: Any) -> list[Record]:
+    history = getattr(fit, "history_", getattr(fit, "history", fit))
+    if len(history) and isinstance(history[0], list):
+        history = max(history, key=lambda part: part[-1].gap if part else 0.0)
+    if not len(history):
+        raise ValueError("fit has an empty history: it ended before its first step")
+    return list(history)
+
+
+def _window(upper: np.ndarray, lower: np.ndarray) -> tuple[float, float]:
+    """The heights worth showing: the first steps may be far away, and would flatten the rest."""
+    low, high = lower[-1] if np.isfinite(lower[-1]) else upper[-1], upper[-1]
+    reach = 3 * max(abs(low), abs(high), 1e-300)
+    finite = lower[np.isfinite(lower)]
+    bottom = max(finite.min(initial=low), low - reach)
+    top = min(upper.max(), high + reach)
+    margin = 0.05 * max(top - bottom, 1e-12 * reach)
+    return bottom - margin, top + margin
