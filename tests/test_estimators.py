@@ -198,8 +198,9 @@ def test_poisson_predicts_means_and_bounds_them():
 
 
 def test_offsets_are_known_parts_of_the_scores():
-    exposure = RNG.uniform(0.5, 2, size=60)
-    y = RNG.poisson(exposure * np.exp(0.5 * X[:, 0]))
+    rng = np.random.default_rng(0)
+    exposure = rng.uniform(0.5, 2, size=60)
+    y = rng.poisson(exposure * np.exp(0.5 * X[:, 0]))
     fitted = LinearRegressor(loss="poisson", alpha=0.01, tol=1e-8).fit(X, y, offset=np.log(exposure))
     solution = solve(Problem(X, y, "poisson", alpha=0.01, offset=np.log(exposure)), tol=1e-8)
     assert_allclose(fitted.coef_, solution.w, rtol=1e-6)
@@ -244,6 +245,7 @@ def test_shifting_y_moves_the_intercept_alone(name):
 
 @every_fit
 def test_weights_are_copies_and_zero_is_absence(name):
+    rng = np.random.default_rng(0)
     estimator, X, y = model(name, alpha=0.01)
     labels = np.zeros(60) if y is None else y
     weighted = clone(estimator).fit(X, y, sample_weight=WEIGHT)
@@ -254,24 +256,23 @@ def test_weights_are_copies_and_zero_is_absence(name):
         assert_array_equal(other.coef_, weighted.coef_)  # to the last bit
         assert other.C_ == weighted.C_ and other.objective_ == weighted.objective_
     assert abs(scaled.objective_ - weighted.objective_) <= scaled.dual_gap_ + weighted.dual_gap_
-    order = RNG.permutation(60)
+    order = rng.permutation(60)
     shuffled = clone(estimator).fit(X[order], labels[order], sample_weight=WEIGHT[order])
     assert_array_equal(shuffled.coef_, weighted.coef_)
     assert_array_equal(shuffled.support_status_, weighted.support_status_[..., order])
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("n", [40, 12_000])
+@pytest.mark.parametrize("n", [40, 20_000])
 def test_samples_as_a_multiset_have_the_same_objective(form, n):
     """Few samples are merged and put in order, many are only sieved."""
-    data, y = RNG.integers(-1, 2, size=(n, 2)).astype(float), RNG.choice(["a", "b"], size=n)
-    weight, offset = RNG.integers(0, 3, size=n).astype(float), RNG.choice([0.0, 1.0], size=n)
+    rng = np.random.default_rng(0)
+    data, y = rng.integers(-1, 2, size=(n, 2)).astype(float), rng.choice(["a", "b"], size=n)
+    weight, offset = rng.integers(0, 3, size=n).astype(float), rng.choice([0.0, 1.0], size=n)
     origin = Multiset.of(form(data), y, weight, offset)
-    assert len(origin.rows) == (
-        len(set(zip(*data[weight > 0].T, y[weight > 0], offset[weight > 0])))
-        if n == 40
-        else (weight > 0).sum()
-    )
+    present = weight > 0
+    different = len(np.unique(np.column_stack([data, y == "a", offset])[present], axis=0))
+    assert len(origin.rows) == (different if n == 40 else present.sum())
     target = np.where(y == "a", 1.0, -1.0)
     original = Problem(form(data), target, "logistic", sample_weight=weight, offset=offset)
     reduced = Problem(
@@ -280,16 +281,17 @@ def test_samples_as_a_multiset_have_the_same_objective(form, n):
         sample_weight=origin.weight,
         offset=origin.apply(offset),
     )
-    w, b = RNG.normal(size=2), np.array([0.3])
+    w, b = rng.normal(size=2), np.array([0.3])
     assert_allclose(reduced.evaluate(w, b), original.evaluate(w, b), rtol=1e-12)
-    back = origin.invert(origin.apply(data @ w), np.nan)
-    assert_array_equal(back[weight > 0], (data @ w)[weight > 0])
-    assert np.isnan(back[weight == 0]).all()
+    back = origin.invert(origin.apply(data[:, 0]), np.nan)
+    assert_array_equal(back[present], data[present, 0])
+    assert np.isnan(back[~present]).all()
 
 
 @pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, np.float32, sparse.csr_array])
 def test_the_score_of_a_row_does_not_depend_on_the_others(form):
-    data = RNG.normal(size=(500, 37))
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(500, 37))
     fitted = LinearClassifier(alpha=0.1).fit(data, np.digitize(data[:, 0], [-0.5, 0.5]))
     together = fitted.decision_function(form(data))
     alone = np.concatenate([fitted.decision_function(form(data[k : k + 1])) for k in range(500)])
@@ -413,7 +415,9 @@ SAME_OBJECTIVE = {
 def test_no_other_library_has_a_lower_objective(name):
     ours, theirs, y = OTHERS[name]
     ours = clone(ours).set_params(alpha=ALPHA, tol=1e-6).fit(X, y)
-    theirs = clone(theirs).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # theirs
+        theirs = clone(theirs).fit(X, y)
     problem = Problem(X, y, ours.loss, ours.penalty, ALPHA, intercept=ours.fit_intercept)
     J = [
         problem.evaluate(np.ravel(m.coef_), np.ravel(m.intercept_) if ours.fit_intercept else np.zeros(0))
@@ -421,7 +425,7 @@ def test_no_other_library_has_a_lower_objective(name):
     ]
     assert_allclose(ours.objective_, J[0], rtol=1e-12)
     assert J[0] <= J[1] + ours.dual_gap_
-    assert ours.dual_objective_ <= J[1]
+    assert ours.dual_objective_ <= J[1] * (1 + 1e-12)
     if name in SAME_OBJECTIVE:
         assert J[1] <= J[0] * (1 + SAME_OBJECTIVE[name]) + ours.dual_gap_
 
@@ -439,9 +443,10 @@ def exact(name, alpha):
 @every_fit
 @pytest.mark.parametrize("tol", [1e-1, 1e-3, 1e-6])
 def test_certified_predictions_and_bounds_are_those_of_the_optimum(name, tol):
+    rng = np.random.default_rng(0)
     estimator, X, y = model(name, alpha=0.1, tol=tol)
     fitted, optimum = estimator.fit(X, y), exact(name, 0.1)
-    new = np.concatenate([X, 3 * RNG.normal(size=(200, 5))])
+    new = np.concatenate([X, 3 * rng.normal(size=(200, 5))])
     lo, hi = fitted.score_bounds(new)
     at = optimum.predict(new) if isinstance(fitted, LinearRegressor) else optimum.decision_function(new)
     slack = 1e-5 * (1 + np.abs(at))  # the optimum itself is known up to the root of 1e-12

@@ -2,9 +2,11 @@
 
 import logging
 import warnings
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
+from dataclasses import replace
 from functools import partial, wraps
 from inspect import signature
 from time import perf_counter
@@ -15,14 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gapfit._types import Data, Matrix, Vector
+from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.certify import Ball, optimal_ball, support_status
 from gapfit.design.memory import MemoryDesign, check_sparse_indices
 from gapfit.errors import as_number
+from gapfit.estimators.callbacks import Steps
 from gapfit.losses.base import Loss
 from gapfit.penalties import Box, Penalty
 from gapfit.problem import Problem, as_column, as_weights
@@ -48,7 +52,7 @@ class Samples(NamedTuple):
     origin: Multiset
 
 
-class LinearModel(BaseEstimator):
+class LinearModel(CallbackSupportMixin, BaseEstimator):
     """Parameters that every linear estimator has, and the attributes that every fit sets."""
 
     penalty: str | Penalty
@@ -126,15 +130,29 @@ class LinearModel(BaseEstimator):
             np.inf if self.max_time is None else as_number("max_time", self.max_time),
         )
         solver, max_iter = self._seeded_solver(), self.max_iter
-        solutions, balls, support = [], [], []
+        context = self._init_callback_context(max_subtasks=None if len(targets) == 1 else len(targets))
+        context.call_on_fit_task_begin(estimator=self)
+        solutions: list[Solution] = []
+        balls, support = [], []
         with _shown(self.verbose):
             for target, start in zip(targets, self._starts(data, design, len(targets)), strict=True):
                 problem = Problem(
                     design, target, loss, penalty, self.alpha, weight, intercept, samples.offset
                 )
+                if isinstance(start, Solution):
+                    start = replace(start, problem=problem)  # the data are the same: _starts compared them
                 left = max(limit - (perf_counter() - began), min(limit, 0.0))  # all parts share the time
-                solution = solve(problem, solver, tol=self.tol, max_iter=max_iter, max_time=left, start=start)
-                if solution.status is Status.INTERRUPTED:
+                with self._told(context, samples, solutions, len(targets)) as callbacks:
+                    solution = solve(
+                        problem,
+                        solver,
+                        tol=self.tol,
+                        max_iter=max_iter,
+                        max_time=left,
+                        start=start,
+                        callbacks=callbacks,
+                    )
+                if solution.status in (Status.INTERRUPTED, Status.STOPPED):
                     max_iter = 0  # the other parts get the bounds that come for free
                 ball = optimal_ball(problem, solution)
                 status = support_status(problem, ball) if ball else np.full(len(weight), "undecided", "<U9")
@@ -155,10 +173,42 @@ class LinearModel(BaseEstimator):
         self.alpha_ = float(self.alpha)
         self.C_ = 1.0 / (self.alpha_ * float(weight.sum()))
         self._balls = balls
-        self._warm = (data, solutions) if self.warm_start else None
-        if not self.converged_:
+        # without the data: a model does not keep them
+        kept = [replace(solution, problem=None) for solution in solutions]  # type: ignore[arg-type]
+        self._warm = (data, kept) if self.warm_start else None
+        self.__dict__.update(self._point([s.w for s in solutions], [s.intercept for s in solutions]))
+        context.call_on_fit_task_end(estimator=self)
+        if self.status_ not in (Status.CERTIFIED, Status.STOPPED):
             _warn(self.status_, max(certificates, key=lambda c: c.relative_gap), self.tol)
         return solutions
+
+    @abstractmethod
+    def _point(self, w: Sequence[Slope], b: Sequence[float]) -> dict[str, Any]:
+        """The fitted attributes that predictions need, from the weights and intercepts of all parts."""
+
+    @contextmanager
+    def _told(
+        self, context: Any, samples: Samples, solved: Sequence[Solution], parts: int
+    ) -> Iterator[list[Steps]]:
+        """The callbacks of `solve` that tell scikit-learn's of each step; none if the estimator has none."""
+        if not getattr(self, "_skl_callbacks", None):
+            yield []
+            return
+        if parts > 1:
+            context = context.subcontext(task_name="part", max_subtasks=None)
+            context.call_on_fit_task_begin(estimator=self)
+        to_come = parts - len(solved) - 1
+
+        def attributes(w: Slope, b: float) -> dict[str, Any]:
+            ws = [*(s.w for s in solved), w, *[np.zeros_like(w)] * to_come]
+            return self._point(ws, [*(s.intercept for s in solved), b, *[0.0] * to_come])
+
+        data = dict(X=samples.X, y=samples.y, metadata={"sample_weight": samples.weight})
+        steps = Steps(self, context, data, attributes)
+        yield [steps]
+        steps.close()
+        if parts > 1:
+            context.call_on_fit_task_end(estimator=self)
 
     def _penalty(self) -> Penalty:
         check_flag("positive", self.positive)
@@ -198,7 +248,7 @@ def all_or_nothing(fit: Fit) -> Fit:
     @wraps(fit)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         scratch = copy(self)
-        fit(scratch, *args, **kwargs)
+        with_callbacks(fit)(scratch, *args, **kwargs)
         self.__dict__ = scratch.__dict__
         return self
 

@@ -1,5 +1,6 @@
 """Linear classifiers: support vector machines, logistic regression and their kin."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite
 
-from gapfit._types import Vector
+from gapfit._types import Slope, Vector
 from gapfit.estimators.base import LinearModel, all_or_nothing, check_flag, check_loss, naming
 from gapfit.losses import Logistic
 from gapfit.reductions import Labels, weigh_classes
@@ -171,11 +172,12 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         labels = Labels.of(samples.y)
         weight = weigh_classes(self.class_weight, labels, samples.y, samples.weight)
         samples = samples._replace(weight=weight)
-        solutions = self._solve(samples, labels.apply(samples.y), loss, self.fit_intercept)
-        self.coef_ = np.stack([solution.w for solution in solutions])
-        self.intercept_ = np.array([solution.intercept for solution in solutions])
         self.classes_ = labels.classes
+        self._solve(samples, labels.apply(samples.y), loss, self.fit_intercept)
         return self
+
+    def _point(self, w: Sequence[Slope], b: Sequence[float]) -> dict[str, Any]:
+        return {"coef_": np.stack(w), "intercept_": np.array(b), "classes_": self.classes_}
 
     def decision_function(self, X: Any) -> Vector:
         """Scores of shape (n,), positive for the second class; with k > 2 classes (n, k), one for each."""

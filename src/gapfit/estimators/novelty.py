@@ -1,12 +1,13 @@
 """Linear one-class novelty detection."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import OutlierMixin
 
-from gapfit._types import Vector
+from gapfit._types import Slope, Vector
 from gapfit.estimators.base import LinearModel, all_or_nothing
 from gapfit.losses import Novelty
 
@@ -132,10 +133,11 @@ class NoveltyDetector(OutlierMixin, LinearModel):
         """
         loss = Novelty(self.nu)
         samples = self._samples(X, np.ones, sample_weight)
-        (solution,) = self._solve(samples, [samples.y], loss, True)
-        self.coef_, self.intercept_ = solution.w, solution.intercept
-        self.offset_ = -self.intercept_
+        self._solve(samples, [samples.y], loss, True)
         return self
+
+    def _point(self, w: Sequence[Slope], b: Sequence[float]) -> dict[str, Any]:
+        return {"coef_": w[0], "intercept_": b[0], "offset_": -b[0]}
 
     def score_samples(self, X: Any) -> Vector:
         """x'w: the larger, the more like the training samples."""

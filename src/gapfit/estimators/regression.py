@@ -1,5 +1,6 @@
 """Linear regression: least squares, quantiles, support vector regression, Huber's loss, counts."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import column_or_1d
 
-from gapfit._types import Vector
+from gapfit._types import Slope, Vector
 from gapfit.estimators.base import LinearModel, all_or_nothing, check_flag, check_loss, naming
 from gapfit.losses import Poisson
 from gapfit.problem import as_column
@@ -161,10 +162,12 @@ class LinearRegressor(RegressorMixin, LinearModel):
         loss = check_loss(self.loss, LOSSES)
         check_flag("fit_intercept", self.fit_intercept)
         samples = self._samples(X, lambda n: _check_target(y, n), sample_weight, offset)
-        (solution,) = self._solve(samples, [samples.y], loss, self.fit_intercept)
-        self.coef_, self.intercept_ = solution.w, solution.intercept
         self._exponential_mean = isinstance(loss, Poisson)
+        self._solve(samples, [samples.y], loss, self.fit_intercept)
         return self
+
+    def _point(self, w: Sequence[Slope], b: Sequence[float]) -> dict[str, Any]:
+        return {"coef_": w[0], "intercept_": b[0], "_exponential_mean": self._exponential_mean}
 
     def predict(self, X: Any) -> Vector:
         """The prediction for each row of X: x'coef_ + intercept_, and its exponential for loss="poisson"."""

@@ -1,0 +1,87 @@
+"""scikit-learn's callback protocol: progress, scores while fitting, and stopping from a callback."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.callback import ProgressBar, ScoringMonitor
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from gapfit import LinearClassifier, LinearRegressor, NoveltyDetector, Status
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(80, 4))
+Y = X @ [1.0, -1.0, 0.5, 0.0] + RNG.normal(size=80)
+MODELS = {
+    "classifier": (LinearClassifier(alpha=1e-3), (Y > 0).astype(int)),
+    "one against the rest": (LinearClassifier(alpha=1e-3), np.digitize(Y, [-1, 1])),
+    "regressor": (LinearRegressor(loss="absolute", alpha=1e-3), Y),
+    "novelty": (NoveltyDetector(nu=0.2), None),
+}
+every_model = pytest.mark.parametrize("name", MODELS)
+
+
+class Recorder:
+    """Follows the FitCallback protocol, and asks to stop after some steps."""
+
+    def __init__(self, stop_after=np.inf):
+        self.stop_after, self.begun, self.ended, self.fitted = stop_after, [], [], []
+
+    def setup(self, estimator, context):
+        self.torn_down = False
+
+    def on_fit_task_begin(self, estimator, context):
+        self.begun.append(context.task_name)
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator):
+        self.ended.append(context.task_name)
+        if fitted_estimator is not None:
+            self.fitted.append(fitted_estimator)
+        return context.task_name == "step" and self.ended.count("step") >= self.stop_after
+
+    def teardown(self, estimator, context):
+        self.torn_down = True
+
+
+@every_model
+def test_every_step_is_told_with_a_model_that_predicts(name):
+    model, y = MODELS[name]
+    recorder = Recorder()
+    model = clone(model).set_callbacks(recorder).fit(X, y)
+    assert recorder.torn_down
+    assert sorted(recorder.begun) == sorted(recorder.ended)
+    assert recorder.ended.count("fit") == 1
+    assert len(recorder.fitted) >= 2
+    np.testing.assert_array_equal(recorder.fitted[-1].predict(X), model.predict(X))
+    plain = clone(MODELS[name][0]).fit(X, y)
+    np.testing.assert_array_equal(plain.coef_, model.coef_)
+
+
+@every_model
+def test_a_callback_can_stop_the_fit(name, recwarn):
+    model, y = MODELS[name]
+    model = clone(model).set_params(tol=1e-13).set_callbacks(Recorder(stop_after=2)).fit(X, y)
+    assert model.status_ is Status.STOPPED
+    assert not model.converged_
+    assert np.isfinite(model.dual_gap_)
+    assert not recwarn  # the user asked for it
+
+
+def test_scores_are_monitored_while_fitting():
+    monitor = ScoringMonitor(scoring="accuracy")
+    LinearClassifier(alpha=1e-3).set_callbacks(monitor).fit(X, (Y > 0).astype(int))
+    assert monitor.get_logs()
+
+
+def test_progress_bar(capsys):
+    LinearClassifier(alpha=1e-3).set_callbacks(ProgressBar()).fit(X, (Y > 0).astype(int))
+    assert "LinearClassifier" in capsys.readouterr().out
+
+
+def test_in_a_pipeline_and_a_search():
+    recorder = Recorder()
+    model = make_pipeline(StandardScaler(), LinearClassifier(alpha=1e-3).set_callbacks(recorder))
+    search = GridSearchCV(model, {"linearclassifier__alpha": [1e-2, 1e-3]}, cv=2).fit(X, (Y > 0).astype(int))
+    assert search.best_score_ > 0.5
+    assert recorder.ended
