@@ -1,19 +1,62 @@
-"""The code in the documentation runs as it stands."""
+"""The code in the documentation runs as it stands, in the order in which it stands there."""
 
 import re
+import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer
+
+from gapfit import datasets, load
+from gapfit.cli.main import run
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(python|console)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder with the one table that pages speak of."""
+    monkeypatch.chdir(tmp_path)
+    bunch = load_breast_cancer()
+    names = tuple(name.replace(" ", "_") for name in bunch.feature_names)
+    table = datasets.Data(bunch.data, bunch.target_names[bunch.target], None, names)
+    datasets.save("cancer.csv", table)
+    text = Path("cancer.csv").read_text().replace("target", "diagnosis", 1)
+    Path("cancer.csv").write_text(text)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_python_blocks_of_a_page_run(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
-    assert blocks
+def test_the_blocks_of_a_page_run(page, folder, capsys):
+    blocks = FENCE.findall(page.read_text())
+    if not blocks:
+        pytest.skip("no code on this page")
     namespace = {"__name__": "page"}
-    for block in blocks:
-        exec(compile(block, str(page), "exec"), namespace)
+    for language, block in blocks:
+        if language == "python":
+            exec(compile(block, str(page), "exec"), namespace)
+            continue
+        for line in block.splitlines():
+            program, *arguments = shlex.split(line)
+            assert program == "gapfit"
+            assert run(arguments) == 0, line
+
+
+def test_the_readme_walks_end_with_the_same_model(folder, capsys):
+    """Both walks of the README: a certified, saved and reloaded model, from the terminal and from Python."""
+    blocks = FENCE.findall((ROOT / "README.md").read_text())
+    terminal = next(block for language, block in blocks if language == "console")
+    python = next(block for language, block in blocks if "cancer.model" in block and language == "python")
+    for line in terminal.splitlines():
+        assert run(shlex.split(line)[1:]) == 0
+    assert "certified: objective" in capsys.readouterr().out
+    trained = load("cancer.model")
+    rows = [line.split() for line in Path("predictions.txt").read_text().splitlines()]
+    namespace = {}
+    exec(python, namespace)
+    np.testing.assert_array_equal(namespace["again"].coef_, trained.coef_)
+    assert trained.converged_ and namespace["again"].converged_
+    assert [row[0] for row in rows] == list(namespace["again"].predict(namespace["table"].X))
+    assert {row[1] for row in rows} <= {"0", "1"}

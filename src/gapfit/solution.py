@@ -3,13 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from gapfit._types import Slope, Vector
 from gapfit.minorant import Minorant
-
-if TYPE_CHECKING:
-    from gapfit.problem import Problem
 
 
 class Status(Enum):
@@ -20,7 +17,7 @@ class Status(Enum):
     TIME_LIMIT = "max_time was reached; the reported gap is still a valid bound"
     STOPPED = "a callback stopped the fit; the reported gap is still a valid bound"
     INTERRUPTED = "interrupted; this is the best certified point so far and its gap is a valid bound"
-    STALLED = "no further progress in floating point; tol is below what this precision can certify here"
+    STALLED = "stalled: tol is below what this precision can certify, or the solver makes no headway here"
 
 
 class Iterate(NamedTuple):
@@ -76,7 +73,6 @@ class Certificate(NamedTuple):
 class Solution:
     """The answer: a point, its certificate, and how it was reached."""
 
-    problem: "Problem" = field(repr=False)
     w: Slope
     intercept: float
     status: Status
@@ -85,6 +81,7 @@ class Solution:
     history: list[Record]
     minorant: Minorant  # the best lower bound found, for score bounds and warm starts
     solver: str
+    fingerprint: tuple[Any, str] = field(repr=False)  # of the risk that the minorant belongs to
     state: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property

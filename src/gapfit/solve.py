@@ -5,15 +5,14 @@ from collections.abc import Callable, Generator, Iterable
 from functools import cache
 from numbers import Integral
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from gapfit._types import Slope, Vector
 from gapfit.certify import certify, certify_claim
-from gapfit.errors import as_number
-from gapfit.errors import UnboundedProblem
+from gapfit.errors import UnboundedProblem, as_number
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
@@ -37,18 +36,28 @@ def solve(
 ) -> Solution:
     """Minimise the problem until its duality gap is proved to be small enough.
 
+    Ctrl-C ends the fit with the best point so far and its certificate.
+
     Parameters
     ----------
-    solver : a name (see `gapfit.registry.SOLVERS`) or a generator function; options go in with
+    problem : Problem
+    solver : str or function, default="auto"
+        A name (see `gapfit.registry.SOLVERS`) or a generator function; options go in with
         `functools.partial`, as in `partial(bundle, zero_plane=False)`.
-    tol : stop when gap <= tol * max(|primal|, |dual|). For optima at zero: or gap <= min(tol, 1e-12) times the
+    tol : float, default=1e-6
+        Stop when gap <= tol * max(|primal|, |dual|). For optima at zero: or gap <= min(tol, 1e-12) times the
         objective (or the gap, if larger) at the start.
-    max_iter, max_time : limits on the solver's steps and on seconds. The reported gap is valid all the same.
-    start : an array w, or an earlier `Solution` to continue from. If that was found on the same data with the
+    max_iter, max_time : limits on the solver's steps and on seconds
+        The reported gap is valid all the same.
+    start : array or Solution, default=None
+        A point w, or an earlier `Solution` to continue from. If that was found on the same data with the
         same loss (alpha and penalty may differ), its bounds are used again, else only its w.
-    callbacks : called with a `Progress` whenever the bounds were updated; a true answer stops the fit.
+    callbacks : iterable of functions
+        Called with a `Progress` whenever the bounds were updated; a true answer stops the fit.
 
-    Ctrl-C ends the fit with the best point so far and its certificate.
+    Returns
+    -------
+    Solution
     """
     if not 0 <= as_number("tol", tol) < np.inf:
         raise ValueError(f"tol must be non-negative and finite, got {tol!r}")
@@ -59,11 +68,11 @@ def solve(
     method = as_solver(solver)
     check_needs(method, problem)
     name = solver_name(method)
-    state = _state(problem, start, name)
     # vectors are short and sums must not depend on the number of threads
     with _blas().limit(limits=1, user_api="blas"):
-        best = _Best(problem, state.get("w"), tol)
-        status = _drive(best, method(problem, state=state), max_iter, max_time, tuple(callbacks))
+        known = _Known.of(start, problem, name)
+        best = _Best(problem, known, tol)
+        status = _drive(best, method(problem, state=known.state), max_iter, max_time, tuple(callbacks))
         solution = best.solution(status, name)
     logger.info("%s: %s after %d steps, gap %.3g", name, status.name, best.n_iter, solution.certificate.gap)
     return solution
@@ -74,18 +83,24 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _state(problem: Problem, start: Any, solver: str) -> dict[str, Any]:
-    """What the solver is given to start from."""
-    if start is None:
-        return {}
-    earlier: dict[str, Any] = {}
-    if isinstance(start, Solution) and start.solver == solver and problem.same_risk(start.problem):
-        earlier = start.state  # its minorants hold here; on other data they would prove nothing
-    w = np.array(start.w if isinstance(start, Solution) else start, dtype=np.float64)
-    d = problem.design.shape[1]
-    if w.shape != (d,) or not np.isfinite(w).all():
-        raise ValueError(f"start must be a finite vector of length {d}, got shape {w.shape}")
-    return {**earlier, "w": w}
+class _Known(NamedTuple):
+    """What is known before the first step."""
+
+    state: dict[str, Any]  # for the solver; "w" is the point to start from, if there is one
+    minorant: Minorant | None
+
+    @classmethod
+    def of(cls, start: Any, problem: Problem, solver: str) -> "_Known":
+        if start is None:
+            return cls({}, None)
+        earlier = start if isinstance(start, Solution) else None
+        w = np.array(start if earlier is None else earlier.w, dtype=np.float64)
+        d = problem.design.shape[1]
+        if w.shape != (d,) or not np.isfinite(w).all():
+            raise ValueError(f"start must be a finite vector of length {d}, got shape {w.shape}")
+        if earlier is None or earlier.fingerprint != problem.fingerprint():
+            return cls({"w": w}, None)  # bounds found on other data prove nothing here
+        return cls({**(earlier.state if earlier.solver == solver else {}), "w": w}, earlier.minorant)
 
 
 def _drive(
@@ -135,12 +150,13 @@ def _any_asks_to_stop(callbacks: tuple[Callback, ...], progress: Progress) -> bo
 class _Best:
     """The best point and the best minorant so far, and whether they prove enough."""
 
-    def __init__(self, problem: Problem, w: Slope | None, tol: float) -> None:
+    def __init__(self, problem: Problem, known: _Known, tol: float) -> None:
         self.problem, self.tol = problem, tol
         self.began = perf_counter()
         self.n_iter = 0
         self.history: list[Record] = []
         self.snapshot: Callable[[], dict[str, Any]] = dict
+        w = known.state.get("w")
         if w is None or not np.isfinite(problem.penalty.value(w)):
             w = problem.start()
         at = problem.oracle(w)
@@ -151,7 +167,9 @@ class _Best:
         self.dual = problem.dual(self.minorant)
         self.demand = 1.0  # shrinks when the recomputed gap turns out larger than the running one
         self.best_gap, self.improved_at = np.inf, 0
-        self._offer(problem.feasible(at.minorant))
+        for minorant in (at.minorant, known.minorant):
+            if minorant is not None:
+                self._offer(problem.feasible(minorant))
         self.certificate = self._certificate()
         self.scale = max(abs(self.primal), self.certificate.gap if np.isfinite(self.dual) else 0.0)
         self.atol = min(tol, 1e-12) * self.scale  # for optima at zero
@@ -167,7 +185,9 @@ class _Best:
             primal = problem.alpha * problem.penalty.value(iterate.w) + risk
         minorant = iterate.minorant() if callable(iterate.minorant) else iterate.minorant
         if self.dual == -np.inf and primal < -1e9 * (1.0 + self.scale):
-            raise UnboundedProblem(f"{problem.loss!r} with {problem.penalty!r} falls below {primal:.3g}: no minimum")
+            raise UnboundedProblem(
+                f"{problem.loss!r} with {problem.penalty!r} falls below {primal:.3g}: no minimum"
+            )
         if primal < self.primal:
             self.w, self.b, self.primal = iterate.w.copy(), b.copy(), primal
         if minorant is not None:
@@ -199,7 +219,6 @@ class _Best:
     def solution(self, status: Status, solver: str) -> Solution:
         w, b = self._output()
         return Solution(
-            problem=self.problem,
             w=w,
             intercept=float(b.sum()),
             status=status,
@@ -208,6 +227,7 @@ class _Best:
             history=self.history,
             minorant=self.minorant,
             solver=solver,
+            fingerprint=self.problem.fingerprint(),
             state=self.snapshot(),
         )
 

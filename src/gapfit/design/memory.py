@@ -5,6 +5,7 @@ that are to be trusted must not be summed in single precision, and X must not be
 """
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,11 +48,11 @@ class MemoryDesign:
         """The design of some of the rows."""
         return MemoryDesign(self.X[rows])
 
-    def same(self, other: "MemoryDesign") -> bool:
-        """Whether the other design is the same map."""
-        if self.shape != other.shape or sparse.issparse(self.X) != sparse.issparse(other.X):
-            return False
-        return self.X is other.X or all(map(np.array_equal, self.rows(), other.rows()))
+    @cached_property
+    def largest(self) -> float:
+        """The largest absolute entry."""
+        entries = self.X.data if sparse.issparse(self.X) else self.X
+        return float(max(entries.max(initial=0.0), -entries.min(initial=0.0)))
 
     def mean(self, p: Vector) -> Vector:
         """The weighted mean row."""

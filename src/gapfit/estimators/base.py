@@ -6,13 +6,11 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import replace
 from functools import partial, wraps
 from inspect import signature
 from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -124,7 +122,6 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         """Solve one problem for each vector of targets, and set every attribute but coef_ and intercept_."""
         check_flag("warm_start", self.warm_start)
         design, weight, penalty = MemoryDesign(samples.X), samples.weight, self._penalty()
-        data = _fingerprint(design, samples, targets, loss, intercept) if self.warm_start else None
         began, limit = (
             perf_counter(),
             np.inf if self.max_time is None else as_number("max_time", self.max_time),
@@ -135,12 +132,10 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         solutions: list[Solution] = []
         balls, support = [], []
         with _shown(self.verbose):
-            for target, start in zip(targets, self._starts(data, design, len(targets)), strict=True):
+            for target, start in zip(targets, self._starts(design.shape[1], len(targets)), strict=True):
                 problem = Problem(
                     design, target, loss, penalty, self.alpha, weight, intercept, samples.offset
                 )
-                if isinstance(start, Solution):
-                    start = replace(start, problem=problem)  # the data are the same: _starts compared them
                 left = max(limit - (perf_counter() - began), min(limit, 0.0))  # all parts share the time
                 with self._told(context, samples, solutions, len(targets)) as callbacks:
                     solution = solve(
@@ -173,9 +168,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         self.alpha_ = float(self.alpha)
         self.C_ = 1.0 / (self.alpha_ * float(weight.sum()))
         self._balls = balls
-        # without the data: a model does not keep them
-        kept = [replace(solution, problem=None) for solution in solutions]  # type: ignore[arg-type]
-        self._warm = (data, kept) if self.warm_start else None
+        self._warm = solutions if self.warm_start else None
         self.__dict__.update(self._point([s.w for s in solutions], [s.intercept for s in solutions]))
         context.call_on_fit_task_end(estimator=self)
         if self.status_ not in (Status.CERTIFIED, Status.STOPPED):
@@ -220,17 +213,11 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         except TypeError as error:
             raise TypeError(f"positive=True and penalty={penalty!r} do not go together: {error}") from error
 
-    def _starts(self, data: str | None, design: MemoryDesign, parts: int) -> list[Any]:
-        """Where to start: from the last solutions, or from their w if the data are other ones, or afresh.
-
-        A solution carries lower bounds. They hold for any alpha and penalty, but for its own data only.
-        """
-        last, solutions = getattr(self, "_warm", None) or (None, [])
-        d = design.shape[1]
-        if not self.warm_start or len(solutions) != parts or any(len(s.w) != d for s in solutions):
-            return [None] * parts
-        same = data is not None and data == last
-        return [solution if same else solution.w for solution in solutions]
+    def _starts(self, d: int, parts: int) -> Sequence[Solution | None]:
+        """Where to start: from the last solutions, if they fit. `solve` sees whether their bounds hold."""
+        last: Sequence[Solution] = getattr(self, "_warm", None) or ()
+        fits = self.warm_start and len(last) == parts and all(len(solution.w) == d for solution in last)
+        return last if fits else [None] * parts
 
     def _seeded_solver(self) -> Callable[..., Any]:
         """The solver, with random_state as its seed if it takes one. None means its own, fixed seed."""
@@ -336,18 +323,8 @@ def _warn(status: Status, certificate: Certificate, tol: float) -> None:
         f"{status.value}. The duality gap is {certificate.gap:.3g}, that is {certificate.relative_gap:.3g} "
         f"of the objective, and tol asks for {tol:.3g}. Next: {_NEXT.get(status, 'raise tol')}.",
         ConvergenceWarning,
-        stacklevel=5,  # the line that calls fit
+        stacklevel=6,  # the line that calls fit
     )
-
-
-def _fingerprint(
-    design: MemoryDesign, samples: Samples, targets: Sequence[Any], loss: Loss, intercept: bool
-) -> str | None:
-    """A hash of all that a minorant depends on; None for losses of the user's own, whose code may change."""
-    if type(loss) not in LOSSES.values():
-        return None
-    rows = (design.shape, design.rows(), samples.weight, samples.offset)
-    return str(joblib.hash((rows, targets, loss, intercept)))
 
 
 @contextmanager

@@ -27,8 +27,8 @@ SMALL = 200_000  # stored entries of X
 PATIENCE = 64  # steps before the first look at how fast the gap falls
 
 
-def auto(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
-    """Delegate to the solver that the table names."""
+def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
+    """Delegate to the solver that the table names; `seed` is for those that visit samples at random."""
     state = state or {}
     name, why = choose(problem)
     if state.get("solver") == "bundle":
@@ -37,7 +37,8 @@ def auto(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     if state.get("solver", name) != name:
         state = {"w": state["w"]}  # the rest is in another solver's terms
     if name != "bundle":
-        last = yield from _while_the_gap_falls(name, as_solver(name)(problem, state=state))
+        solver = partial(as_solver(name), seed=seed) if name == "dual_cd" else as_solver(name)
+        last = yield from _while_the_gap_falls(name, solver(problem, state=state))
         logger.info("auto: bundle, because the gap of %s stopped falling", name)
         bound = last.minorant() if callable(last.minorant) else last.minorant
         state = {"w": last.w, "cuts": [cut for cut in (problem.zero_plane(), bound) if cut is not None]}
@@ -56,7 +57,7 @@ def choose(problem: Problem) -> tuple[str, str]:
 
 
 def _while_the_gap_falls(name: str, steps: Steps) -> Generator[Iterate, Certificate, Iterate]:
-    """Run a solver for as long as the gap halves with every doubling of its steps; return its last iterate."""
+    """Run a solver while the gap halves with every doubling of its steps; return its last iterate."""
     labelled = _labelled(name, steps)
     iterate = next(labelled)
     gap, look_at = float("inf"), PATIENCE

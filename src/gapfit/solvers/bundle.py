@@ -42,9 +42,12 @@ def bundle(
 ) -> Steps:
     """Cutting planes with the exact master problem, for every loss and penalty. One step, one cut.
 
-    zero_plane: include the minorant R >= infimum among the cuts; by default where the risk has one.
-    stabilise: "line_search": search along the line from the best point to the model's minimiser, and cut near
-        the result. "proximal" (quadratic penalties): cut at the minimiser of the model plus a quadratic that
+    Parameters
+    ----------
+    zero_plane : include the minorant R >= infimum among the cuts; by default where the risk has one.
+    stabilise : where to cut.
+        "line_search": search along the line from the best point to the model's minimiser, and cut near the
+        result. "proximal" (quadratic penalties): cut at the minimiser of the model plus a quadratic that
         holds it near the best point. None: cut at the model's minimiser, as the papers do.
     """
     state = state or {}

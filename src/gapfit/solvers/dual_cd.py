@@ -37,6 +37,10 @@ def dual_cd(problem: Problem, state: dict[str, Any] | None = None, *, seed: int 
     """Coordinate descent on the dual in random order, with shrinking. One step, one epoch.
 
     A state from another alpha, or from other weights, serves as a warm start.
+
+    Parameters
+    ----------
+    seed : of the order in which samples are visited.
     """
     from gapfit.kernels import rows as kernels  # compiled code is loaded only when it is to run
 

@@ -21,8 +21,10 @@ def line_search_bundle(
 ) -> Steps:
     """One evaluation of the risk a step; the share of each new cut by exact line search.
 
-    zero_plane: start from the minorant R >= infimum (by default where the risk has one) instead of from the
-        cut at the starting point.
+    Parameters
+    ----------
+    zero_plane : start from the minorant R >= infimum, by default where the risk has one.
+        Otherwise from the cut at the starting point.
     """
     state = state or {}
     model, b = state.get("model"), state.get("b")

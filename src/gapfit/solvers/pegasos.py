@@ -41,7 +41,10 @@ def pegasos(
 ) -> Steps:
     """Subgradient descent. One step is an epoch of n single samples, or one full batch.
 
-    batch: "sample" for losses with dual_atoms, "full" for all; by default the former if possible.
+    Parameters
+    ----------
+    batch : "sample" for losses with dual_atoms, "full" for all; by default the former if possible.
+    seed : of the order in which samples are drawn.
     """
     atoms = "dual_atoms" in problem.risk.capabilities
     if batch not in (None, "sample", "full"):

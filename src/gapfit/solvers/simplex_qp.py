@@ -18,7 +18,7 @@ def maximise_on_simplex(H: Matrix, c: Vector, start: Vector) -> Vector:
     x = np.maximum(start, 0.0)
     x /= x.sum()
     support = np.flatnonzero(x)
-    noise = 4 * _EPS * float(np.abs(c).max() + np.abs(H).max())
+    size = np.abs(H)
     for _ in range(20 * len(c) + 100):
         direction = _to_face_maximum(H, c - H @ x, support)
         shrinking = np.flatnonzero(direction < 0)
@@ -33,6 +33,7 @@ def maximise_on_simplex(H: Matrix, c: Vector, start: Vector) -> Vector:
         promise = c - H @ x
         promise -= promise @ x
         entering = int(np.argmax(promise))
+        noise = 4 * _EPS * float(np.abs(c).max() + (size @ x).max())
         if promise[entering] <= noise or step == 0.0:  # a step of zero: the last promise was rounding
             break
         support = np.union1d(support, [entering])

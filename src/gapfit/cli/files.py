@@ -1,0 +1,40 @@
+"""Options and readers that the commands share."""
+
+import json
+from typing import Any
+
+import click
+import numpy as np
+
+from gapfit import datasets
+from gapfit.datasets import Data
+
+FORMATS = ("svmlight", "csv", "npz", "parquet")
+
+data_format = click.option(
+    "--data-format", type=click.Choice(FORMATS), help="Format of the data; by default the name tells."
+)
+target_column = click.option(
+    "--target", metavar="NAME|NUMBER", help="Target column of a CSV or Parquet table."
+)
+output_format = click.option(
+    "--format", "output", type=click.Choice(["text", "json"]), default="text", help="What is printed."
+)
+
+
+def read(path: str, data_format: str | None, target: str | None, n_features: int | None = None) -> Data:
+    """A data file; `target` may be the number of a column."""
+    column = int(target) if target is not None and target.lstrip("-").isdigit() else target
+    return datasets.load(path, format=data_format, target=column, n_features=n_features)
+
+
+def say(output: str, text: str, fields: dict[str, Any]) -> None:
+    """Print the text, or the fields as one line of JSON."""
+    click.echo(json.dumps(fields, default=_plain) if output == "json" else text)
+
+
+def _plain(value: Any) -> Any:
+    """JSON's idea of a NumPy value."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return str(value)

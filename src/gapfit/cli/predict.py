@@ -1,0 +1,109 @@
+"""`gapfit predict data model out`: predictions, one a line."""
+
+from typing import Any
+
+import click
+import numpy as np
+from scipy import sparse
+from sklearn.metrics import accuracy_score, r2_score
+
+from gapfit.cli.files import data_format, output_format, read, say, target_column
+from gapfit.datasets import Data
+from gapfit.estimators import LinearClassifier, LinearRegressor
+from gapfit.persistence import load
+
+
+@click.command()
+@click.argument("data")
+@click.argument("model")
+@click.argument("out", default="-")
+@click.option("--scores", is_flag=True, help="Write decision values after each prediction.")
+@click.option(
+    "-b", "--probabilities", type=int, default=0, help="1: write the classes' probabilities (logistic loss)."
+)
+@click.option(
+    "--certified", is_flag=True, help="Write 1 after predictions that are provably the optimum's, else 0."
+)
+@click.option("-q", "--quiet", is_flag=True, help="No last line.")
+@data_format
+@target_column
+@output_format
+def predict(
+    data: str,
+    model: str,
+    out: str,
+    *,
+    scores: bool,
+    probabilities: int,
+    certified: bool,
+    quiet: bool,
+    data_format: str | None,
+    target: str | None,
+    output: str,
+) -> int:
+    """Predict DATA with MODEL and write one line a row to OUT (- is standard output).
+
+    If the data have targets, the share of correct labels (R^2 for regression) is printed at the end.
+    """
+    fitted = load(model)
+    samples = read(data, data_format, target, None)
+    X = matched(samples, fitted)
+    columns = [fitted.predict(X)]
+    if scores:
+        columns.append(
+            _table(fitted.predict(X) if isinstance(fitted, LinearRegressor) else fitted.decision_function(X))
+        )
+    if probabilities:
+        columns.append(fitted.predict_proba(X))
+    if certified:
+        if isinstance(fitted, LinearRegressor):
+            raise click.UsageError("--certified is for classifiers and novelty detectors")
+        columns.append(fitted.certified(X).astype(int))
+    with click.open_file(out, "w") as file:
+        for row in zip(*(_table(column).tolist() for column in columns), strict=True):
+            file.write(" ".join(_word(value) for part in row for value in part) + "\n")
+    if samples.y is not None and not quiet and out != "-":
+        name, value = score(fitted, samples.y, columns[0])
+        if name:
+            say(
+                output,
+                f"{name} {value:.6g} on {len(columns[0])} rows",
+                {name: value, "rows": len(columns[0])},
+            )
+    return 0
+
+
+def score(fitted: Any, y: Any, predictions: Any) -> tuple[str, float]:
+    """The natural score of the model on these targets."""
+    if isinstance(fitted, LinearRegressor):
+        return "R^2", float(r2_score(y, predictions))
+    if isinstance(fitted, LinearClassifier):
+        return "accuracy", float(accuracy_score(y, predictions))
+    return "", 0.0
+
+
+def matched(samples: Data, fitted: Any) -> Any:
+    """The features in the model's order: by name if both have names, else by position.
+
+    svmlight files do not say how wide they are, so columns missing at their end are zero.
+    """
+    X, names = samples.X, fitted.__dict__.pop("feature_names_in_", None)
+    if names is not None and samples.names is not None:
+        place = {name: k for k, name in enumerate(samples.names)}
+        if missing := [str(name) for name in names if name not in place]:
+            raise ValueError(f"the data lack the model's features {', '.join(missing[:5])}")
+        return X[:, [place[name] for name in names]]
+    if sparse.issparse(X) and X.shape[1] < fitted.n_features_in_:
+        X = X.copy()
+        X.resize(X.shape[0], fitted.n_features_in_)
+    return X
+
+
+def _table(values: Any) -> Any:
+    return np.asarray(values).reshape(len(values), -1)
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.17g}" if value != int(value) or abs(value) > 1e15 else str(int(value))
+    return str(value)

@@ -1,0 +1,191 @@
+"""`gapfit train data model`: from a data file to a certified model file."""
+
+import warnings
+from time import perf_counter
+from typing import Any
+
+import click
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import cross_val_score
+
+from gapfit.cli.files import data_format, output_format, read, say, target_column
+from gapfit.cli.progress import progress_line
+from gapfit.datasets import Data
+from gapfit.estimators import LinearClassifier, LinearRegressor, NoveltyDetector
+from gapfit.losses import EpsilonInsensitive, Huber, Quantile, SmoothedHinge, SquaredEpsilonInsensitive
+from gapfit.penalties import ElasticNet
+from gapfit.persistence import save
+from gapfit.registry import SOLVERS
+from gapfit.solution import Status
+
+CLASSIFICATION = ("hinge", "squared_hinge", "smoothed_hinge", "logistic", "exponential")
+REGRESSION = (
+    "squared", "absolute", "quantile", "epsilon_insensitive", "squared_epsilon_insensitive", "huber",
+    "poisson",
+)  # fmt: skip
+# what liblinear calls its solvers by number: loss and penalty (the algorithm is ours to choose)
+LIBLINEAR = {
+    "0": ("logistic", "l2"), "7": ("logistic", "l2"), "6": ("logistic", "l1"),
+    "1": ("squared_hinge", "l2"), "2": ("squared_hinge", "l2"), "5": ("squared_hinge", "l1"),
+    "3": ("hinge", "l2"),
+    "11": ("squared_epsilon_insensitive", "l2"), "12": ("squared_epsilon_insensitive", "l2"),
+    "13": ("epsilon_insensitive", "l2"), "21": ("novelty", "l2"),
+}  # fmt: skip
+
+
+@click.command(context_settings={"ignore_unknown_options": False})
+@click.argument("data")
+@click.argument("model", required=False)
+@click.option(
+    "-s",
+    "--type",
+    "liblinear_type",
+    type=click.Choice(LIBLINEAR),
+    help="Loss and penalty by liblinear's number.",
+)
+@click.option(
+    "--loss", type=click.Choice([*CLASSIFICATION, *REGRESSION, "novelty"]), help="Loss [default: hinge]."
+)
+@click.option("--penalty", type=click.Choice(["l2", "l1", "elastic_net"]), help="Penalty [default: l2].")
+@click.option("--l1-ratio", type=float, default=0.5, show_default=True, help="For --penalty elastic_net.")
+@click.option("--alpha", type=float, help="Weight of the penalty; the loss is a mean [default: 1e-4].")
+@click.option("-c", "--cost", "C", type=float, help="liblinear's C instead of alpha: alpha = 1 / (C n).")
+@click.option("-p", "--epsilon", type=float, help="Of the epsilon-insensitive losses [default: 0.1].")
+@click.option("-n", "--nu", type=float, default=0.5, show_default=True, help="For --loss novelty.")
+@click.option("--quantile", "q", type=float, help="For --loss quantile [default: 0.5].")
+@click.option("--delta", type=float, help="For --loss huber [default: 1].")
+@click.option("--gamma", type=float, help="For --loss smoothed_hinge [default: 1].")
+@click.option(
+    "-B", "--bias", type=float, default=1.0, help="Negative: no intercept. Else it is there, unpenalised."
+)
+@click.option(
+    "-w",
+    "--class-weight",
+    nargs=2,
+    multiple=True,
+    metavar="LABEL WEIGHT",
+    help="Weight of a class; also -wLABEL WEIGHT.",
+)
+@click.option("--positive", is_flag=True, help="Weights must not be negative.")
+@click.option(
+    "-e", "--tol", type=float, default=1e-4, show_default=True, help="Relative duality gap to be certified."
+)
+@click.option("--max-iter", type=int, default=10_000, show_default=True, help="Limit on steps.")
+@click.option("--max-time", type=float, help="Limit on seconds.")
+@click.option(
+    "--solver", type=click.Choice(list(SOLVERS)), default="auto", show_default=True, help="Algorithm."
+)
+@click.option(
+    "-v", "--folds", type=click.IntRange(2), help="Report the score of cross-validation; write no model."
+)
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no last line.")
+@data_format
+@target_column
+@output_format
+def train(
+    data: str, model: str | None, *, folds: int | None, quiet: bool, output: str, **options: Any
+) -> int:
+    """Fit a model to DATA and write it to MODEL.
+
+    DATA is an svmlight, CSV, npz or Parquet file, possibly compressed, or - for standard input.
+    """
+    if (model is None) == (folds is None):
+        raise click.UsageError("give MODEL, the file to write, or -v FOLDS for cross-validation")
+    samples = read(data, options.pop("data_format"), options.pop("target"))
+    if samples.y is not None and np.ndim(samples.y) != 1:
+        raise click.UsageError(f"{data} holds several labels per sample, which train does not take")
+    estimator = make_estimator(samples, **options)
+    began = perf_counter()
+    with warnings.catch_warnings(), progress_line(quiet=quiet):
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the last line and the exit code say it
+        if folds is not None:
+            scores = cross_val_score(estimator, samples.X, samples.y, cv=folds)
+            name = "R^2" if isinstance(estimator, LinearRegressor) else "accuracy"
+            say(output, f"{folds}-fold {name} {scores.mean():.6g} +- {scores.std():.2g}", {name: scores})
+            return 0
+        estimator.fit(samples.X, samples.y)
+    if samples.names is not None:
+        estimator.feature_names_in_ = np.array(samples.names, dtype=object)
+    save(estimator, str(model))
+    if not quiet:
+        say(output, last_line(estimator, perf_counter() - began), fields(estimator, perf_counter() - began))
+    return {Status.CERTIFIED: 0, Status.INTERRUPTED: 130}.get(estimator.status_, 2)
+
+
+def make_estimator(
+    samples: Data,
+    *,
+    liblinear_type: str | None,
+    loss: str | None,
+    penalty: str | None,
+    l1_ratio: float,
+    alpha: float | None,
+    C: float | None,
+    bias: float,
+    class_weight: tuple[tuple[str, str], ...],
+    nu: float,
+    **rest: Any,
+) -> Any:
+    """The estimator that the options describe."""
+    if liblinear_type is not None and (loss or penalty):
+        raise click.UsageError("-s names loss and penalty already; leave --loss and --penalty out")
+    known_loss, known_penalty = LIBLINEAR.get(liblinear_type or "", ("hinge", "l2"))
+    loss, penalty_name = loss or known_loss, penalty or known_penalty
+    if alpha is not None and C is not None:
+        raise click.UsageError("--alpha and -c say the same thing twice; give one of them")
+    n = samples.X.shape[0]
+    made: dict[str, Any] = {
+        "penalty": ElasticNet(l1_ratio) if penalty_name == "elastic_net" else penalty_name,
+        "alpha": 1 / (C * n) if C else alpha if alpha is not None else 1e-4,
+    }
+    parameters = {
+        "quantile": (Quantile, rest.pop("q")),
+        "huber": (Huber, rest.pop("delta")),
+        "smoothed_hinge": (SmoothedHinge, rest.pop("gamma")),
+        "epsilon_insensitive": (EpsilonInsensitive, rest.get("epsilon")),
+        "squared_epsilon_insensitive": (SquaredEpsilonInsensitive, rest.pop("epsilon")),
+    }
+    if loss == "novelty":
+        return NoveltyDetector(nu=nu, **made, **rest)
+    if samples.y is None:
+        raise click.UsageError(
+            "the data hold no targets; name the column with --target, or use --loss novelty"
+        )
+    maker, value = parameters.get(loss, (None, None))
+    made |= {"loss": maker(value) if maker and value is not None else loss, "fit_intercept": bias >= 0}
+    if loss in REGRESSION:
+        if class_weight:
+            raise click.UsageError("-w is for classification")
+        return LinearRegressor(**made, **rest)
+    weights = {_label(samples.y, label): float(weight) for label, weight in class_weight}
+    return LinearClassifier(class_weight=weights or None, **made, **rest)
+
+
+def _label(y: Any, text: str) -> Any:
+    """The label as it stands in y."""
+    return text if y.dtype.kind == "U" else y.dtype.type(float(text))
+
+
+def fields(estimator: Any, seconds: float) -> dict[str, Any]:
+    """What a machine wants to know of a fit."""
+    return {
+        "status": estimator.status_.name.lower(),
+        "converged": estimator.converged_,
+        "objective": estimator.objective_,
+        "bound": estimator.dual_objective_,
+        "gap": estimator.dual_gap_,
+        "relative_gap": max(certificate.relative_gap for certificate in estimator.certificates_),
+        "steps": estimator.n_iter_,
+        "alpha": estimator.alpha_,
+        "seconds": seconds,
+    }
+
+
+def last_line(estimator: Any, seconds: float) -> str:
+    """What a person wants to know of a fit."""
+    told = fields(estimator, seconds)
+    return (
+        f"{told['status']}: objective {told['objective']:.8g}, bound {told['bound']:.8g}, "
+        f"gap {told['gap']:.2e} (relative {told['relative_gap']:.2e}), {told['steps']} steps, {seconds:.2f} s"
+    )
