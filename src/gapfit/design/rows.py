@@ -11,7 +11,8 @@ _BLOCK_ELEMENTS = 2**20
 def row_norms(X: Data, centre: Vector, order: float = 2.0) -> Vector:
     """The l_order norm of each row of X - centre, not below its true value by rounding."""
     if order == 2 and sparse.issparse(X):
-        squares = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+        entries = X.data.astype(np.float64, copy=False) ** 2
+        squares = sparse.csr_array((entries, X.indices, X.indptr), shape=X.shape) @ np.ones(X.shape[1])
         constant = float(centre @ centre)
         cross = X @ centre
         slack = 16 * np.finfo(float).eps * (squares + np.abs(cross) + constant)
