@@ -132,6 +132,14 @@ def test_the_start_does_not_change_the_optimum(solver):
         assert solution.certificate.primal - reference.certificate.primal <= solution.certificate.gap
 
 
+def test_a_start_where_the_risk_overflows_is_no_start():
+    for solver in ("bundle", "lbfgs", "line_search_bundle", "pegasos"):
+        start = 1e6 * np.ones(5)
+        solution = solve(labels_problem(loss="exponential", alpha=0.1), solver, tol=1e-2, start=start)
+        assert np.isfinite(solution.certificate.gap)
+    assert solve(labels_problem(loss="exponential", alpha=0.1), start=start).converged
+
+
 def test_cuts_can_be_used_again_for_another_alpha():
     first = solve(labels_problem(alpha=1e-2), "bundle", tol=1e-8)
     cold = solve(labels_problem(alpha=5e-3), "bundle", tol=1e-8)

@@ -23,7 +23,13 @@ _EPS = float(np.finfo(float).eps)
 
 def certify(problem: Problem, w: Slope, b: Vector, minorant: Minorant) -> Certificate:
     """Recompute J(w, b) and the lower bound that the minorant proves."""
-    return certify_claim(problem, w, problem.evaluate(w, b), minorant, problem.dual(minorant))
+    primal = problem.evaluate(w, b)
+    certificate = certify_claim(problem, w, primal, minorant, problem.dual(minorant))
+    risk = primal - problem.alpha * problem.penalty.value(w)
+    height = float(minorant.a @ w) + minorant.c
+    if height - risk > 1e3 * rounding(problem, w, minorant):
+        raise ContractError(f"a minorant of {problem.loss!r} lies above it: {height:.17g} > {risk:.17g}")
+    return certificate
 
 
 def certify_claim(problem: Problem, w: Slope, primal: float, minorant: Minorant, dual: float) -> Certificate:

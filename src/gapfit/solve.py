@@ -156,8 +156,9 @@ class _Best:
         self.n_iter = 0
         self.history: list[Record] = []
         self.snapshot: Callable[[], dict[str, Any]] = dict
-        w = known.state.get("w")
-        if w is None or not np.isfinite(problem.penalty.value(w)):
+        w = known.state.get("w", problem.start())
+        if not np.isfinite(problem.evaluate(w, np.zeros(problem.n_offsets))):
+            del known.state["w"]  # a start outside the domain is no start
             w = problem.start()
         at = problem.oracle(w)
         self.w: Slope = w
