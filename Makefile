@@ -8,7 +8,7 @@ PYTEST_ARGS ?=
 
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types clean
+.PHONY: demo test lint types docs clean
 
 demo: $(VENV)/.installed-plot
 	$(BIN)/python examples/demo.py
@@ -23,9 +23,13 @@ lint: $(VENV)/.installed-test
 types: $(VENV)/.installed-test
 	$(BIN)/mypy
 
+# The pages and the examples, into docs/_build/html. A warning is an error, and no network is needed.
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m sphinx -b html -a -W --keep-going -n docs docs/_build/html
+
 # Everything generated, the environment included.
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis demo.png
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis demo.png docs/_build docs/auto_examples
 	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One stamp an extra; a changed pyproject.toml installs again.

@@ -8,6 +8,8 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import load_diabetes
+from sklearn.preprocessing import scale
 from threadpoolctl import threadpool_limits
 
 from gapfit import IncompatibleSolver, Problem, Status, UnboundedProblem, certify, registry, solve
@@ -130,6 +132,16 @@ def test_the_start_does_not_change_the_optimum(solver):
         solution = solve(problem, solver, tol=tol, start=start)
         assert solution.status is Status.CERTIFIED
         assert solution.certificate.primal - reference.certificate.primal <= solution.certificate.gap
+
+
+def test_a_path_of_falling_alphas_with_l1():
+    """Cuts that went out of use must not take the zero plane with them."""
+    X, y = load_diabetes(return_X_y=True)
+    problem = partial(Problem, scale(X), scale(y), "huber", "l1")
+    start = None
+    for alpha in np.geomspace(0.63, 1e-3, 8):
+        start = solve(problem(alpha), "bundle", tol=1e-6, start=start)
+        assert start.converged
 
 
 def test_a_start_where_the_risk_overflows_is_no_start():

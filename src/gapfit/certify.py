@@ -54,7 +54,7 @@ def rounding(problem: Problem, w: Slope, minorant: Minorant) -> float:
         minorant.c,
         problem.alpha * problem.penalty.conjugate(minorant.a / -problem.alpha),
     )
-    return minorant.noise + 4 * _EPS * sum(abs(term) for term in terms if np.isfinite(term))
+    return float(minorant.noise + 4 * _EPS * sum(abs(term) for term in terms if np.isfinite(term)))
 
 
 class Ball(NamedTuple):

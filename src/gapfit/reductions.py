@@ -76,7 +76,7 @@ class Labels(NamedTuple):
     def of(cls, y: NDArray[Any]) -> "Labels":
         classes = np.unique(y)
         if len(classes) < 2:
-            raise ValueError(f"y holds one class only, {classes[0]!r}; there is nothing to tell apart")
+            raise ValueError(f"y holds one class only, {classes[0]}; there is nothing to tell apart")
         return cls(classes)
 
     def apply(self, y: NDArray[Any]) -> list[Vector]:

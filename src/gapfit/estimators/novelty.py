@@ -22,7 +22,8 @@ class NoveltyDetector(OutlierMixin, LinearModel):
         J(w, rho) = alpha * Omega(w) - rho + sum_i s_i max(0, rho - x_i'w) / (nu * sum_i s_i)
 
     over w and rho, which is not penalised. s_i are the weights; `C = 1 / (alpha * sum_i s_i)`. With the L2
-    penalty, alpha sets the scale of w and rho and nothing else: 1 gives the one of other libraries. A sample
+    penalty, alpha sets the scale of w and rho and nothing else (scikit-learn's OneClassSVM has the scale of
+    alpha = 1 / (nu n)). A sample
     of weight k counts as k samples, one of weight 0 is absent.
 
     Parameters

@@ -48,7 +48,9 @@ class Master(ABC):
     def minimise(self) -> tuple[Minorant, Slope]:
         """The best mixture of the cuts found, and the minimiser of the model."""
         w = self._solve()
-        self.idle = np.where(self.shares > 0, 0, self.idle + 1)
+        # the zero plane stays: it keeps every linear program bounded, for smaller alphas too
+        in_use = (self.shares > 0) | np.array([not cut.a.any() for cut in self.cuts])
+        self.idle = np.where(in_use, 0, self.idle + 1)
         if (self.idle > _KEEP_IDLE).any():
             self._keep(np.flatnonzero(self.idle <= _KEEP_IDLE))
         model = combine(self.cuts, self.shares)
