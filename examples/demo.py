@@ -73,16 +73,12 @@ def table(ours, ours_seconds, svc, svc_seconds, svc_status, X, y, X_test, y_test
     result.add_column("")
     result.add_column("gapfit", justify="right")
     result.add_column("LinearSVC", justify="right")
-    result.add_row(
-        "objective J, recomputed here", *(f"{objective(m, X, y):.9f}" for m in (ours, svc))
-    )
+    result.add_row("objective J, recomputed here", *(f"{objective(m, X, y):.9f}" for m in (ours, svc)))
     result.add_row("upper bound", f"{ours.objective_:.9f}", "-")
     result.add_row("lower bound", f"{ours.dual_objective_:.9f}", "-")
     result.add_row("gap (relative)", f"{ours.dual_gap_:.1e} ({relative:.1e})", "-")
     result.add_row("status", str(getattr(ours.status_, "value", ours.status_)), svc_status)
-    result.add_row(
-        "time of the fit", f"{ours_seconds:.3f} s", f"{svc_seconds:.3f} s", end_section=True
-    )
+    result.add_row("time of the fit", f"{ours_seconds:.3f} s", f"{svc_seconds:.3f} s", end_section=True)
     for name, values in scores:
         result.add_row(name, *(f"{value:.4f}" for value in values))
     certified = ours.certified(X_test)

@@ -1,11 +1,11 @@
 """From a reference case, which knows nothing of gapfit, to a gapfit Problem."""
 
 import numpy as np
-from references import Case
-from tables import registry_name
 
 from gapfit import Problem
 from gapfit.registry import LOSSES, PENALTIES
+from references import Case
+from tables import registry_name
 
 
 def make_penalty(name, params):

@@ -1,12 +1,12 @@
 """Every solver that accepts a problem finds the optimum that every other one finds."""
 
 import pytest
-from problems import make_problem
-from references import random_case
-from tables import PAIRS
 
 from gapfit import IncompatibleSolver, Status, solve
 from gapfit.registry import SOLVERS
+from problems import make_problem
+from references import random_case
+from tables import PAIRS
 
 # methods with a sublinear rate get a tolerance they can reach
 TOLERANCE = {"line_search_bundle": 1e-3, "pegasos": 3e-2}

@@ -1,13 +1,13 @@
-"""The true optimum lies between `dual` and `primal`, on random problems solved by two other solvers as well."""
+"""The true optimum lies between `dual` and `primal`, on random problems that two other solvers solve, too."""
 
 import warnings
 
 import pytest
+
+from gapfit import Status, solve
 from problems import make_problem
 from references import NoReference, best_objective, random_case, reference
 from tables import PAIRS
-
-from gapfit import Status, solve
 
 CASES_PER_PAIR = 11  # 142 pairs of loss and penalty: 1,562 problems
 

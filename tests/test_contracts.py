@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from problems import labels_problem, make_penalty
-from tables import LOSSES, PENALTIES, TARGETS
 
 from gapfit import ContractError, Problem, registry, solve
 from gapfit.losses import Hinge, PointwiseLoss
 from gapfit.penalties import L1, L2, Box, ElasticNet, SquaredLp
 from gapfit.testing import check_loss, check_penalty, check_solver
+from problems import labels_problem, make_penalty
+from tables import LOSSES, PENALTIES, TARGETS
 
 
 def targets(loss, n=12, seed=0):

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problems import labels_problem
-from tables import LOSSES, TARGETS
-from test_contracts import targets
 
 from gapfit import Problem, registry, solve
 from gapfit.losses import PointwiseLoss
 from gapfit.losses.weighted_quantile import weighted_quantile
 from gapfit.offset import minimise_offset, offset_interval
+from problems import labels_problem
+from tables import LOSSES, TARGETS
+from test_contracts import targets
 
 NUMBERS = st.integers(-5, 5).map(float)
 
@@ -74,8 +74,8 @@ def test_a_zero_one_mask_would_not_be_valid():
         problem = Problem(X, y, "hinge", alpha=1.0)
         w = rng.integers(-2, 3, size=2) / 2.0
         at = problem.oracle(w)
-        u, e = problem.risk.value_and_subgradient(at.scores, at.b)[1:]
-        c = at.risk - u @ at.scores  # as if e were zero
+        u = problem.risk.value_and_subgradient(at.scores, at.b)[1]
+        c = at.risk - u @ at.scores  # as if its slope in b were zero
         v = rng.normal(size=2)
         overshoots += problem.oracle(v).risk < X.T @ u @ v + c - 1e-9
         assert problem.oracle(v).risk >= at.minorant.a @ v + at.minorant.c - 1e-12

@@ -5,11 +5,11 @@ from functools import partial
 
 import numpy as np
 import pytest
-from problems import labels_problem
 
 from gapfit import Problem, solve
 from gapfit.solvers.bundle import bundle
 from gapfit.solvers.line_search_bundle import line_search_bundle
+from problems import labels_problem
 
 FOUR_POINTS = Problem(
     np.array([[-1.0], [-0.5], [0.5], [1.0]]), [-1.0, -1.0, 1.0, 1.0], "hinge", alpha=1 / 16, intercept=False

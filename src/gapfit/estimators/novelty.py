@@ -23,8 +23,7 @@ class NoveltyDetector(OutlierMixin, LinearModel):
 
     over w and rho, which is not penalised. s_i are the weights; `C = 1 / (alpha * sum_i s_i)`. With the L2
     penalty, alpha sets the scale of w and rho and nothing else (scikit-learn's OneClassSVM has the scale of
-    alpha = 1 / (nu n)). A sample
-    of weight k counts as k samples, one of weight 0 is absent.
+    alpha = 1 / (nu n)). A sample of weight k counts as k samples, one of weight 0 is absent.
 
     Parameters
     ----------
