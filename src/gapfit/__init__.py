@@ -3,10 +3,14 @@
 from gapfit.errors import ContractError as ContractError
 from gapfit.errors import GapfitError as GapfitError
 from gapfit.errors import IncompatibleSolver as IncompatibleSolver
+from gapfit.errors import ModelFileError as ModelFileError
+from gapfit.errors import ModelVersionWarning as ModelVersionWarning
 from gapfit.errors import UnboundedProblem as UnboundedProblem
 from gapfit.estimators import LinearClassifier as LinearClassifier
 from gapfit.estimators import LinearRegressor as LinearRegressor
 from gapfit.estimators import NoveltyDetector as NoveltyDetector
+from gapfit.persistence import load as load
+from gapfit.persistence import save as save
 from gapfit.plotting import plot_convergence as plot_convergence
 from gapfit.problem import Problem as Problem
 from gapfit.solution import Certificate as Certificate

@@ -23,6 +23,41 @@ class IncompatibleSolver(GapfitError, TypeError):
     """The solver needs something that the loss or the penalty does not offer."""
 
 
+class DataError(GapfitError, ValueError):
+    """A file does not hold what it should; the message names the file, and the line where there is one."""
+
+    def __init__(
+        self, reason: str, source: str | None = None, line: int | None = None, column: int | str | None = None
+    ) -> None:
+        super().__init__(reason, source, line, column)  # all of them, so that it survives a pickle
+        self.reason, self.source, self.line, self.column = reason, source, line, column
+
+    def __str__(self) -> str:
+        where = [self.source] if self.source else []
+        where += [f"line {self.line}"] if self.line else []
+        where += [f"column {self.column}"] if self.column else []
+        return f"{', '.join(where)}: {self.reason}" if where else self.reason
+
+
+class ModelFileError(DataError):
+    """A model file is damaged, or holds what this version of gapfit does not know."""
+
+
+class ModelVersionWarning(UserWarning):
+    """A newer version of gapfit wrote the model file; like scikit-learn's InconsistentVersionWarning."""
+
+    def __init__(self, estimator_name: str, current_version: str, original_version: str) -> None:
+        super().__init__(estimator_name, current_version, original_version)
+        self.estimator_name = estimator_name
+        self.current_version, self.original_version = current_version, original_version
+
+    def __str__(self) -> str:
+        return (
+            f"this {self.estimator_name} was stored by gapfit {self.original_version}, which is newer than "
+            f"{self.current_version}, the version that loads it; something new in it may be misunderstood"
+        )
+
+
 def as_numbers(name: str, values: Any) -> NDArray[np.float64]:
     """The values as an array of float64."""
     try:

@@ -1,0 +1,111 @@
+"""What a fit leaves behind besides numbers and arrays: certificates, histories, support, the balls."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gapfit.certify import Ball
+from gapfit.penalties import Penalty
+from gapfit.persistence.container import need
+from gapfit.persistence.objects import PENALTY
+from gapfit.persistence.values import (
+    Kind,
+    Shelf,
+    fields,
+    floats,
+    read_slices,
+    read_texts,
+    write_sizes,
+    write_texts,
+)
+from gapfit.solution import Certificate, Record
+
+_SUPPORT = ("zero", "bound", "support", "undecided")  # by their codes in a file, which are for good
+
+
+def _write_support(status: NDArray[Any], shelf: Shelf) -> Any:
+    """One byte for each sample, which takes 36 in memory."""
+    codes = np.full(status.shape, len(_SUPPORT), dtype=np.uint8)
+    for code, name in enumerate(_SUPPORT):
+        codes[status == name] = code
+    return shelf.put(codes)
+
+
+def _read_support(value: Any, shelf: Shelf) -> NDArray[Any]:
+    codes = shelf.take(value, "|u1", 1, 2)
+    need((codes < len(_SUPPORT)).all(), f"a code is none of those of {', '.join(_SUPPORT)}")
+    return np.asarray(np.array(_SUPPORT)[codes])
+
+
+def _write_certificates(certificates: list[Certificate], shelf: Shelf) -> Any:
+    bounds = np.array([(c.primal, c.dual, c.gap) for c in certificates], dtype=np.float64)
+    return {"bounds": shelf.put(bounds), "evidence": write_texts([c.evidence for c in certificates], shelf)}
+
+
+def _read_certificates(value: Any, shelf: Shelf) -> list[Certificate]:
+    bounds, evidence = fields(value, "bounds", "evidence")
+    bounds, evidence = shelf.take(bounds, "<f8", 2), read_texts(evidence, shelf)
+    need(bounds.shape == (len(evidence), 3), "its parts do not fit")
+    rows = zip(bounds.tolist(), evidence, strict=True)
+    return [Certificate(primal, dual, gap, text) for (primal, dual, gap), text in rows]
+
+
+def _write_history(history: list[Any], shelf: Shelf) -> Any:
+    """All records one after another; `ends` tells the parts of a fit in several."""
+    parts = history if history and isinstance(history[0], list) else None
+    records = [record for part in parts for record in part] if parts else history
+    table = np.array(records, dtype=np.float64).reshape(-1, len(Record._fields))
+    return {"records": shelf.put(table), "ends": write_sizes(list(map(len, parts)), shelf) if parts else None}
+
+
+def _read_history(value: Any, shelf: Shelf) -> list[Any]:
+    table, ends = fields(value, "records", "ends")
+    table = shelf.take(table, "<f8", 2)
+    need(table.shape[1] == len(Record._fields), "its records do not fit")
+    steps = table[:, 0]
+    need(((steps >= 0) & (steps < 2**53) & (steps == np.floor(steps))).all(), "n_iter is not a count")
+    records = [Record(int(step), *rest) for step, *rest in table.tolist()]
+    return records if ends is None else [records[part] for part in read_slices(ends, len(records), shelf)]
+
+
+def _write_balls(balls: list[Ball | None], shelf: Shelf) -> Any:
+    """All parts have one penalty; if it has no modulus, none has a ball."""
+    there = [ball for ball in balls if ball is not None]
+    if not there:
+        return None
+    try:
+        penalty = PENALTY.write(there[0].penalty, shelf)
+    except TypeError as error:
+        raise TypeError(f"score_bounds rests on {there[0].penalty!r}, which is {error}") from error
+    mean = np.stack([ball.mean for ball in there])
+    return {
+        "penalty": penalty,
+        "centre": shelf.put(np.stack([ball.centre for ball in there])),
+        "radius": shelf.put(np.array([ball.radius for ball in there], dtype=np.float64)),
+        "mean": shelf.put(mean[:1] if (mean == mean[0]).all() else mean),  # as a rule they are equal
+        "offset": shelf.put(np.array([(ball.lo, ball.hi) for ball in there], dtype=np.float64)),
+    }
+
+
+def _read_balls(value: Any, shelf: Shelf) -> list[Ball] | None:
+    if value is None:
+        return None
+    penalty, *arrays = fields(value, "penalty", "centre", "radius", "mean", "offset")
+    penalty = PENALTY.read(penalty, shelf)
+    need(isinstance(penalty, Penalty), "its penalty has no parameters")
+    centre, mean = (floats(2).read(array, shelf) for array in arrays[::2])
+    radius, offset = shelf.take(arrays[1], "<f8", 1), shelf.take(arrays[3], "<f8", 2)
+    n, d = centre.shape
+    need(mean.shape in ((1, d), (n, d)) and radius.shape == (n,), "its parts do not fit")
+    need(offset.shape == (n, 2) and (radius >= 0).all(), "its parts do not fit")
+    penalty.check(d)
+    means = mean if len(mean) == n else [mean[0]] * n
+    parts = zip(centre, radius.tolist(), means, offset.tolist(), strict=True)
+    return [Ball(penalty, c, r, m, lo, hi) for c, r, m, (lo, hi) in parts]
+
+
+SUPPORT = Kind(_write_support, _read_support)
+CERTIFICATES = Kind(_write_certificates, _read_certificates)
+HISTORY = Kind(_write_history, _read_history)
+BALLS = Kind(_write_balls, _read_balls)

@@ -1,0 +1,84 @@
+"""Parameters that may be objects: those of gapfit are stored by their name and parameters."""
+
+from collections.abc import Mapping
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from gapfit.persistence.container import need
+from gapfit.persistence.values import Kind, Shelf, fields, one_of, read_plain, write_plain
+from gapfit.registry import LOSSES, PENALTIES, SOLVERS
+
+_ARRAYS = {"Q": (2,), "lo": (0, 1), "hi": (0, 1)}  # parameters of penalties, and their dimensions
+
+
+def _registered(kind: str, table: Mapping[str, Any]) -> Kind:
+    """A name of the registry, or an object of one of its classes: {kind: name, parameters: {...}}."""
+
+    def write(thing: Any, shelf: Shelf) -> Any:
+        if isinstance(thing, str):
+            return str(thing)
+        name = next((name for name, known in table.items() if type(thing) is known), None)
+        if name is None:
+            raise TypeError(f"not a {kind} that comes with gapfit")
+        names = signature(type(thing)).parameters
+        return {kind: name, "parameters": {key: write_one(key, getattr(thing, key), shelf) for key in names}}
+
+    def write_one(name: str, value: Any, shelf: Shelf) -> Any:
+        if name == "penalty":
+            return write(value, shelf)
+        return shelf.put(value) if name in _ARRAYS else write_plain(value)
+
+    def read(value: Any, shelf: Shelf) -> Any:
+        if isinstance(value, str):
+            return one_of(value, table)
+        name, parameters = fields(value, kind, "parameters")
+        make = table[one_of(name, table)]
+        need(isinstance(parameters, dict), f"the parameters of {name} are not an object")
+        found = {key: read_one(key, part, shelf) for key, part in parameters.items()}
+        with np.errstate(all="ignore"):  # the class itself says what it does not take
+            return make(**found)
+
+    def read_one(name: str, value: Any, shelf: Shelf) -> Any:
+        if name == "penalty":
+            inner, _ = fields(value, "penalty", "parameters")
+            need(inner != "box", "a box inside a box")
+            return read(value, shelf)
+        return shelf.take(value, "<f8", *_ARRAYS[name]) if name in _ARRAYS else read_plain(value)
+
+    return Kind(write, read)
+
+
+LOSS = _registered("loss", LOSSES)
+PENALTY = _registered("penalty", PENALTIES)
+
+
+def _write_solver(solver: Any, shelf: Shelf) -> str:
+    if not isinstance(solver, str):
+        raise TypeError("a function, not the name of one that comes with gapfit")
+    return str(solver)
+
+
+SOLVER = Kind(_write_solver, lambda name, shelf: one_of(name, SOLVERS))
+
+
+def _write_class_weight(weight: Any, shelf: Shelf) -> Any:
+    """A dictionary is a list of pairs: JSON has names only for keys."""
+    if not isinstance(weight, Mapping):
+        return write_plain(weight)
+    return {"map": [[write_plain(label), write_plain(number)] for label, number in weight.items()]}
+
+
+def _read_class_weight(value: Any, shelf: Shelf) -> Any:
+    if not isinstance(value, dict) or "map" not in value:
+        return read_plain(value)
+    (pairs,) = fields(value, "map")
+    pairwise = isinstance(pairs, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
+    need(pairwise, "not a list of pairs")
+    weight = {read_plain(label): read_plain(number) for label, number in pairs}
+    need(len(weight) == len(pairs), "a label appears twice")
+    return weight
+
+
+CLASS_WEIGHT = Kind(_write_class_weight, _read_class_weight)

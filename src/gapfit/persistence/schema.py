@@ -1,0 +1,145 @@
+"""What a model file may hold: the classes, their parameters and what a fit of them leaves behind."""
+
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from gapfit.errors import ModelFileError
+from gapfit.estimators import LinearClassifier, LinearRegressor, NoveltyDetector
+from gapfit.persistence import fits, objects, values
+from gapfit.persistence.container import need, show
+from gapfit.persistence.values import Kind, Shelf
+
+PARAMETERS: dict[str, Kind] = {
+    "loss": objects.LOSS,
+    "penalty": objects.PENALTY,
+    "solver": objects.SOLVER,
+    "class_weight": objects.CLASS_WEIGHT,
+}  # all others are plain
+
+_LINEAR: dict[str, Kind] = {
+    "n_features_in_": values.COUNT,
+    "feature_names_in_": values.NAMES,
+    "objective_": values.NUMBER,
+    "dual_objective_": values.NUMBER,
+    "dual_gap_": values.NUMBER,
+    "converged_": values.FLAG,
+    "status_": values.STATUS,
+    "n_iter_": values.COUNT,
+    "alpha_": values.NUMBER,
+    "C_": values.NUMBER,
+    "coef_": values.floats(1),
+    "intercept_": values.FINITE,
+    "certificates_": fits.CERTIFICATES,
+    "history_": fits.HISTORY,
+    "support_status_": fits.SUPPORT,
+    "_balls": fits.BALLS,
+}
+_CLASSIFIER = {
+    **_LINEAR,
+    "coef_": values.floats(2),
+    "intercept_": values.floats(1),
+    "classes_": values.LABELS,
+}
+
+CLASSES: dict[str, tuple[Any, dict[str, Kind]]] = {
+    "LinearClassifier": (LinearClassifier, _CLASSIFIER),
+    "LinearRegressor": (LinearRegressor, {**_LINEAR, "_exponential_mean": values.FLAG}),
+    "NoveltyDetector": (NoveltyDetector, {**_LINEAR, "offset_": values.FINITE}),
+}
+# What a file may lack. Attributes that a later version adds belong here, so that older files still load.
+OPTIONAL = {"feature_names_in_"}
+# What no file holds: the state of a warm start, callbacks, and requests for metadata. They belong to the
+# program that fits, and their names begin with an underscore.
+
+
+def describe(model: Any) -> tuple[dict[str, Any], list[Any]]:
+    """The model as a header and arrays. TypeError names what cannot be stored."""
+    name = next((name for name, (known, _) in CLASSES.items() if type(model) is known), None)
+    if name is None:
+        known = ", ".join(CLASSES)
+        raise TypeError(f"a model file holds one of {known}, not {type(model).__name__}; use joblib for that")
+    shelf, kinds = Shelf(), CLASSES[name][1]
+    given = model.get_params(deep=False)
+    parameters = {key: _write_parameter(key, value, shelf) for key, value in given.items()}
+    for key in vars(model):
+        if key not in kinds and key not in parameters and not key.startswith("_"):
+            raise TypeError(f"{key} is not an attribute of {name}, and a model file has no place for it")
+    there = {key: kind for key, kind in kinds.items() if key in vars(model)}  # in this order: equal bytes
+    fitted = {_key(key): _write_attribute(key, vars(model)[key], there[key], shelf) for key in there}
+    return {"class": name, "parameters": parameters, "fitted": fitted or None}, shelf.arrays
+
+
+def _write_parameter(name: str, value: Any, shelf: Shelf) -> Any:
+    try:
+        return PARAMETERS.get(name, values.PLAIN).write(value, shelf)
+    except TypeError as error:
+        raise TypeError(
+            f"parameter {name}={value!r} cannot be stored ({error}): a model file holds data and no code. "
+            f"Predictions do not need it: save(copy(model).set_params({name}=...), path) stores a copy with "
+            "another value, and joblib stores it all"
+        ) from error
+
+
+def _write_attribute(name: str, value: Any, kind: Kind, shelf: Shelf) -> Any:
+    try:
+        return kind.write(value, shelf)
+    except TypeError as error:
+        raise TypeError(f"attribute {name} cannot be stored: {error}; joblib stores it all") from error
+
+
+def rebuild(header: dict[str, Any], arrays: list[Any]) -> Any:
+    """The model, if everything in the header is something that the class is known to have."""
+    name, parameters, fitted = values.fields(header, "class", "parameters", "fitted")
+    make, kinds = CLASSES[values.one_of(name, CLASSES)]
+    shelf = Shelf(arrays)
+    known = {key: PARAMETERS.get(key, values.PLAIN) for key in signature(make).parameters}
+    model = make(**_read_all("parameter", parameters, known, shelf))
+    if fitted is not None:
+        found = _read_all("attribute", fitted, {_key(key): kind for key, kind in kinds.items()}, shelf)
+        missing = {_key(key) for key in kinds.keys() - OPTIONAL} - found.keys()
+        need(not missing, f"{', '.join(sorted(missing))} is missing")
+        _check_fit(found)
+        for key in kinds:
+            if _key(key) in found:
+                setattr(model, key, found[_key(key)])
+    need(all(array is None for array in shelf.arrays), "there are arrays that nothing uses")
+    return model
+
+
+def _read_all(what: str, found: Any, kinds: dict[str, Kind], shelf: Shelf) -> dict[str, Any]:
+    need(isinstance(found, dict), f"there is no object of {what}s")
+    result = {}
+    for name, value in found.items():
+        need(name in kinds, f"{what} {show(name)} is unknown")
+        try:
+            result[name] = kinds[name].read(value, shelf)
+        except (TypeError, ValueError) as error:
+            raise ModelFileError(f"{what} {name}: {error}") from error
+    return result
+
+
+def _check_fit(fit: dict[str, Any]) -> None:
+    """The attributes agree on the number of features d and of parts, which are problems that were solved."""
+    d, coef, classes = fit["n_features_in_"], fit["coef_"], fit.get("classes_")
+    parts = 1 if classes is None or len(classes) == 2 else len(classes)
+    balls = fit["balls"] = fit["balls"] or [None] * parts
+    support, history, names = fit["support_status_"], fit["history_"], fit.get("feature_names_in_")
+    nested = [isinstance(part, list) for part in history]
+    agree = {
+        "coef_": d > 0 and np.atleast_2d(coef).shape == (parts, d),
+        "intercept_": classes is None or len(fit["intercept_"]) == parts,
+        "feature_names_in_": names is None or len(names) == len(set(names)) == d,
+        "certificates_": len(fit["certificates_"]) == parts,
+        "history_": not any(nested) if parts == 1 else nested == [True] * parts,
+        "support_status_": support.ndim == 1 if parts == 1 else support.ndim == 2 and len(support) == parts,
+        "balls": len(balls) == parts and all(ball is None or len(ball.centre) == d for ball in balls),
+    }
+    for name, fits_in in agree.items():
+        need(fits_in, f"attribute {name} does not fit the features and classes")
+
+
+def _key(attribute: str) -> str:
+    """The name in a file, which shall not depend on what is private today."""
+    return attribute.removeprefix("_")
