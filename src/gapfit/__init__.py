@@ -1,6 +1,7 @@
 """gapfit: linear models fitted to the loss you report, with a proof of how close to optimal the fit is."""
 
 from gapfit.errors import ContractError as ContractError
+from gapfit.errors import DataError as DataError
 from gapfit.errors import GapfitError as GapfitError
 from gapfit.errors import IncompatibleSolver as IncompatibleSolver
 from gapfit.errors import ModelFileError as ModelFileError
