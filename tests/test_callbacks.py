@@ -85,3 +85,11 @@ def test_in_a_pipeline_and_a_search():
     search = GridSearchCV(model, {"linearclassifier__alpha": [1e-2, 1e-3]}, cv=2).fit(X, (Y > 0).astype(int))
     assert search.best_score_ > 0.5
     assert recorder.ended
+
+
+@every_model
+def test_the_html_representation_shows_status_and_certificate(name):
+    model, y = MODELS[name]
+    page = clone(model).fit(X, y)._repr_html_()
+    for attribute in ("status_", "objective_", "dual_objective_", "dual_gap_", "converged_"):
+        assert attribute in page

@@ -24,26 +24,29 @@ _EPS = float(np.finfo(float).eps)
 def certify(problem: Problem, w: Slope, b: Vector, minorant: Minorant) -> Certificate:
     """Recompute J(w, b) and the lower bound that the minorant proves."""
     primal = problem.evaluate(w, b)
-    certificate = certify_claim(problem, w, primal, minorant, problem.dual(minorant))
     risk = primal - problem.alpha * problem.penalty.value(w)
-    height = float(minorant.a @ w) + minorant.c
-    if height - risk > 1e3 * rounding(problem, w, minorant):
-        raise ContractError(f"a minorant of {problem.loss!r} lies above it: {height:.17g} > {risk:.17g}")
-    return certificate
+    _check_below(problem, w, minorant, float(minorant.a @ w) + minorant.c, risk)
+    return certify_claim(problem, w, primal, minorant, problem.dual(minorant))
 
 
 def certify_claim(problem: Problem, w: Slope, primal: float, minorant: Minorant, dual: float) -> Certificate:
-    """The certificate of two bounds. A lower bound above an attained value betrays a broken contract."""
-    allowance = rounding(problem, w, minorant)
+    """The certificate of two bounds, the gap with an allowance for rounding."""
     if np.isnan(primal) or np.isnan(dual):
         raise ContractError(f"{problem.loss!r} returned a value that is not a number")
-    if dual - primal > 1e3 * allowance:
+    _check_below(problem, w, minorant, dual, primal)
+    gap = max(float(primal - dual), 0.0) + rounding(problem, w, minorant)
+    return Certificate(float(primal), float(min(dual, primal)), gap, minorant.evidence)
+
+
+def _check_below(problem: Problem, w: Slope, minorant: Minorant, bound: float, value: float) -> None:
+    """A lower bound above an attained value, by more than rounding explains, betrays a broken contract."""
+    slope_of_rounding_size = _EPS * problem.design.largest
+    noise = rounding(problem, w, minorant) + slope_of_rounding_size**2 / problem.alpha
+    if bound - value > 1e3 * noise:
         raise ContractError(
-            f"a lower bound ({dual:.17g}) exceeds an attained value ({primal:.17g}): "
+            f"a lower bound ({bound:.17g}) exceeds an attained value ({value:.17g}): "
             f"{problem.loss!r} is not convex, or its subgradient or conjugate is wrong"
         )
-    gap = max(float(primal - dual), 0.0) + allowance
-    return Certificate(float(primal), float(min(dual, primal)), gap, minorant.evidence)
 
 
 def rounding(problem: Problem, w: Slope, minorant: Minorant) -> float:

@@ -158,7 +158,7 @@ class _Best:
         self.snapshot: Callable[[], dict[str, Any]] = dict
         w = known.state.get("w", problem.start())
         if not np.isfinite(problem.evaluate(w, np.zeros(problem.n_offsets))):
-            del known.state["w"]  # a start outside the domain is no start
+            known.state.pop("w", None)  # a start outside the domain is no start
             w = problem.start()
         at = problem.oracle(w)
         self.w: Slope = w

@@ -22,9 +22,9 @@ class _Line(logging.Handler):
         if not str(record.msg).startswith("step "):
             return
         step, primal, dual, gap = record.args  # type: ignore[misc]
+        seconds = perf_counter() - self.began
         self.live.update(
-            f"step {step}   objective {primal:.8g}   bound {dual:.8g}   gap {gap:.2e}   "
-            f"{perf_counter() - self.began:.1f} s   (Ctrl-C keeps the best model so far)"
+            f"step {step}  objective {primal:.6g}  bound {dual:.6g}  gap {gap:.1e}  {seconds:.1f} s"
         )
 
 
