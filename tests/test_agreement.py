@@ -15,13 +15,16 @@ ACCEPTED = {"bundle": 142, "auto": 142, "line_search_bundle": 13, "pegasos": 13,
 
 
 def agrees(problem, solver, reference):
-    solution = solve(problem, solver, tol=TOLERANCE.get(solver, 1e-7), max_iter=20_000, max_time=5.0)
+    slow = solver in TOLERANCE
+    solution = solve(
+        problem, solver, tol=TOLERANCE.get(solver, 1e-7), max_iter=20_000, max_time=3.0 if slow else 120.0
+    )
     certificate = solution.certificate
     rounding = 1e-12 * max(abs(reference.primal), 1e-3)
     assert certificate.dual <= reference.primal + rounding
     assert reference.dual <= certificate.primal + rounding
     assert abs(certificate.primal - reference.primal) <= certificate.gap + reference.gap + rounding
-    if solver not in TOLERANCE:
+    if not slow:
         assert solution.status is Status.CERTIFIED
 
 

@@ -2,9 +2,9 @@
 
 import gzip
 import json
+import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -185,25 +185,31 @@ def test_standard_input(folder):
     assert out.startswith("certified")
 
 
+TELL_WHEN_IT_RUNS = """
+import logging, sys
+from gapfit.cli.main import run
+
+class Ready(logging.Handler):
+    def emit(self, record):
+        if str(record.msg).startswith("step ") and record.args[0] == 3:
+            print("ready", flush=True)
+
+logging.getLogger("gapfit").addHandler(Ready())
+logging.getLogger("gapfit").setLevel(logging.DEBUG)
+sys.exit(run(sys.argv[1:]))
+"""
+
+
 def test_interrupted_is_130_and_the_best_model_is_there(folder):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 30))
     datasets.save("noise.npz", Data(X, np.where(rng.random(3000) < 0.5, 1.0, -1.0)))
-    arguments = [
-        "train",
-        "noise.npz",
-        "model",
-        "--solver",
-        "line_search_bundle",
-        "-e",
-        "1e-12",
-        "--alpha",
-        "1e-6",
-    ]
-    process = gapfit_process([*arguments, "--max-iter", "100000000"], stdout=subprocess.PIPE)
-    time.sleep(6)
-    process.send_signal(2)
-    out, _ = process.communicate(timeout=30)
+    options = ["--solver", "line_search_bundle", "-e", "1e-12", "--alpha", "1e-6", "--max-iter", "100000000"]
+    command = [sys.executable, "-c", TELL_WHEN_IT_RUNS, "train", "noise.npz", "model", *options]
+    process = subprocess.Popen(command, text=True, stdout=subprocess.PIPE)
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
     assert process.returncode == 130
     assert out.startswith("interrupted")
     assert np.isfinite(gapfit.load("model").dual_gap_)
