@@ -19,11 +19,11 @@ from gapfit.solution import Iterate
 from gapfit.solvers.bundle import bundle
 from problems import labels_problem
 
-SOLVERS = ["bundle", "line_search_bundle", "dual_cd", "pegasos", "lbfgs"]
+SOLVERS = ["bundle", "line_search_bundle", "dual_cd", "pegasos", "newton", "lbfgs"]
 
 
 def accepted(solver, **kwargs):
-    return labels_problem(loss="logistic" if solver == "lbfgs" else "hinge", **kwargs)
+    return labels_problem(loss="logistic" if solver in ("newton", "lbfgs") else "hinge", **kwargs)
 
 
 def test_certified_means_within_tol_as_recomputed_from_the_solution_alone():
@@ -114,7 +114,7 @@ def test_history_is_monotone():
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_fit_continues_with_identical_bytes(solver):
     problem = accepted(solver, alpha=1e-4, n=200)
-    steps = 6 if solver != "lbfgs" else 2
+    steps = {"lbfgs": 2, "newton": 4}.get(solver, 6)
     whole = solve(problem, solver, tol=0.0, max_iter=steps)
     half = solve(problem, solver, tol=0.0, max_iter=steps // 2)
     rest = solve(problem, solver, tol=0.0, max_iter=steps - steps // 2, start=half)
@@ -145,7 +145,7 @@ def test_a_path_of_falling_alphas_with_l1():
 
 
 def test_a_start_where_the_risk_overflows_is_no_start():
-    for solver in ("bundle", "lbfgs", "line_search_bundle", "pegasos"):
+    for solver in ("bundle", "newton", "lbfgs", "line_search_bundle", "pegasos"):
         start = 1e6 * np.ones(5)
         solution = solve(labels_problem(loss="exponential", alpha=0.1), solver, tol=1e-2, start=start)
         assert np.isfinite(solution.certificate.gap)
@@ -204,7 +204,9 @@ def test_auto_says_why(caplog):
     with caplog.at_level(logging.INFO, logger="gapfit"):
         solve(labels_problem())
         solve(labels_problem(loss="logistic"))
+        solve(labels_problem(loss="logistic", penalty="squared_lp"))
     assert "auto: bundle, because X has no more than" in caplog.text
+    assert "auto: newton, because the loss is smooth" in caplog.text
     assert "auto: lbfgs, because loss and penalty are differentiable" in caplog.text
 
 

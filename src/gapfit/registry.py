@@ -43,6 +43,7 @@ SOLVERS: dict[str, str] = {
     "line_search_bundle": "gapfit.solvers.line_search_bundle",
     "dual_cd": "gapfit.solvers.dual_cd",
     "pegasos": "gapfit.solvers.pegasos",
+    "newton": "gapfit.solvers.newton",
     "lbfgs": "gapfit.solvers.lbfgs",
 }
 

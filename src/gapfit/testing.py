@@ -45,6 +45,8 @@ def check_loss(loss: Loss, y: Any, *, trials: int = 30, seed: int = 0) -> None:
             _check_conjugate(loss, risk, scores, rng)
         if "dual_atoms" in risk.capabilities:
             _check_atoms(loss, risk, scores)
+        if "curvature" in risk.capabilities:
+            _check_curvature_of_loss(loss, risk, rng.normal(size=n))
         if trial < 5:
             _check_weights(loss, y, weight, scores, b)
 
@@ -171,6 +173,16 @@ def _check_atoms(loss: Loss, risk: Risk, scores: Vector) -> None:
     direct, u, _ = risk.value_and_subgradient(scores, np.zeros(risk.offsets.size))
     _require(abs(value.sum() - direct) <= 1e-12 * (1 + abs(direct)), loss, "the atoms give another value")
     _require(np.allclose(-atoms.sign * a, u, rtol=1e-12, atol=0), loss, "the atoms give another subgradient")
+
+
+def _check_curvature_of_loss(loss: Loss, risk: Risk, scores: Vector) -> None:
+    b, step = np.zeros(risk.offsets.size), 1e-6
+    before, here, after = (risk.value_and_subgradient(scores + s * step, b)[1] for s in (-1.0, 0.0, 1.0))
+    left, right = (here - before) / step, (after - here) / step
+    away_from_seams = np.abs(left - right) <= 1e-3 * (np.abs(left) + np.abs(right))
+    error = np.abs(risk.curvature(scores, b) - 0.5 * (left + right))[away_from_seams]
+    noise = 1e-4 * (np.abs(left) + np.abs(here) / step * _ROUNDING)[away_from_seams] + 1e-8
+    _require((error <= noise).all(), loss, "the curvature is not the derivative of the subgradient")
 
 
 def _check_weights(loss: Loss, y: Vector, weight: Vector, scores: Vector, b: Vector) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
-from gapfit._types import Data, Slope, Vector
+from gapfit._types import Data, Matrix, Slope, Vector
 
 _BLOCK_ELEMENTS = 2**21
 
@@ -38,6 +38,16 @@ class MemoryDesign:
         total = np.zeros(self.shape[1])
         for rows, block in self._blocks():
             total += block.T @ u[rows]
+        return total
+
+    def weighted_gram(self, weight: Vector) -> Matrix:
+        """X' diag(weight) X, as a dense matrix."""
+        total = np.zeros((self.shape[1], self.shape[1]))
+        for rows, block in self._blocks():
+            weighted = block.T @ (
+                block.multiply(weight[rows, None]) if sparse.issparse(block) else block * weight[rows, None]
+            )
+            total += weighted.toarray() if sparse.issparse(weighted) else weighted
         return total
 
     def inner(self, a: Slope, other: Slope) -> float:

@@ -45,7 +45,7 @@ class Risk(ABC):
     n_samples: int
     offsets: Cone = NONE  # the offsets this risk can have; a Problem may fix them at zero
     infimum: float = -np.inf  # a lower bound of R
-    capabilities: frozenset[str] = frozenset()  # of "smooth", "conjugate", "dual_atoms"
+    capabilities: frozenset[str] = frozenset()  # of "smooth", "curvature", "conjugate", "dual_atoms"
 
     @abstractmethod
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
@@ -67,6 +67,10 @@ class Risk(ABC):
     def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
         """The nearest point of the conjugate's domain, with e = 0 if `balanced` ("conjugate")."""
         raise TypeError(f"{self.loss!r} has no conjugate")
+
+    def curvature(self, scores: Vector, b: Vector) -> Vector:
+        """The second derivative of R in each score; the scores do not interact ("curvature")."""
+        raise TypeError(f"{self.loss!r} has no curvature")
 
     def dual_atoms(self) -> "Atoms":
         """The risk as data for coordinate solvers ("dual_atoms")."""

@@ -58,10 +58,14 @@ class Logistic(_Margin, PointwiseLoss):
     """log(1 + exp(-y f)).   Conjugate at v = -y t: t log t + (1 - t) log(1 - t), 0 <= t <= 1."""
 
     smooth = True
+    has_curvature = True
     has_conjugate = True
 
     def value_and_slope(self, f: Vector, y: Vector) -> tuple[Vector, Vector]:
         return np.logaddexp(0.0, -y * f), -y * expit(-y * f)
+
+    def curvature(self, f: Vector, y: Vector) -> Vector:
+        return np.asarray(expit(f) * expit(-f))
 
     def conjugate(self, v: Vector, y: Vector) -> Vector:
         t = -y * v
@@ -78,12 +82,16 @@ class Exponential(_Margin, PointwiseLoss):
     """exp(-y f).   Conjugate at v = -y t: t log t - t, t >= 0."""
 
     smooth = True
+    has_curvature = True
     has_conjugate = True
 
     def value_and_slope(self, f: Vector, y: Vector) -> tuple[Vector, Vector]:
         with np.errstate(over="ignore"):
             value = np.exp(-y * f)
         return value, -y * value
+
+    def curvature(self, f: Vector, y: Vector) -> Vector:
+        return np.exp(-y * f)
 
     def conjugate(self, v: Vector, y: Vector) -> Vector:
         t = -y * v

@@ -92,7 +92,7 @@ class PiecewiseRisk(Risk):
         self.y, self.p, self.n_samples = y, p, len(y)
         self.atoms = loss.atoms(y).weighted(p)
         self.infimum = loss.infimum
-        smooth = {"smooth"} if self.atoms.quad.all() else set()  # a strictly convex conjugate
+        smooth = {"smooth", "curvature"} if self.atoms.quad.all() else set()  # a strictly convex conjugate
         self.capabilities = frozenset({"conjugate", "dual_atoms"} | smooth)
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
@@ -100,6 +100,12 @@ class PiecewiseRisk(Risk):
         u = -self.atoms.sign * a
         total = self.atoms.total
         return float(value.sum() + total * b.sum()), u, np.full(b.shape, total + u.sum())
+
+    def curvature(self, scores: Vector, b: Vector) -> Vector:
+        atoms = self.atoms
+        _, a = atoms.maximise(scores + b.sum())
+        on_a_parabola = (a != 0) & (a > atoms.lo) & (a < atoms.hi)
+        return np.where(on_a_parabola, 1.0, 0.0) / atoms.quad
 
     def best_offset(self, scores: Vector) -> tuple[float, float] | None:
         """Polyhedral phi: every kink raises the slope in b; find where that passes zero, in O(n)."""

@@ -14,11 +14,16 @@ class PointwiseLoss(Loss):
 
     smooth: ClassVar[bool] = False  # is phi differentiable?
     infimum: ClassVar[float] = 0.0  # a lower bound of phi
+    has_curvature: ClassVar[bool] = False  # is `curvature` written?
     has_conjugate: ClassVar[bool] = False  # are `conjugate` and `slope_range` written?
 
     @abstractmethod
     def value_and_slope(self, f: Vector, y: Vector) -> tuple[Vector, Vector]:
         """phi(y, f) and a derivative in f, sample by sample."""
+
+    def curvature(self, f: Vector, y: Vector) -> Vector:
+        """The second derivative of phi in f, sample by sample."""
+        raise TypeError(f"{self!r} has no curvature")
 
     def conjugate(self, v: Vector, y: Vector) -> Vector:
         """sup over f of v f - phi(y, f), sample by sample, for v within `slope_range`."""
@@ -49,7 +54,7 @@ class PointwiseRisk(Risk):
         self.loss: PointwiseLoss = loss
         self.y, self.p, self.n_samples = y, p, len(y)
         self.infimum = loss.infimum
-        offered = {"smooth": loss.smooth, "conjugate": loss.has_conjugate}
+        offered = {"smooth": loss.smooth, "curvature": loss.has_curvature, "conjugate": loss.has_conjugate}
         self.capabilities = frozenset(name for name, there in offered.items() if there)
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
@@ -57,6 +62,9 @@ class PointwiseRisk(Risk):
         u = self.p * slope
         with np.errstate(invalid="ignore"):  # far out an exponential overflows: the risk is inf there
             return float(self.p @ value), u, np.full(b.shape, u.sum())
+
+    def curvature(self, scores: Vector, b: Vector) -> Vector:
+        return self.p * self.loss.curvature(scores + b.sum(), self.y)
 
     def best_offset(self, scores: Vector) -> tuple[float, float] | None:
         return self.loss.best_offset(scores, self.y, self.p)

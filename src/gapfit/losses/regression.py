@@ -80,6 +80,7 @@ class Poisson(PointwiseLoss):
     """
 
     smooth = True
+    has_curvature = True
     has_conjugate = True
 
     def check_target(self, y: Vector) -> None:
@@ -90,6 +91,9 @@ class Poisson(PointwiseLoss):
         with np.errstate(over="ignore"):
             mean = np.exp(f)
         return mean - y * f + xlogy(y, y) - y, mean - y
+
+    def curvature(self, f: Vector, y: Vector) -> Vector:
+        return np.exp(f)
 
     def conjugate(self, v: Vector, y: Vector) -> Vector:
         return np.asarray(xlogy(v + y, v + y) - v - xlogy(y, y))

@@ -2,11 +2,12 @@
 
 | the problem                                   | solver    | because                                 |
 |-----------------------------------------------|-----------|-----------------------------------------|
+| smooth loss, quadratic penalty, few features  | `newton`  | a handful of steps to machine precision |
 | differentiable loss and penalty               | `lbfgs`   | few passes; the gap falls quadratically |
 | small X, or not L2, or no dual atoms          | `bundle`  | takes everything, finite on polyhedra   |
 | large X, L2, piecewise linear-quadratic loss  | `dual_cd` | a step costs no more than reading X     |
 
-When the gap of the first choice stops falling (rounding in `lbfgs`, features on very different scales in
+When the gap of the first choice stops falling (rounding, features on very different scales in
 `dual_cd`), `bundle` takes over. The choice and the reason are logged under `gapfit` at level INFO.
 """
 
@@ -23,6 +24,7 @@ from gapfit.solvers.base import Steps, missing_need
 
 logger = logging.getLogger("gapfit")
 
+FEW = 500  # features
 SMALL = 200_000  # stored entries of X
 PATIENCE = 64  # steps before the first look at how fast the gap falls
 
@@ -47,6 +49,8 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
 
 def choose(problem: Problem) -> tuple[str, str]:
     """The solver for this problem, and the reason in words."""
+    if problem.design.shape[1] <= FEW and not missing_need(as_solver("newton"), problem):
+        return "newton", f"the loss is smooth, the penalty quadratic, and X has at most {FEW} columns"
     if not missing_need(as_solver("lbfgs"), problem):
         return "lbfgs", "loss and penalty are differentiable"
     if problem.design.size <= SMALL:

@@ -20,12 +20,13 @@ Method = TypeVar("Method", bound=Callable[..., Steps])
 
 _PENALTY_NEEDS: dict[str, tuple[str, Callable[[Penalty], bool]]] = {
     "L2": ("the L2 penalty", lambda penalty: penalty.euclidean),
+    "quadratic": ("a quadratic penalty", lambda penalty: penalty.quadratic),
     "smooth": ("a differentiable penalty", lambda penalty: penalty.smooth),
 }
 
 
 def needs(*risk: str, penalty: str | None = None) -> Callable[[Method], Method]:
-    """Declare what a solver asks of the risk ("smooth", "conjugate", "dual_atoms") and of the penalty."""
+    """Declare what a solver asks of the risk (its `capabilities`) and of the penalty."""
 
     def declare(method: Method) -> Method:
         method.needs = (risk, penalty)  # type: ignore[attr-defined]
