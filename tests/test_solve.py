@@ -144,6 +144,14 @@ def test_a_path_of_falling_alphas_with_l1():
         assert start.converged
 
 
+def test_l1_without_the_zero_plane():
+    """The first linear programs are unbounded then, and must be kept within reach."""
+    problem = labels_problem(penalty="l1", alpha=1e-2)
+    without = solve(problem, partial(bundle, zero_plane=False), tol=1e-8)
+    assert without.converged
+    assert without.certificate.primal == pytest.approx(solve(problem, tol=1e-8).certificate.primal, rel=1e-7)
+
+
 def test_a_start_where_the_risk_overflows_is_no_start():
     for solver in ("bundle", "newton", "lbfgs", "line_search_bundle", "pegasos"):
         start = 1e6 * np.ones(5)

@@ -99,7 +99,7 @@ def optimal_ball(problem: Problem, solution: Solution) -> Ball | None:
     ball = Ball(penalty, centre, radius, np.zeros_like(w), 0.0, 0.0)
     if problem.n_offsets == 0:
         return ball
-    ball = ball._replace(mean=problem.design.mean(problem.weight / problem.weight.sum()))
+    ball = ball._replace(mean=problem.design.adjoint(problem.weight / problem.weight.sum()))
     lo, hi = ball.score_bounds(problem.design.X)
     b_lo, _ = offset_interval(problem.risk, hi + problem.offset, 0.0)
     _, b_hi = offset_interval(problem.risk, lo + problem.offset, 0.0)

@@ -72,13 +72,13 @@ class Problem:
         y = as_column("y", y, n)
         weight = as_weights(sample_weight, n)
         offset = np.zeros(n) if offset is None else as_column("offset", offset, n)
-        self.rows = np.flatnonzero(weight)  # weight zero equals absence
-        if len(self.rows) < n:
+        present = np.flatnonzero(weight)  # weight zero equals absence
+        if len(present) < n:
             design, y, weight, offset = (
-                design.take(self.rows),
-                y[self.rows],
-                weight[self.rows],
-                offset[self.rows],
+                design.take(present),
+                y[present],
+                weight[present],
+                offset[present],
             )
         for name, size in (("X", design.largest), ("y", np.abs(y).max()), ("offset", np.abs(offset).max())):
             if size > _HUGE:

@@ -64,10 +64,6 @@ class MemoryDesign:
         entries = self.X.data if sparse.issparse(self.X) else self.X
         return float(max(entries.max(initial=0.0), -entries.min(initial=0.0)))
 
-    def mean(self, p: Vector) -> Vector:
-        """The weighted mean row."""
-        return self.adjoint(p)
-
     def rows(self) -> tuple[Any, Any, Any]:
         """(data, indices, indptr): the rows one after another; indices are empty when X is dense."""
         if sparse.issparse(self.X):

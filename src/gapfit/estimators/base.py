@@ -119,7 +119,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
     # -- on the way out -------------------------------------------------------------------------------
 
     def _solve(self, samples: Samples, targets: Sequence[Any], loss: Loss, intercept: bool) -> list[Solution]:
-        """Solve one problem for each vector of targets, and set every attribute but coef_ and intercept_."""
+        """Solve one problem for each vector of targets, and set the fitted attributes."""
         check_flag("warm_start", self.warm_start)
         design, weight, penalty = MemoryDesign(samples.X), samples.weight, self._penalty()
         began, limit = (

@@ -15,7 +15,6 @@ and there are two base classes for them:
 Weights, their normalisation and the offset b are dealt with here, once.
 """
 
-import re
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,7 +41,6 @@ class Risk(ABC):
     """A loss bound to its data: R(f, b), convex in all the scores f and the offsets b together."""
 
     loss: "Loss"
-    n_samples: int
     offsets: Cone = NONE  # the offsets this risk can have; a Problem may fix them at zero
     infimum: float = -np.inf  # a lower bound of R
     capabilities: frozenset[str] = frozenset()  # of "smooth", "curvature", "conjugate", "dual_atoms"
@@ -84,11 +82,6 @@ class Loss(ABC):
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
         """Join targets and positive weights; `groups` are queries, for losses that rank within them."""
 
-    @property
-    def name(self) -> str:
-        """The snake_case name by which the registry knows the class."""
-        return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
-
     def __repr__(self) -> str:
         parameters = ", ".join(f"{key}={value!r}" for key, value in vars(self).items())
         return f"{type(self).__name__}({parameters})"
@@ -98,6 +91,12 @@ class Loss(ABC):
 
     def __hash__(self) -> int:
         return hash((type(self), tuple(vars(self).items())))
+
+    def prepare(self, y: Any, weight: Vector) -> tuple[Vector, Vector]:
+        """The targets, checked, and the weights divided by their sum: what a mean over samples needs."""
+        y = np.asarray(y, dtype=np.float64)
+        self.check_target(y)
+        return y, weight / weight.sum()
 
     def check_target(self, y: Vector) -> None:
         """Raise a ValueError that names `y` where it is outside the loss's domain."""

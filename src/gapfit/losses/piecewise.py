@@ -77,9 +77,7 @@ class PiecewiseLoss(Loss):
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
         del groups
-        y = np.asarray(y, dtype=np.float64)
-        self.check_target(y)
-        return PiecewiseRisk(self, y, weight / weight.sum())
+        return PiecewiseRisk(self, *self.prepare(y, weight))
 
 
 class PiecewiseRisk(Risk):
@@ -89,7 +87,7 @@ class PiecewiseRisk(Risk):
 
     def __init__(self, loss: PiecewiseLoss, y: Vector, p: Vector) -> None:
         self.loss: PiecewiseLoss = loss
-        self.y, self.p, self.n_samples = y, p, len(y)
+        self.y, self.p = y, p
         self.atoms = loss.atoms(y).weighted(p)
         self.infimum = loss.infimum
         smooth = {"smooth", "curvature"} if self.atoms.quad.all() else set()  # a strictly convex conjugate

@@ -40,9 +40,7 @@ class PointwiseLoss(Loss):
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
         del groups
-        y = np.asarray(y, dtype=np.float64)
-        self.check_target(y)
-        return PointwiseRisk(self, y, weight / weight.sum())
+        return PointwiseRisk(self, *self.prepare(y, weight))
 
 
 class PointwiseRisk(Risk):
@@ -52,7 +50,7 @@ class PointwiseRisk(Risk):
 
     def __init__(self, loss: PointwiseLoss, y: Vector, p: Vector) -> None:
         self.loss: PointwiseLoss = loss
-        self.y, self.p, self.n_samples = y, p, len(y)
+        self.y, self.p = y, p
         self.infimum = loss.infimum
         offered = {"smooth": loss.smooth, "curvature": loss.has_curvature, "conjugate": loss.has_conjugate}
         self.capabilities = frozenset(name for name, there in offered.items() if there)

@@ -8,7 +8,6 @@ of the conjugate. Penalties that are sums over coordinates (`Separable`) can be 
 g in the subdifferential at w. The gap then bounds the distance to the optimum; modulus 0 means it does not.
 """
 
-import re
 from abc import ABC, abstractmethod
 from inspect import signature
 
@@ -57,6 +56,10 @@ class Penalty(ABC):
         del mu
         return 1.0
 
+    def bounds(self, d: int) -> tuple[Vector, Vector]:
+        """The box outside which Omega is infinite, for all its other parts."""
+        return np.full(d, -np.inf), np.full(d, np.inf)
+
     def norm(self, w: Slope) -> float:
         """The norm in which Omega is strongly convex."""
         return float(np.linalg.norm(w))
@@ -67,11 +70,6 @@ class Penalty(ABC):
 
     def check(self, d: int) -> None:
         """Raise a ValueError if the parameters do not fit d features."""
-
-    @property
-    def name(self) -> str:
-        """The snake_case name by which the registry knows the class."""
-        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(self).__name__).lower()
 
     def __repr__(self) -> str:
         parameters = signature(type(self)).parameters

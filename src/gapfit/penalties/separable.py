@@ -123,6 +123,9 @@ class Box(Separable):
         outward = np.where(mu > 0, self.hi, -self.lo)
         return np.where(np.isfinite(outward), np.inf, self.penalty.limits(mu))
 
+    def bounds(self, d: int) -> tuple[Vector, Vector]:
+        return np.broadcast_to(self.lo, (d,)), np.broadcast_to(self.hi, (d,))
+
     def subgradient(self, w: Slope) -> Slope:
         return self.penalty.subgradient(w)
 

@@ -20,7 +20,6 @@ from scipy.optimize import linprog
 
 from gapfit._types import Indices, Matrix, Slope, Vector
 from gapfit.minorant import Minorant, combine
-from gapfit.penalties import Penalty
 from gapfit.problem import Problem
 from gapfit.solvers.simplex_qp import maximise_on_simplex
 
@@ -169,11 +168,14 @@ class LinearMaster(Master):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        self.reach = np.inf if problem.zero_plane() is not None else 1e3  # else the first LPs are unbounded
+        self.reach = 1e3
 
     def _solve(self) -> Slope:
         d = self.problem.design.shape[1]
-        lo, hi = _bounds(self.problem.penalty, d, self.reach)
+        lo, hi = self.problem.penalty.bounds(d)
+        if all(cut.a.any() for cut in self.cuts):
+            # without the zero plane the first programs may be unbounded: w stays within reach, which grows
+            lo, hi = np.maximum(lo, np.minimum(-self.reach, hi)), np.minimum(hi, np.maximum(self.reach, lo))
         positive = np.column_stack([np.maximum(lo, 0.0), np.maximum(hi, 0.0)])
         negative = np.column_stack([np.maximum(-hi, 0.0), np.maximum(-lo, 0.0)])
         # divided by alpha, so that the program's tolerances are relative to the penalty
@@ -194,12 +196,6 @@ class LinearMaster(Master):
         if (np.abs(w) >= self.reach).any():
             self.reach *= 10
         return np.asarray(w)
-
-
-def _bounds(penalty: Penalty, d: int, reach: float) -> tuple[Vector, Vector]:
-    lo = np.broadcast_to(getattr(penalty, "lo", -np.inf), (d,))
-    hi = np.broadcast_to(getattr(penalty, "hi", np.inf), (d,))
-    return np.maximum(lo, np.minimum(-reach, hi)), np.minimum(hi, np.maximum(reach, lo))
 
 
 def master_for(problem: Problem) -> Master:
