@@ -5,10 +5,11 @@
 PYTHON ?= python3
 VENV ?= .venv
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types docs clean
+.PHONY: demo test lint types docs bench clean
 
 demo: $(VENV)/.installed-plot
 	$(BIN)/python examples/demo.py
@@ -26,6 +27,10 @@ types: $(VENV)/.installed-test
 # The pages and the examples, into docs/_build/html. A warning is an error, and no network is needed.
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -b html -a -W --keep-going -n docs docs/_build/html
+
+# gapfit beside its peers: see benchmarks/README.md. Quickly: `make bench BENCH_ARGS=--quick`.
+bench: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/table.py $(BENCH_ARGS)
 
 # Everything generated, the environment included.
 clean:

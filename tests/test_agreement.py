@@ -19,6 +19,8 @@ ACCEPTED = {
     "dual_cd": 10,
     "lbfgs": 24,
     "newton": 16,
+    "semismooth_newton": 10,
+    "primal_cd": 48,
 }
 
 

@@ -47,7 +47,7 @@ def test_penalty_at_the_edge_of_its_parameters(penalty):
 
 @pytest.mark.parametrize("solver", registry.SOLVERS)
 def test_solver(solver):
-    loss = "logistic" if solver in ("newton", "lbfgs") else "hinge"
+    loss = "logistic" if solver in ("newton", "lbfgs", "primal_cd") else "hinge"
     problems = [labels_problem(loss=loss, seed=seed, intercept=bool(seed % 2)) for seed in range(4)]
     check_solver(solver, problems, tol=1e-2 if solver == "pegasos" else 1e-4)
 

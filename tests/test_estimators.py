@@ -533,7 +533,7 @@ def test_verbose_shows_the_log_on_stderr_and_leaves_logging_as_it_was(capfd):
     out, err = capfd.readouterr()
     assert out == "" and "CERTIFIED" in err and "step" not in err.replace("steps", "")
     LinearClassifier(verbose=2).fit(X, LABELS)
-    assert "step 1:" in capfd.readouterr().err
+    assert "step " in capfd.readouterr().err
     LinearClassifier().fit(X, LABELS)
     assert capfd.readouterr() == ("", "")
     assert not logging.getLogger("gapfit").handlers

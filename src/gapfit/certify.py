@@ -117,8 +117,5 @@ def support_status(problem: Problem, ball: Ball) -> Vector:
         at_lo, at_hi = (
             problem.risk.value_and_subgradient(scores + problem.offset, np.zeros(1))[1] for scores in (lo, hi)
         )
-    status = np.full(len(at_lo), "undecided", dtype="<U9")
-    status[(at_lo > 0) | (at_hi < 0)] = "support"
-    status[(at_lo == 0) & (at_hi == 0)] = "zero"
-    status[(at_lo == at_hi) & (at_lo != 0)] = "bound"  # the derivative is constant only at its extremes
-    return status
+    support, same = (at_lo > 0) | (at_hi < 0), at_lo == at_hi  # it is constant only at zero and its extremes
+    return np.array(["undecided", "support", "zero", "bound"])[support + 2 * same]

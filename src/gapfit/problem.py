@@ -96,6 +96,13 @@ class Problem:
         if self.n_offsets and (why := self.risk.unattained()):
             raise UnboundedProblem(f"{self.loss!r} with an intercept has no minimum: {why}")
 
+    def take(self, rows: Any) -> "Problem":
+        """The same problem on some of the samples."""
+        return Problem(
+            self.design.take(rows), self.y[rows], self.loss, self.penalty, self.alpha, self.weight[rows],
+            self.n_offsets > 0, self.offset[rows],
+        )  # fmt: skip
+
     def start(self) -> Slope:
         """The minimiser of the penalty."""
         return self.penalty.argmax(np.zeros(self.design.shape[1]))
@@ -170,14 +177,14 @@ class Problem:
     def fingerprint(self) -> tuple[Loss, str]:
         """What minorants depend on: problems with equal fingerprints can share them, whatever alpha is.
 
-        X is seen through its product with a fixed random vector, which costs one pass. It is taken anew at
-        each call, so data that were changed in place are noticed.
+        All data are seen through one fixed random combination per sample, which costs one pass over X. It is
+        taken anew at each call, so data that were changed in place are noticed.
         """
-        probe = np.random.default_rng(0).standard_normal(self.design.shape[1])
-        seen = (self.design.scores(probe), self.y, self.weight, self.offset, np.array([self.n_offsets]))
-        digest = blake2b(digest_size=16)
-        for array in seen:
-            digest.update(np.ascontiguousarray(array).tobytes())
+        d = self.design.shape[1]
+        probe = np.cos(np.arange(d) * np.sqrt(2.0) + 0.5)  # no two entries alike, and quick to make
+        seen = self.design.scores(probe) + np.pi * self.y + np.e * self.weight + np.sqrt(3.0) * self.offset
+        digest = blake2b(seen.tobytes(), digest_size=16)
+        digest.update(bytes([self.n_offsets]))
         return self.loss, digest.hexdigest()
 
     def inner(self, a: Slope, other: Slope) -> float:

@@ -18,45 +18,42 @@ def project_box_hyperplane(
     minimise 1/2 sum_i weights_i (a_i - m_i)^2   subject to  lower <= a <= upper,  <sigma, a> = z
 
     The solution is a(t) = clip(m + t sigma / weights) for the t at which <sigma, a(t)> = z, a non-decreasing
-    piecewise linear function of t: a binary search over its kinks finds the piece, and the piece is solved.
+    piecewise linear function of t. Newton's method finds its root, within a bracket that it halves where a step
+    would not; from t = 0, points that nearly satisfy the equality need two or three evaluations.
     """
     step = sigma if weights is None else sigma / weights
     low, high = np.where(sigma > 0, lower, upper), np.where(sigma > 0, upper, lower)
     least, most = float(sigma @ low), float(sigma @ high)
-    slack = 1e-12 * (abs(z) + float(np.abs(sigma) @ np.abs(m)))
-    if not least - slack <= z <= most + slack:
+    scale = abs(z) + float(np.abs(sigma) @ np.abs(m))
+    if not least - 1e-12 * scale <= z <= most + 1e-12 * scale:
         raise ValueError(f"no point of the box satisfies <sigma, a> = {z}: it ranges over [{least}, {most}]")
     if z <= least or z >= most:
         return low if z <= least else high
+    t, left, right = 0.0, -np.inf, np.inf
+    while True:
+        a = np.clip(m + t * step, lower, upper)
+        excess = float(sigma @ a) - z
+        if abs(excess) <= 1e-16 * scale:
+            return a
+        width = right - left
+        left, right = (left, t) if excess > 0 else (t, right)
+        free = (a > lower) & (a < upper)
+        slope = float(np.sum(sigma * step, where=free))
+        t = t - excess / slope if slope > 0 else _next_kink(m, lower, upper, step, t, excess < 0)
+        if not left < t < right or 0.5 * width < right - left < np.inf:
+            t = 0.5 * (left + right)
+            if not left < t < right:  # neighbouring floats: what is left is rounding
+                return a
 
-    def excess(t: float) -> float:
-        return float(sigma @ np.clip(m + t * step, lower, upper)) - z
 
+def _next_kink(m: Vector, lower: Vector, upper: Vector, step: Vector, t: float, upwards: bool) -> float:
+    """Where the first coordinate comes off its bound when t moves on from a flat piece."""
     with np.errstate(divide="ignore", invalid="ignore"):
         kinks = np.concatenate([(lower - m) / step, (upper - m) / step])
-    kinks = np.unique(kinks[np.isfinite(kinks)])
-    first, last = 0, len(kinks)  # excess < 0 at kinks before `first`, >= 0 from `last` on
-    while first < last:
-        middle = (first + last) // 2
-        if excess(kinks[middle]) < 0:
-            first = middle + 1
-        else:
-            last = middle
-    # inside the piece everything not at a bound moves linearly with t
-    inside = _inside(kinks, first)
-    a = m + inside * step
-    free = (a > lower) & (a < upper)
-    slope = float(sigma[free] @ step[free])
-    t = inside - excess(inside) / slope if slope > 0 else kinks[min(first, len(kinks) - 1)]
-    return np.clip(m + t * step, lower, upper)
-
-
-def _inside(kinks: Vector, first: int) -> float:
-    """A point strictly inside the piece that ends at kink number `first`."""
-    if len(kinks) == 0:
-        return 0.0
-    if first == 0:
-        return float(kinks[0] - 1.0 - abs(kinks[0]))
-    if first == len(kinks):
-        return float(kinks[-1] + 1.0 + abs(kinks[-1]))
-    return float(0.5 * (kinks[first - 1] + kinks[first]))
+    ahead = kinks[(kinks > t) if upwards else (kinks < t)]
+    ahead = ahead[np.isfinite(ahead)]
+    nearest = float(ahead.min() if upwards else ahead.max())
+    beyond = ahead[ahead != nearest]  # halfway to the one after it, where the piece has a slope
+    return 0.5 * (nearest + float(beyond.min() if upwards else beyond.max())) if len(beyond) else nearest + (
+        1.0 if upwards else -1.0
+    )

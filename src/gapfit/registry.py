@@ -44,7 +44,9 @@ SOLVERS: dict[str, str] = {
     "dual_cd": "gapfit.solvers.dual_cd",
     "pegasos": "gapfit.solvers.pegasos",
     "newton": "gapfit.solvers.newton",
+    "semismooth_newton": "gapfit.solvers.semismooth_newton",
     "lbfgs": "gapfit.solvers.lbfgs",
+    "primal_cd": "gapfit.solvers.primal_cd",
 }
 
 

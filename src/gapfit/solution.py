@@ -28,6 +28,7 @@ class Iterate(NamedTuple):
     minorant: Minorant | Callable[[], Minorant] | None = None  # lazy where it costs a pass over the data
     primal: float | None = None  # the solver's claim of J(w); None: the driver evaluates
     snapshot: Callable[[], dict[str, Any]] = dict  # a solver given this as `state` continues from here
+    estimate: float | None = None  # the solver's guess of its gap: only says when a look is worth its cost
 
 
 class Record(NamedTuple):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from gapfit import threads
 from gapfit._types import Slope, Vector
 from gapfit.certify import certify, certify_claim
 from gapfit.errors import UnboundedProblem, as_number
@@ -33,6 +34,7 @@ def solve(
     max_time: float = np.inf,
     start: Any = None,
     callbacks: Iterable[Callback] = (),
+    n_jobs: int | None = None,
 ) -> Solution:
     """Minimise the problem until its duality gap is proved to be small enough.
 
@@ -54,6 +56,9 @@ def solve(
         same loss (alpha and penalty may differ), its bounds are used again, else only its w.
     callbacks : iterable of functions
         Called with a `Progress` whenever the bounds were updated; a true answer stops the fit.
+    n_jobs : int, default=None
+        Threads; None for as many as there are cores, used where the work is worth it. The result is the same
+        to the last bit for any number.
 
     Returns
     -------
@@ -69,7 +74,7 @@ def solve(
     check_needs(method, problem)
     name = solver_name(method)
     # vectors are short and sums must not depend on the number of threads
-    with _blas().limit(limits=1, user_api="blas"):
+    with _blas().limit(limits=1, user_api="blas"), threads.using(n_jobs):
         known = _Known.of(start, problem, name)
         best = _Best(problem, known, tol)
         status = _drive(best, method(problem, state=known.state), max_iter, max_time, tuple(callbacks))
@@ -111,7 +116,7 @@ def _drive(
     callbacks: tuple[Callback, ...],
 ) -> Status:
     """Run the solver until something ends it, and say what."""
-    next_check = 1
+    schedule = _Schedule()
     certificate = None
     try:
         while True:
@@ -128,10 +133,9 @@ def _drive(
                 return Status.STALLED
             best.n_iter += 1
             last = best.n_iter >= max_iter or best.elapsed() >= max_time
-            # a claim costs nothing to take; otherwise certify at growing intervals, and at the end
-            if iterate.primal is not None or best.n_iter >= next_check or last:
-                next_check = best.n_iter + 1 + best.n_iter // 4
+            if last or schedule.due(best, iterate):
                 record = best.take(iterate)
+                schedule.looked(best, iterate)
                 logger.debug("step %d: primal %.10g, dual %.10g, gap %.3g", *record[:1], *record[2:])
                 if _any_asks_to_stop(callbacks, Progress(*record, best.w, float(best.b.sum()))):
                     return Status.CERTIFIED if best.proved() else Status.STOPPED
@@ -139,6 +143,28 @@ def _drive(
     except KeyboardInterrupt:
         best.snapshot = dict  # the solver was cut off in the middle of a step
         return Status.INTERRUPTED
+
+
+class _Schedule:
+    """When to certify: a claim costs nothing to take, anything else a pass or two over the data.
+
+    A solver may guess its gap. Then the driver looks when the guess, corrected by how wrong it was last time,
+    is good enough; a guess decides nothing else. Steps are counted, not seconds: a fit must be repeatable.
+    """
+
+    def __init__(self) -> None:
+        self.next, self.correction = 1, 1.0
+
+    def due(self, best: "_Best", iterate: Iterate) -> bool:
+        if iterate.estimate is None:
+            return iterate.primal is not None or best.n_iter >= self.next
+        overdue = best.n_iter >= 4 * self.next and iterate.estimate < np.inf
+        return overdue or best.suffices(self.correction * iterate.estimate)
+
+    def looked(self, best: "_Best", iterate: Iterate) -> None:
+        self.next = best.n_iter + 1 + best.n_iter // 4
+        if iterate.estimate:
+            self.correction = min(max(best.certificate.gap / iterate.estimate, 0.1), 10.0)
 
 
 def _any_asks_to_stop(callbacks: tuple[Callback, ...], progress: Progress) -> bool:
@@ -156,21 +182,23 @@ class _Best:
         self.n_iter = 0
         self.history: list[Record] = []
         self.snapshot: Callable[[], dict[str, Any]] = dict
-        w = known.state.get("w", problem.start())
-        if not np.isfinite(problem.evaluate(w, np.zeros(problem.n_offsets))):
-            known.state.pop("w", None)  # a start outside the domain is no start
-            w = problem.start()
-        at = problem.oracle(w)
-        self.w: Slope = w
-        self.b: Vector = at.b
-        self.primal = problem.alpha * problem.penalty.value(w) + at.risk
-        self.minorant = problem.zero_plane() or problem.feasible(at.minorant)
+        started = "w" in known.state
+        if started and not np.isfinite(problem.evaluate(known.state["w"], np.zeros(problem.n_offsets))):
+            del known.state["w"]  # a start outside the domain is no start
+            started = False
+        self.w: Slope = known.state["w"] if started else problem.start()
+        scores = problem.scores(self.w)
+        risk, u, height, b = problem.tangent(scores)
+        self.b: Vector = b
+        self.primal = problem.alpha * problem.penalty.value(self.w) + risk
+        self.evaluated = True  # by the driver, not claimed by a solver
+        bounds = [problem.zero_plane(), known.minorant]
+        if started or bounds[0] is None:  # costs a pass over the data
+            bounds.append(problem.minorant(u, height, scores))
+        self.minorant = max((problem.feasible(m) for m in bounds if m is not None), key=problem.dual)
         self.dual = problem.dual(self.minorant)
         self.demand = 1.0  # shrinks when the recomputed gap turns out larger than the running one
         self.best_gap, self.improved_at = np.inf, 0
-        for minorant in (at.minorant, known.minorant):
-            if minorant is not None:
-                self._offer(problem.feasible(minorant))
         self.certificate = self._certificate()
         self.scale = max(abs(self.primal), self.certificate.gap if np.isfinite(self.dual) else 0.0)
         self.atol = min(tol, 1e-12) * self.scale  # for optima at zero
@@ -191,6 +219,7 @@ class _Best:
             )
         if primal < self.primal:
             self.w, self.b, self.primal = iterate.w.copy(), b.copy(), primal
+            self.evaluated = iterate.primal is None
         if minorant is not None:
             self._offer(problem.feasible(minorant))
         self.snapshot = iterate.snapshot
@@ -209,6 +238,10 @@ class _Best:
             return True
         self.demand *= 0.1
         return False
+
+    def suffices(self, gap: float) -> bool:
+        """Would such a gap be enough?"""
+        return gap <= max(self.demand * self.tol * abs(self.primal), self.demand * self.atol)
 
     def hopeless(self) -> bool:
         """Is the remaining gap rounding, or has nothing improved over half of a long run?"""
@@ -242,15 +275,17 @@ class _Best:
 
     def _output(self) -> tuple[Slope, Vector]:
         """The point in the precision of the data, with the offset that suits it."""
-        w = self.w.astype(self.problem.dtype)
-        if w.dtype == self.w.dtype:
+        w = self.w.astype(self.problem.dtype, copy=False)
+        if w is self.w:
             return w, self.b
         w64 = w.astype(np.float64)
         return w, self.problem.tangent(self.problem.scores(w64), self.b)[3]
 
     def _final(self) -> Certificate:
-        """The certificate of the point as it will be returned, recomputed from nothing but X, y and w."""
+        """The certificate of the point as it will be returned, computed from nothing but X, y and w."""
         w, b = self._output()
+        if self.evaluated and w is self.w:
+            return self.certificate
         return certify(self.problem, w.astype(np.float64), b, self.minorant)
 
     def _meets(self, certificate: Certificate, demand: float) -> bool:

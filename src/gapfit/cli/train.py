@@ -73,6 +73,7 @@ LIBLINEAR = {
 )
 @click.option("--max-iter", type=int, default=10_000, show_default=True, help="Limit on steps.")
 @click.option("--max-time", type=float, help="Limit on seconds.")
+@click.option("--n-jobs", type=int, help="Threads [default: one for each core, where that pays].")
 @click.option(
     "--solver", type=click.Choice(list(SOLVERS)), default="auto", show_default=True, help="Algorithm."
 )

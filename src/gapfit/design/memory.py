@@ -1,17 +1,19 @@
 """A design held in memory: scores X w for a NumPy array or a SciPy CSR matrix.
 
 float32 data are kept as they are and every product is taken in float64, a block of rows at a time: bounds
-that are to be trusted must not be summed in single precision, and X must not be copied either.
+that are to be trusted must not be summed in single precision, and X must not be copied either. Products with
+a large X are shared among threads.
 """
 
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
+from gapfit import threads
 from gapfit._types import Data, Matrix, Slope, Vector
 
 _BLOCK_ELEMENTS = 2**21
@@ -31,24 +33,57 @@ class MemoryDesign:
 
     def scores(self, w: Slope) -> Vector:
         """X w."""
-        return np.concatenate([block @ w for _, block in self._blocks()])
+        if not w.any():
+            return np.zeros(self.shape[0])  # where every fit starts
+        return np.concatenate(threads.each(lambda part: part.scores(w), self._parts))
 
     def adjoint(self, u: Vector) -> Slope:
         """X'u."""
-        total = np.zeros(self.shape[1])
-        for rows, block in self._blocks():
-            total += block.T @ u[rows]
-        return total
+        if sparse.issparse(self.X) and self.size > threads.PAYS:
+            return threads.total(partial(self._partial_adjoint, u), [part.rows for part in self._adjoint_parts])
+        return threads.total(lambda part: part.adjoint(u), self._adjoint_parts)
 
-    def weighted_gram(self, weight: Vector) -> Matrix:
-        """X' diag(weight) X, as a dense matrix."""
-        total = np.zeros((self.shape[1], self.shape[1]))
-        for rows, block in self._blocks():
-            weighted = block.T @ (
-                block.multiply(weight[rows, None]) if sparse.issparse(block) else block * weight[rows, None]
-            )
-            total += weighted.toarray() if sparse.issparse(weighted) else weighted
-        return total
+    def _partial_adjoint(self, u: Vector, rows: slice) -> Slope:
+        """X'u over some rows of a large sparse X; most of u may be zero."""
+        from gapfit.kernels.products import add_adjoint  # compiled code is loaded only when it is to run
+
+        slope = np.zeros(self.shape[1])
+        add_adjoint(*self._kernel_rows, u, rows.start, rows.stop, slope)
+        return slope
+
+    def weighted_gram(self, weight: Vector, centre: Slope | None = None) -> Matrix:
+        """sum of weight_i (x_i - centre)(x_i - centre)', as a dense matrix. Rows of weight zero cost nothing."""
+        d = self.shape[1]
+        centre = np.zeros(d) if centre is None else centre
+        density = self.size / max(self.shape[0] * d, 1)
+        touched = np.count_nonzero(weight) * d * d * density**2
+        parts = threads.parts(self.shape[0], min(touched, threads.PAYS * touched / (32 * d * d)))
+        gram = threads.total(partial(self._partial_gram, weight, centre), parts)
+        if sparse.issparse(self.X):
+            above = np.triu_indices(d, 1)
+            gram[above] = gram.T[above]
+            if centre.any():  # expanded: sparse columns have no large means, so nothing cancels
+                cross = np.outer(centre, self.adjoint(weight) - 0.5 * float(weight.sum()) * centre)
+                gram -= cross + cross.T
+        return gram
+
+    def _partial_gram(self, weight: Vector, centre: Slope, rows: slice) -> Matrix:
+        """The Gram matrix of some rows; if they are sparse, below the diagonal and not yet centred."""
+        d = self.shape[1]
+        if not sparse.issparse(self.X):
+            chosen = np.flatnonzero(weight[rows]) + rows.start
+            step = max(1, _BLOCK_ELEMENTS // d)
+            gram = np.zeros((d, d))
+            for first in range(0, len(chosen), step):
+                some = chosen[first : first + step]
+                block = self.X[some] - centre
+                gram += block.T @ (block * weight[some, None])
+            return gram
+        from gapfit.kernels.products import add_weighted_gram  # compiled code is loaded only when it is to run
+
+        gram = np.zeros((d, d))
+        add_weighted_gram(*self._kernel_rows, weight, rows.start, rows.stop, gram)
+        return gram
 
     def inner(self, a: Slope, other: Slope) -> float:
         """The inner product of two slopes."""
@@ -71,15 +106,59 @@ class MemoryDesign:
         n, d = self.shape
         return np.ascontiguousarray(self.X).ravel(), np.empty(0, np.int32), np.arange(n + 1) * d
 
+    @cached_property
+    def _kernel_rows(self) -> tuple[Any, Any, Any]:
+        from gapfit.kernels.rows import as_rows
+
+        return as_rows(*self.rows())
+
+    @cached_property
+    def _parts(self) -> list["_Part"]:
+        return [_Part(self.X, rows) for rows in threads.parts(self.shape[0], self.size)]
+
+    @cached_property
+    def _adjoint_parts(self) -> list["_Part"]:
+        """Fewer of them where X is so wide that adding up their slopes would cost more than it saves."""
+        worth = min(self.size, threads.PAYS * self.size / (8 * self.shape[1]))
+        return [_Part(self.X, rows) for rows in threads.parts(self.shape[0], worth)]
+
+
+class _Part:
+    """Some consecutive rows, the work of one thread at a time."""
+
+    def __init__(self, X: Data, rows: slice) -> None:
+        self.rows = rows
+        n, d = X.shape
+        whole = rows.start == 0 and rows.stop == n
+        self.X = X if whole else _rows_of_csr(X, rows) if sparse.issparse(X) else X[rows]
+
+    def scores(self, w: Slope) -> Vector:
+        return np.concatenate([block @ w for _, block in self._blocks()])
+
+    def adjoint(self, u: Vector) -> Slope:
+        total = np.zeros(self.X.shape[1])
+        for rows, block in self._blocks():
+            total += block.T @ u[self.rows][rows]
+        return total
+
     def _blocks(self) -> Iterator[tuple[slice, Data]]:
         """The rows in float64: all at once if that is what they are, else a block at a time."""
-        n, d = self.shape
+        n, d = self.X.shape
         per_row = d if not sparse.issparse(self.X) else self.X.nnz / max(n, 1)
-        size = n if self.dtype == np.float64 else int(max(1, _BLOCK_ELEMENTS // max(per_row, 1)))
+        size = n if self.X.dtype == np.float64 else int(max(1, _BLOCK_ELEMENTS // max(per_row, 1)))
         for first in range(0, n, max(size, 1)):
             rows = slice(first, min(first + size, n))
             block = self.X if size >= n else self.X[rows]
             yield rows, block.astype(np.float64, copy=False)
+
+
+def _rows_of_csr(X: Data, rows: slice) -> Data:
+    """Some rows of a CSR matrix, as a view. (Slicing copies, and so does the constructor.)"""
+    first, last = X.indptr[rows.start], X.indptr[rows.stop]
+    part = sparse.csr_array((rows.stop - rows.start, X.shape[1]), dtype=X.dtype)
+    part.data, part.indices = X.data[first:last], X.indices[first:last]
+    part.indptr = X.indptr[rows.start : rows.stop + 1] - first
+    return part
 
 
 def as_design(X: Any) -> MemoryDesign:

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy import sparse
 
+from gapfit import threads
 from gapfit._types import Data, Vector
 
 _BLOCK_ELEMENTS = 2**20
@@ -11,8 +12,7 @@ _BLOCK_ELEMENTS = 2**20
 def row_norms(X: Data, centre: Vector, order: float = 2.0) -> Vector:
     """The l_order norm of each row of X - centre, not below its true value by rounding."""
     if order == 2 and sparse.issparse(X):
-        entries = X.data.astype(np.float64, copy=False) ** 2
-        squares = sparse.csr_array((entries, X.indices, X.indptr), shape=X.shape) @ np.ones(X.shape[1])
+        squares = _squares(X)
         constant = float(centre @ centre)
         cross = X @ centre
         slack = 16 * np.finfo(float).eps * (squares + np.abs(cross) + constant)
@@ -25,3 +25,14 @@ def row_norms(X: Data, centre: Vector, order: float = 2.0) -> Vector:
         dense = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
         norms[first : first + size] = np.linalg.norm(dense - centre, ord=order, axis=1)
     return norms
+
+
+def _squares(X: Data) -> Vector:
+    """The squared Euclidean norms of sparse rows."""
+    if X.nnz > threads.PAYS:
+        from gapfit.kernels.rows import as_rows, squared_norms  # compiled code is loaded only when it is to run
+
+        data, _, indptr = as_rows(X.data, X.indices, X.indptr)
+        return np.asarray(squared_norms(data, indptr))
+    entries = X.data.astype(np.float64, copy=False) ** 2
+    return np.asarray(sparse.csr_array((entries, X.indices, X.indptr), shape=X.shape) @ np.ones(X.shape[1]))

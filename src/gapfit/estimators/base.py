@@ -62,6 +62,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
     max_time: float | None
     warm_start: bool
     random_state: Any
+    n_jobs: int | None
     verbose: int
 
     coef_: NDArray[Any]
@@ -146,6 +147,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
                         max_time=left,
                         start=start,
                         callbacks=callbacks,
+                        n_jobs=self.n_jobs,
                     )
                 if solution.status in (Status.INTERRUPTED, Status.STOPPED):
                     max_iter = 0  # the other parts get the bounds that come for free

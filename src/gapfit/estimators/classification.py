@@ -68,6 +68,9 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         Start from the last fit. The answer is certified as ever, so it does not depend on the start.
     random_state : int, RandomState or None, default=None
         Seeds the solvers that visit samples in random order. None is a fixed seed: fits are repeatable.
+    n_jobs : int, default=None
+        Threads for one fit; None for as many as there are cores, used where the work is worth it. The model
+        is the same to the last bit for any number.
     verbose : int, default=0
         1 shows the log (logger "gapfit") on stderr while fitting, 2 every step.
 
@@ -128,6 +131,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         max_time: float | None = None,
         warm_start: bool = False,
         random_state: Any = None,
+        n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.loss = loss
@@ -142,6 +146,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         self.max_time = max_time
         self.warm_start = warm_start
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:

@@ -63,6 +63,9 @@ class LinearRegressor(RegressorMixin, LinearModel):
         Start from the last fit. The answer is certified as ever, so it does not depend on the start.
     random_state : int, RandomState or None, default=None
         Seeds the solvers that visit samples in random order. None is a fixed seed: fits are repeatable.
+    n_jobs : int, default=None
+        Threads for one fit; None for as many as there are cores, used where the work is worth it. The model
+        is the same to the last bit for any number.
     verbose : int, default=0
         1 shows the log (logger "gapfit") on stderr while fitting, 2 every step.
 
@@ -100,7 +103,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
     >>> from gapfit.losses import Quantile
     >>> X = np.arange(20.0).reshape(-1, 1)
     >>> y = 3 * X[:, 0] + np.tile([0.0, 1.0], 10)
-    >>> model = LinearRegressor(loss=Quantile(q=0.9), alpha=1e-6).fit(X, y)
+    >>> model = LinearRegressor(loss=Quantile(q=0.9), alpha=1e-6, tol=1e-8).fit(X, y)
     >>> model.predict([[30.0]]).round(2)
     array([91.])
     >>> lo, hi = model.score_bounds([[30.0]])  # true of the exact optimum
@@ -122,6 +125,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
         max_time: float | None = None,
         warm_start: bool = False,
         random_state: Any = None,
+        n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.loss = loss
@@ -135,6 +139,7 @@ class LinearRegressor(RegressorMixin, LinearModel):
         self.max_time = max_time
         self.warm_start = warm_start
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:

@@ -43,7 +43,8 @@ class Risk(ABC):
     loss: "Loss"
     offsets: Cone = NONE  # the offsets this risk can have; a Problem may fix them at zero
     infimum: float = -np.inf  # a lower bound of R
-    capabilities: frozenset[str] = frozenset()  # of "smooth", "curvature", "conjugate", "dual_atoms"
+    # of "smooth", "curvature", "conjugate", "dual_atoms", "dual_entropy"
+    capabilities: frozenset[str] = frozenset()
 
     @abstractmethod
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
@@ -73,6 +74,13 @@ class Risk(ABC):
     def dual_atoms(self) -> "Atoms":
         """The risk as data for coordinate solvers ("dual_atoms")."""
         raise TypeError(f"{self.loss!r} has no dual atoms")
+
+    def dual_entropy(self) -> tuple[Vector, Vector]:
+        """Bounds lower <= v <= upper between which the conjugate at u = -v is an entropy ("dual_entropy"):
+
+        sum_i range_i (a_i log a_i + (1 - a_i) log(1 - a_i)),   v = lower + range a,   range = upper - lower.
+        """
+        raise TypeError(f"{self.loss!r} has no entropic dual")
 
 
 class Loss(ABC):

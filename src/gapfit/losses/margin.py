@@ -60,6 +60,7 @@ class Logistic(_Margin, PointwiseLoss):
     smooth = True
     has_curvature = True
     has_conjugate = True
+    has_entropy = True
 
     def value_and_slope(self, f: Vector, y: Vector) -> tuple[Vector, Vector]:
         return np.logaddexp(0.0, -y * f), -y * expit(-y * f)

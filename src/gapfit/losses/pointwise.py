@@ -16,6 +16,7 @@ class PointwiseLoss(Loss):
     infimum: ClassVar[float] = 0.0  # a lower bound of phi
     has_curvature: ClassVar[bool] = False  # is `curvature` written?
     has_conjugate: ClassVar[bool] = False  # are `conjugate` and `slope_range` written?
+    has_entropy: ClassVar[bool] = False  # is the conjugate a log a + (1 - a) log(1 - a) over `slope_range`?
 
     @abstractmethod
     def value_and_slope(self, f: Vector, y: Vector) -> tuple[Vector, Vector]:
@@ -52,7 +53,12 @@ class PointwiseRisk(Risk):
         self.loss: PointwiseLoss = loss
         self.y, self.p = y, p
         self.infimum = loss.infimum
-        offered = {"smooth": loss.smooth, "curvature": loss.has_curvature, "conjugate": loss.has_conjugate}
+        offered = {
+            "smooth": loss.smooth,
+            "curvature": loss.has_curvature,
+            "conjugate": loss.has_conjugate,
+            "dual_entropy": loss.has_entropy,
+        }
         self.capabilities = frozenset(name for name, there in offered.items() if there)
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
@@ -77,3 +83,7 @@ class PointwiseRisk(Risk):
     def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
         lo, hi = self.loss.slope_range(self.y)
         return project_dual_box(u, self.p * lo, self.p * hi, self.p, 0.0 if balanced else None)
+
+    def dual_entropy(self) -> tuple[Vector, Vector]:
+        lo, hi = self.loss.slope_range(self.y)
+        return -self.p * hi, -self.p * lo

@@ -1,19 +1,25 @@
 """Which solver for which problem: the first line of the table that fits.
 
-| the problem                                   | solver    | because                                 |
-|-----------------------------------------------|-----------|-----------------------------------------|
-| smooth loss, quadratic penalty, few features  | `newton`  | a handful of steps to machine precision |
-| differentiable loss and penalty               | `lbfgs`   | few passes; the gap falls quadratically |
-| small X, or not L2, or no dual atoms          | `bundle`  | takes everything, finite on polyhedra   |
-| large X, L2, piecewise linear-quadratic loss  | `dual_cd` | a step costs no more than reading X     |
+| the problem                                        | solver              | because                              |
+|----------------------------------------------------|---------------------|--------------------------------------|
+| smooth loss, quadratic penalty, few features       | `newton`            | a handful of steps                   |
+| lines and parabolas, L2, few features              | `semismooth_newton` | tens of steps, however small alpha   |
+| lines and parabolas (or logistic), L2              | `dual_cd`           | a step costs no more than reading X  |
+| smooth loss, L1 or elastic net                     | `primal_cd`         | works on the columns that matter     |
+| differentiable loss and penalty                    | `lbfgs`             | few passes                           |
+| anything else                                      | `bundle`            | takes every loss and every penalty   |
 
-When the gap of the first choice stops falling (rounding, features on very different scales in
-`dual_cd`), `bundle` takes over. The choice and the reason are logged under `gapfit` at level INFO.
+"Few features" means that a d x d matrix is factorised in the time of some passes over X, or in a few
+milliseconds. Where that is not so but the matrix would fit, `dual_cd` goes first and the Newton methods wait:
+coordinate descent is fast on easy problems and endless on hard ones. A solver hands over to the next when its
+gap no longer halves while its steps double; `bundle` is always the last. The choice and the reason are logged
+under `gapfit` at level INFO.
 """
 
 import logging
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from functools import partial
+from inspect import signature
 from itertools import count
 from typing import Any
 
@@ -24,55 +30,73 @@ from gapfit.solvers.base import Steps, missing_need
 
 logger = logging.getLogger("gapfit")
 
-FEW = 500  # features
-SMALL = 200_000  # stored entries of X
+FEW = 500  # features whose Hessian is factorised in milliseconds
+MANY = 3000  # features whose Hessian is too large to factorise again and again
+FACTORISATIONS = 10  # passes over X that a factorisation may cost
 PATIENCE = 64  # steps before the first look at how fast the gap falls
 
 
 def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
-    """Delegate to the solver that the table names; `seed` is for those that visit samples at random."""
+    """Delegate to the solvers of `plan`, one after the other; `seed` is for those that draw at random."""
     state = state or {}
-    name, why = choose(problem)
-    if state.get("solver") == "bundle":
-        name, why = "bundle", "that is where the fit to be continued was"
-    logger.info("auto: %s, because %s", name, why)
-    if state.get("solver", name) != name:
+    names = list(plan(problem))
+    if state.get("solver") in dict(names):  # that is where the fit to be continued was
+        names = names[[name for name, _ in names].index(state["solver"]) :]
+    elif "solver" in state:
         state = {"w": state["w"]}  # the rest is in another solver's terms
-    if name != "bundle":
-        solver = partial(as_solver(name), seed=seed) if name == "dual_cd" else as_solver(name)
-        last = yield from _while_the_gap_falls(name, solver(problem, state=state))
-        logger.info("auto: bundle, because the gap of %s stopped falling", name)
-        bound = last.minorant() if callable(last.minorant) else last.minorant
-        state = {"w": last.w, "cuts": [cut for cut in (problem.zero_plane(), bound) if cut is not None]}
-    yield from _labelled("bundle", as_solver("bundle")(problem, state=state))
+    for position, (name, why) in enumerate(names):
+        logger.info("auto: %s, because %s", name, why)
+        solver = as_solver(name)
+        if "seed" in signature(solver).parameters:
+            solver = partial(solver, seed=seed)
+        steps = _labelled(name, solver(problem, state=state))
+        if position == len(names) - 1:
+            yield from steps
+            return
+        last = yield from _while_the_gap_falls(steps)
+        logger.info("auto: the gap of %s stopped falling", name)
+        state = {"w": last.w}
+        if names[position + 1][0] == "bundle":
+            bound = last.minorant() if callable(last.minorant) else last.minorant
+            state["cuts"] = [cut for cut in (problem.zero_plane(), bound) if cut is not None]
 
 
-def choose(problem: Problem) -> tuple[str, str]:
-    """The solver for this problem, and the reason in words."""
-    if problem.design.shape[1] <= FEW and not missing_need(as_solver("newton"), problem):
-        return "newton", f"the loss is smooth, the penalty quadratic, and X has at most {FEW} columns"
-    if not missing_need(as_solver("lbfgs"), problem):
-        return "lbfgs", "loss and penalty are differentiable"
-    if problem.design.size <= SMALL:
-        return "bundle", f"X has no more than {SMALL} stored entries"
-    if why_not := missing_need(as_solver("dual_cd"), problem):
-        return "bundle", f"dual_cd would need {why_not}"
-    return "dual_cd", "the penalty is L2, the loss piecewise linear-quadratic, and X is large"
+def plan(problem: Problem) -> Iterator[tuple[str, str]]:
+    """The solvers for this problem in the order in which they are to try, each with the reason in words."""
+    d = problem.design.shape[1]
+
+    def takes(name: str) -> bool:
+        return missing_need(as_solver(name), problem) is None
+
+    few = d <= FEW or d**3 / 24 <= FACTORISATIONS * problem.design.size
+    newton = next((name for name in ("newton", "semismooth_newton") if takes(name)), None)
+    if newton and few and d <= MANY:
+        yield newton, f"X has {d} columns only"
+    elif takes("dual_cd"):
+        yield "dual_cd", "the penalty is L2 and X is wide"
+        if newton and d <= MANY:
+            yield newton, f"{d} columns are not too many"
+    elif takes("primal_cd") and not problem.penalty.smooth:
+        yield "primal_cd", "the loss is smooth and the penalty makes weights zero"
+    elif takes("lbfgs"):
+        yield "lbfgs", "loss and penalty are differentiable"
+    yield "bundle", "it takes every loss and every penalty"
 
 
-def _while_the_gap_falls(name: str, steps: Steps) -> Generator[Iterate, Certificate, Iterate]:
+def _while_the_gap_falls(steps: Steps) -> Generator[Iterate, Certificate, Iterate]:
     """Run a solver while the gap halves with every doubling of its steps; return its last iterate."""
-    labelled = _labelled(name, steps)
-    iterate = next(labelled)
-    gap, look_at = float("inf"), PATIENCE
+    iterate = next(steps)
+    best = before = float("inf")
+    look_at = PATIENCE
     for step in count(1):
         certificate = yield iterate
+        best = min(best, certificate.gap if iterate.estimate is None else iterate.estimate)
         if step == look_at:
-            if certificate.gap > 0.5 * gap:
+            if best > 0.5 * before:
                 break
-            gap, look_at = certificate.gap, 2 * look_at
+            before, look_at = best, 2 * look_at
         try:
-            iterate = labelled.send(certificate)
+            iterate = steps.send(certificate)
         except StopIteration:
             break
     return iterate

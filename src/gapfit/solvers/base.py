@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from gapfit.errors import IncompatibleSolver
-from gapfit.penalties import Penalty
+from gapfit.penalties import ElasticNet, Penalty
 from gapfit.problem import Problem
 from gapfit.registry import SOLVERS, as_solver
 from gapfit.solution import Certificate, Iterate
@@ -22,6 +22,10 @@ _PENALTY_NEEDS: dict[str, tuple[str, Callable[[Penalty], bool]]] = {
     "L2": ("the L2 penalty", lambda penalty: penalty.euclidean),
     "quadratic": ("a quadratic penalty", lambda penalty: penalty.quadratic),
     "smooth": ("a differentiable penalty", lambda penalty: penalty.smooth),
+    "elastic net": (
+        "L1, L2 or the elastic net, in a box or not",
+        lambda penalty: isinstance(getattr(penalty, "penalty", penalty), ElasticNet),
+    ),
 }
 
 

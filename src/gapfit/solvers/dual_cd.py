@@ -1,40 +1,57 @@
-"""Dual coordinate descent, for the L2 penalty and every loss made of lines and parabolas.
+"""Dual coordinate descent, for the L2 penalty and losses with a simple dual: piecewise ones and the logistic.
 
 Let v = -u be minus a point in score space, z = sum_i v_i x_i = -A'u and w = z / alpha. The dual is
 
-    minimise over v:  sum_i (kink_i |v_i| + quad_i v_i^2 / 2 - target_i v_i) + |z|^2 / (2 alpha)
+    minimise over v:  sum_i (psi_i(v_i) - target_i v_i) + |z|^2 / (2 alpha)
     subject to        lower_i <= v_i <= upper_i  and, with an intercept,  s := total - sum_i v_i = 0
 
-(known offsets are inside the targets). In one coordinate the minimum has a closed form, and it
-costs one visit to one row because z is kept up to date.
+with psi_i a parabola and a kink, or an entropy (known offsets are inside the targets). The minimum in one
+coordinate costs one visit to one row, because z is kept up to date.
 
-The intercept b is the multiplier of s = 0, a constraint that no single coordinate could move
-along. An augmented Lagrangian relaxes it: -b s + rho s^2 / 2 is added, and b <- b - rho s follows
-every sweep. Moving the origin to the mean row changes nothing where s = 0, and takes the direction
-of the intercept out of |z|^2; the formulas do that (z + s mean stands for z), never the data.
+The intercept b is the multiplier of s = 0, a constraint that no single coordinate could move along. An
+augmented Lagrangian relaxes it: -b s + rho s^2 / 2 is added, and b <- b - rho s follows every sweep. Moving
+the origin to the mean row changes nothing where s = 0, and takes the direction of the intercept out of |z|^2;
+the formulas do that (z + s mean stands for z), never the data.
 
-Shrinking: most coordinates soon rest at a bound. An epoch is a sweep over all rows, then sweeps
-over those that did not rest firmly, until these add up to four times as many visits. Every epoch
-looks at every row again, so one that was dropped too early is never lost.
+Shrinking: most piecewise coordinates soon rest at a bound. A sweep over all rows is followed by sweeps over
+those that did not rest firmly, copied side by side in single precision, until their gap is a tenth of what it
+was. Every epoch looks at every row again, so one that was dropped too early is never lost.
+
+Acceleration: sweeps alone converge like a gradient method. Minimising also over the plane through the last
+sweep's way and the two before it makes them the preconditioner of a conjugate gradient method, and costs a
+few sums.
+
+The gap is a sum over rows, and a sweep sees each term in passing: the driver knows when a look is worth it.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapfit._types import Matrix, Slope
+from gapfit._types import Matrix, Slope, Vector
+from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 
-_REVISITS = 4  # visits to active rows in an epoch, in units of n; a certificate costs more than one
+_REVISITS = 4  # visits to active rows in an epoch, at most, in units of n
 _SWEEPS = 300  # in an epoch, at most, however few rows are active
-_STIFFER, _STIFFEST = 4.0, 1e3  # the factor by which rho grows where needed, and how far at most
+_ENOUGH = 0.1  # of the gap that all rows had, left in the active ones, ends an epoch
+_NEWS = 0.7  # the gap must fall to that share before the driver is told again,
+_SILENCE = 8  # or so many visits be made, in units of n
+_SINGLE = 2e-6  # relative gaps below this are beyond rows in single precision
+_MEMORY = 3  # directions that a plane is laid through
+_PARALLEL = 1e-10  # what they differ by may be rounding, below this
+_FAR = 100.0  # times a direction is too far to go: the rounding in it would show
+_ROUNDING = 1e-13  # of |z|^2 / alpha is too little to gain, for the same reason
+_FEW = 10  # rows are no crowd
+_INSIDE = 1e-14  # of their range entropic variables are away from their bounds at the start
+_CROWD = 0.1  # of the active rows, come to rest during a sweep: then its way is no direction to go on in
 
 
 @needs("dual_atoms", penalty="L2")
 def dual_cd(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
-    """Coordinate descent on the dual in random order, with shrinking. One step, one epoch.
+    """Coordinate descent on the dual in random order, with shrinking and acceleration. One step, some sweeps.
 
     A state from another alpha, or from other weights, serves as a warm start.
 
@@ -42,57 +59,367 @@ def dual_cd(problem: Problem, state: dict[str, Any] | None = None, *, seed: int 
     ----------
     seed : of the order in which samples are visited.
     """
-    from gapfit.kernels import rows as kernels  # compiled code is loaded only when it is to run
-
-    state = state or {}
-    alpha, (n, d) = problem.alpha, problem.design.shape
-    total = problem.risk.dual_atoms().total
-    rows = kernels.as_rows(*problem.design.rows())
-    table = coordinates(problem)
-    squares, mean, rho = kernels.squared_norms(rows[0], rows[2]), np.zeros(d), 0.0
-    if problem.n_offsets:
-        p = problem.weight / problem.weight.sum()
-        mean = problem.design.adjoint(p)
-        table[:, 6] = problem.design.scores(mean)
-        # |x - mean|^2, expanded; where that cancels, rounding is all there is to know of it
-        squares = np.maximum(squares - 2 * table[:, 6] + mean @ mean, 1e-15 * squares)
-        # a share of the coordinates' own curvature, and what the losses need
-        rho = 0.01 * float(p @ squares) / alpha + offset_per_imbalance(problem, table)
-    table[:, 5] = squares / alpha
-    v, mean_sq = table[:, 7], float(mean @ mean)
-
-    z = _resume(problem, table, state)
-    b = float(state.get("b", problem.tangent(problem.offset)[3].sum()))
-    stiff, threshold = state.get("stiff", 1.0), state.get("threshold", np.inf)
-    epoch = state.get("epoch", 0)
-    rng = np.random.default_rng(seed)
-    if "rng" in state:
-        rng.bit_generator.state = state["rng"]
-
-    def snapshot() -> dict[str, Any]:
-        random = rng.bit_generator.state
-        return dict(u=-v, z=z.copy(), b=b, stiff=stiff, threshold=threshold, rng=random, epoch=epoch)
-
+    descent = _Descent(problem, state or {}, seed)
     while True:
-        s, c = total - float(v.sum()), float(z @ mean)  # afresh: their rounding must not add up
-        before, active, revisits = abs(s), np.arange(n), -n
-        for _ in range(_SWEEPS):
-            revisits += len(active)
-            draws = rng.integers(0, 2**32, len(active), dtype=np.uint32)
-            kept, threshold, s, c = kernels.dual_cd_epoch(
-                *rows, table, active, draws, z, 1 / alpha, mean_sq, b, stiff * rho, s, c, threshold
+        descent.step_beyond()
+        descent.choose_rows()
+        descent.sweep()
+        if descent.has_news():
+            certificate = yield descent.iterate()
+            descent.heed(abs(certificate.primal))
+
+
+class _Descent:
+    """The variables of the descent, and what is done with them."""
+
+    def __init__(self, problem: Problem, state: dict[str, Any], seed: int) -> None:
+        from gapfit.kernels import dual  # compiled code is loaded only when it is to run
+
+        self.kernels, self.problem = dual, problem
+        self.n = problem.design.shape[0]
+        self.kind = next(kind for kind in _KINDS if kind.capability in problem.risk.capabilities)
+        self.whole = whole = _Whole(problem, self.kind)
+        self.rng = np.random.default_rng(seed)
+        self.z = np.zeros(whole.width)
+        u, stored = state.get("u", np.empty(0)), state.get("z", np.empty(0))
+        same = False
+        if u.shape == (self.n,):
+            self.kind.put(whole.table, -u)
+            v = whole.table[:, 7]
+            self.z = whole.short(problem.design.adjoint(v))
+            # with the stored sum, if it is the sum here, this run has the bytes of the one it continues
+            same = stored.shape == self.z.shape and np.allclose(v, -u, rtol=1e-9, atol=0)
+            same = same and np.allclose(stored, self.z, rtol=0, atol=1e-6 * np.abs(self.z).max(initial=0.0))
+        self.b = float(state.get("b", problem.tangent(problem.offset)[3].sum()))
+        self.s = self.c = 0.0
+        self.store: _Store = whole
+        self.order = np.arange(self.n)
+        self.Z = np.zeros((_MEMORY, whole.width))
+        self.spare = np.empty(whole.width)
+        self.w = np.empty(problem.design.shape[1])
+        self.latest = 0
+        self.gap, self.full_gap, self.estimate, self.told, self.threshold = (
+            0.0,
+            np.inf,
+            np.inf,
+            np.inf,
+            np.inf,
+        )
+        self.visits, self.sweeps, self.untold, self.exact = 0, 0, 0, False
+        if same:
+            self._restore(state)
+
+    # -- state ----------------------------------------------------------------------------------------------
+
+    _NUMBERS = (
+        "b", "s", "c", "latest", "threshold", "gap", "full_gap", "estimate", "told", "visits",
+        "sweeps", "untold", "exact",
+    )  # fmt: skip
+
+    def snapshot(self) -> dict[str, Any]:
+        """All that a run needs to go on from here with the same bytes."""
+        self._bring_back()
+        numbers = {name: getattr(self, name) for name in self._NUMBERS}
+        table, store = self.whole.table, self.store
+        arrays = dict(u=-table[:, 7], column=table[:, 1].copy(), z=self.z.copy(), order=self.order.copy())
+        directions = dict(members=store.members.copy(), V=store.V.copy(), Z=self.Z.copy())
+        return {**numbers, **arrays, **directions, "rng": self.rng.bit_generator.state}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        for name in self._NUMBERS:
+            setattr(self, name, state[name])
+        self.rng.bit_generator.state = state["rng"]
+        if self.exact:
+            self.whole.in_full_precision()
+        self.whole.table[:, 1], self.whole.table[:, 7] = state["column"], -state["u"]
+        self.z, self.Z, self.order = (np.array(state[name]) for name in ("z", "Z", "order"))
+        if len(state["members"]) < self.n:
+            self.store = self.whole.part(state["members"])
+        self.store.V[:] = state["V"]
+
+    # -- steps ----------------------------------------------------------------------------------------------
+
+    def step_beyond(self) -> None:
+        """To the minimum over the plane through the last ways, or as near as the bounds let it.
+
+        The primal objective is often worse there, until the next sweep: this begins a step, sweeps end it.
+        """
+        if self.sweeps == 0:
+            return
+        store, entropic, V, Z = self.store, self.kind.entropic, self.store.V, self.Z
+        crowd = _FEW + int(_CROWD * len(self.order))
+        good = self.kernels.leave_resting(*store.rows, store.table, entropic, V, Z, crowd)
+        if good:
+            H, r = self.kernels.model(store.table, entropic, V, Z, self.z, *self._terms())
+            steps = _solve(H, r)
+            promised, seen = 0.5 * float(r @ steps), float(self.z @ self.z) / self.problem.alpha
+            good = promised > _ROUNDING * seen and bool(np.abs(steps).max() < _FAR)
+        if good:
+            good, self.s, self.c = self.kernels.move(
+                *store.rows, store.table, entropic, V, Z, self.latest, steps, self.z, self.spare, store.spare,
+                *self._terms(),
+            )  # fmt: skip
+        if good:
+            self.z, self.spare = self.spare, self.z
+        else:
+            V[:], Z[:] = 0.0, 0.0
+        self.latest = (self.latest + 1) % _MEMORY
+        self.b -= self.whole.rho * self.s
+
+    def choose_rows(self) -> None:
+        """All rows at the beginning of an epoch, the active ones side by side when they are few."""
+        store = self.store
+        if (
+            self.gap <= _ENOUGH * self.full_gap
+            or len(self.order) == 0
+            or self.visits >= _REVISITS * self.n
+            or self.sweeps >= _SWEEPS
+        ):
+            self._bring_back()
+            if store is not self.whole:
+                self.whole.V[:] = 0.0
+                self.whole.V[:, store.members] = store.V
+                self.store = self.whole
+            v = self.whole.table[:, 7]
+            if self.exact:
+                self.z = self.whole.short(self.problem.design.adjoint(v))
+            self.s = self.whole.total - float(v.sum())  # afresh: rounding must not add up
+            self.c = self.whole.along_mean(self.z)
+            self.order, self.full_gap = np.arange(self.n), np.inf
+            self.visits = self.sweeps = 0
+        elif 2 * len(self.order) <= len(store.table):
+            self._bring_back()
+            chosen = self.order
+            self.store = self.whole.part(store.members[chosen])
+            self.store.V[:] = store.V[:, chosen]
+            self.order = np.arange(len(chosen))
+
+    def sweep(self) -> None:
+        """Sweeps: at least one, and as many as touch some times more entries than z has."""
+        store = self.store
+        v, way, z_way = store.table[:, 7], store.V[self.latest], self.Z[self.latest]
+        way[:], z_way[:] = v, self.z
+        touched, per_row = 0.0, 1.0 + len(store.rows[0]) / len(v)
+        while True:
+            touched += per_row * len(self.order)
+            self.visits += len(self.order)
+            self.untold += len(self.order)
+            self.sweeps += 1
+            blocks = -(-len(self.order) // self.kernels.BLOCK)
+            draws = self.rng.integers(0, 2**32, blocks, dtype=np.uint32)
+            before = self.gap
+            self.order, self.threshold, self.gap, self.s, self.c = self.kernels.dual_sweep(
+                *store.rows,
+                store.table,
+                self.kind.entropic,
+                self.order,
+                draws,
+                self.z,
+                *self._terms(),
+                self.threshold,
             )
-            b -= stiff * rho * s
-            active = active[:kept]
-            if kept == 0 or revisits + kept > _REVISITS * n:
+            self.estimate = self.gap * _by_the_end(self.gap, before)
+            if self.full_gap == np.inf:
+                self.full_gap = self.gap
+            if touched >= 4 * len(self.z) or 2 * len(self.order) <= len(v):
                 break
-        # the constraint lags behind: it hardly improved, and moves b more than any coordinate moves
-        if abs(s) > 0.5 * before and stiff * rho * abs(s) > threshold and stiff < _STIFFEST:
-            stiff *= _STIFFER
-        epoch += 1
-        w = (z + s * mean) / alpha
-        offset = np.full(problem.n_offsets, b - float(w @ mean))
-        yield Iterate(w, offset, lambda: problem.minorant_at(-v), snapshot=snapshot)
+            self.b -= self.whole.rho * self.s
+        np.subtract(v, way, out=way)
+        np.subtract(self.z, z_way, out=z_way)
+
+    def _terms(self) -> tuple[float, ...]:
+        whole = self.whole
+        return 1 / self.problem.alpha, whole.mean_sq, self.b, whole.rho, self.s, self.c
+
+    def _bring_back(self) -> None:
+        """Write the variables of the active rows where all are."""
+        if self.store is not self.whole:
+            self.whole.table[self.store.members, 7] = self.store.table[:, 7]
+            self.whole.table[self.store.members, 1] = self.store.table[:, 1]
+
+    # -- the driver -----------------------------------------------------------------------------------------
+
+    def has_news(self) -> bool:
+        """The gap has fallen by as much as is worth telling, or much work was done."""
+        return self.estimate <= _NEWS * self.told or self.untold >= _SILENCE * self.n + 1000
+
+    def iterate(self) -> Iterate:
+        """The point, and what is known of it."""
+        self.told, self.untold = self.estimate, 0
+        self._bring_back()
+        w = self.whole.point(self.z, self.s, self._best_responses(), self.w)
+        offset = np.full(self.problem.n_offsets, self.b - float(w @ self.whole.mean))
+
+        def minorant() -> Minorant:
+            return self.problem.minorant_at(-self.whole.table[:, 7])
+
+        return Iterate(w, offset, minorant, snapshot=self.snapshot, estimate=self.estimate)
+
+    def _best_responses(self) -> Vector:
+        """v, or what suits the scores best: columns that only one sample uses are that sample's to choose."""
+        v = self.whole.table[:, 7].copy()
+        if self.whole.singles is not None:
+            store = self.store
+            terms = (store.table, self.kind.entropic, self.z, *self._terms())
+            v[store.members] = self.kernels.responses(*store.rows, *terms)
+        return v
+
+    def heed(self, primal: float) -> None:
+        """Go on in full precision when the gap is so small that single precision would be seen."""
+        seen = float(self.z @ self.z) / self.problem.alpha
+        if self.exact or self.estimate > _SINGLE * max(primal, seen):
+            return
+        self.exact = True
+        self._bring_back()
+        self.whole.in_full_precision()
+        self.store, self.gap = self.whole, 0.0
+        self.z = self.whole.short(self.problem.design.adjoint(self.whole.table[:, 7]))
+        self.whole.V[:], self.Z[:] = 0.0, 0.0
+
+
+def _by_the_end(gap: float, before: float) -> float:
+    """The share of the gap that a sweep saw that is left when it ends.
+
+    At a constant rate it falls from 1 to r; the sweep saw the mean, (1 - r) / log(1 / r).
+    """
+    if not 0 < gap < before:
+        return 1.0
+    r = max(gap / before, 0.01)
+    return float(r * np.log(1 / r) / (1 - r))
+
+
+def _solve(H: Matrix, r: Vector) -> Vector:
+    """A solution of H x = r for a few directions that may be zero, or parallel but for rounding."""
+    size = np.sqrt(np.maximum(np.diag(H), 0.0))
+    size[size == 0] = np.inf
+    scaled = H / np.outer(size, size)
+    scaled[np.diag_indices(len(r))] = 1.0 + _PARALLEL
+    return np.asarray(np.linalg.solve(scaled, r / size) / size)
+
+
+# -- rows ---------------------------------------------------------------------------------------------------
+
+
+class _Store:
+    """Rows side by side, their table, and the ways of the last sweeps in their variables."""
+
+    def __init__(self, rows: tuple[Any, Any, Any], table: Matrix, members: Any) -> None:
+        self.rows, self.table, self.members = rows, table, members
+        self.V = np.zeros((_MEMORY, len(table)))
+        self.spare = np.empty(len(table))
+
+
+class _Whole(_Store):
+    """All rows, and what the dual needs to know of them together.
+
+    A column with a single entry, in row i, holds v_i x_ij in z and nothing else. Where there are many such
+    columns, sweeps go without them: what they add to |z|^2 is a parabola in v_i, and joins psi_i.
+    """
+
+    def __init__(self, problem: Problem, kind: "type[_Piecewise]") -> None:
+        from gapfit.kernels.rows import as_rows, squared_norms
+
+        self.problem, self.precision = problem, np.dtype(np.float32)
+        n, d = problem.design.shape
+        self.original = as_rows(*problem.design.rows())
+        table, self.total = kind.table(problem)
+        squares, self.mean, self.rho = squared_norms(self.original[0], self.original[2]), np.zeros(d), 0.0
+        if problem.n_offsets:
+            p = problem.weight / problem.weight.sum()
+            self.mean = problem.design.adjoint(p)
+            table[:, 6] = problem.design.scores(self.mean)
+            # |x - mean|^2, expanded; where that cancels, rounding is all there is to know of it
+            squares = np.maximum(squares - 2 * table[:, 6] + self.mean @ self.mean, 1e-15 * squares)
+            # a share of the coordinates' own curvature, and what the losses need
+            self.rho = 0.01 * float(p @ squares) / problem.alpha + kind.offset_per_imbalance(problem, table)
+        self.mean_sq = float(self.mean @ self.mean)
+        table[:, 5] = squares / problem.alpha
+        self.singles = _singles(*self.original, d)
+        if self.singles is not None:
+            own = self.singles.squares / problem.alpha
+            table[:, 2] += own
+            table[:, 5] = np.maximum(table[:, 5] - own, 0.0)
+        self.width = d if self.singles is None else self.singles.others
+        super().__init__(self.original, table, np.arange(n))
+        if self.singles is not None:
+            self.rows = self._copy(self.members)
+
+    def part(self, members: Any) -> _Store:
+        """Some of the rows, copied."""
+        return _Store(self._copy(members), self.table[members], members)
+
+    def in_full_precision(self) -> None:
+        """From now on."""
+        self.precision = self.original[0].dtype
+        if self.singles is not None:
+            self.rows = self._copy(self.members)
+
+    def _copy(self, members: Any) -> tuple[Any, Any, Any]:
+        from gapfit.kernels.packing import pack
+        from gapfit.kernels.rows import as_rows
+
+        _, indices, indptr = self.original
+        entries = int((indptr[members + 1] - indptr[members]).sum())
+        packed = np.empty(entries, self.precision)
+        packed_indices = np.empty(entries if len(indices) else 0, np.int32)
+        packed_indptr = np.empty(len(members) + 1, np.int64)
+        number = np.empty(0, np.int32) if self.singles is None else self.singles.number
+        used = pack(*self.original, members, number, packed, packed_indices, packed_indptr)
+        return as_rows(packed[:used], packed_indices[:used], packed_indptr)
+
+    def short(self, z: Slope) -> Slope:
+        """z without the columns that sweeps do not see."""
+        return z if self.singles is None else z[self.singles.number >= 0]
+
+    def point(self, z: Slope, s: float, v: Vector, out: Slope) -> Slope:
+        """w = (z + s mean) / alpha in all columns; v for those that are not in z."""
+        if self.singles is None:
+            np.divide(z, self.problem.alpha, out=out)
+        else:
+            from gapfit.kernels.packing import long
+
+            singles = self.singles
+            long(z, singles.number, singles.values, singles.rows, v, 1 / self.problem.alpha, out)
+        if s != 0 and self.problem.n_offsets:
+            out += (s / self.problem.alpha) * self.mean
+        return out
+
+    def along_mean(self, z: Slope) -> float:
+        """<z, mean>, all columns."""
+        if not self.problem.n_offsets:
+            return 0.0
+        w = self.point(z, 0.0, self.table[:, 7].copy(), np.empty(len(self.mean)))
+        return self.problem.alpha * float(w @ self.mean)
+
+
+class _Singles(NamedTuple):
+    """The columns with one entry, numbered among themselves."""
+
+    values: Vector  # the entries
+    rows: Any
+    squares: Vector  # of the entries, added up by row
+    others: int  # how many columns are left
+    number: Any  # of a column among the others, or -1 - that among the singles
+
+
+def _singles(data: Any, indices: Any, indptr: Any, d: int) -> _Singles | None:
+    """The columns with one entry, if it pays to leave them out."""
+    if 10 * d < len(indices) or len(indices) == 0:
+        return None  # there cannot be many
+    from gapfit.kernels.packing import count_columns, number_columns, single_entries
+
+    counts = np.zeros(d, np.uint8)
+    count_columns(indices, counts)
+    how_many = int(np.count_nonzero(counts == 1))
+    if 10 * how_many < len(indices):
+        return None
+    number, squares = number_columns(counts), np.zeros(len(indptr) - 1)
+    values, rows = np.empty(how_many), np.empty(how_many, np.int64)
+    single_entries(data, indices, indptr, number, values, rows, squares)
+    return _Singles(values, rows, squares, d - how_many, number)
+
+
+# -- kinds of duals -----------------------------------------------------------------------------------------
 
 
 def coordinates(problem: Problem) -> Matrix:
@@ -102,9 +429,12 @@ def coordinates(problem: Problem) -> Matrix:
     a score is the same as a smaller target.
     """
     sign, lin, kink, quad, lo, hi, _ = problem.risk.dual_atoms()
-    lower, upper = np.where(sign > 0, (lo, hi), (-hi, -lo))
-    loss = (sign * lin - problem.offset, kink, quad, lower, upper)
-    return np.column_stack((*loss, *np.zeros((3, len(sign)))))
+    table = np.zeros((len(sign), 8))
+    table[:, 0] = sign * lin - problem.offset
+    table[:, 1], table[:, 2] = kink, quad
+    table[:, 3] = np.where(sign > 0, lo, -hi)
+    table[:, 4] = np.where(sign > 0, hi, -lo)
+    return table
 
 
 def offset_per_imbalance(problem: Problem, table: Matrix) -> float:
@@ -120,15 +450,48 @@ def offset_per_imbalance(problem: Problem, table: Matrix) -> float:
     return 8 / give if give < np.inf else 1.0
 
 
-def _resume(problem: Problem, table: Matrix, state: dict[str, Any]) -> Slope:
-    """Put the state's u, if it has one that fits, into the table as v; return z."""
-    n, d = problem.design.shape
-    u = state.get("u")
-    if u is None or u.shape != (n,):
-        return np.zeros(d)
-    table[:, 7] = np.clip(-u, table[:, 3], table[:, 4])
-    z: Slope = problem.design.adjoint(table[:, 7])
-    # the stored sum, if it is the sum here: then this run has the bytes of the one it continues
-    stored = state.get("z", z)
-    same = np.allclose(stored, z, rtol=0, atol=1e-9 * np.abs(z).max(initial=0.0))
-    return np.array(stored if same else z)
+class _Piecewise:
+    """Losses of lines and parabolas: psi is a parabola and a kink."""
+
+    capability, entropic = "dual_atoms", False
+    offset_per_imbalance = staticmethod(offset_per_imbalance)
+
+    @staticmethod
+    def table(problem: Problem) -> tuple[Matrix, float]:
+        """The kernels' table at v = 0, and what the v add up to if there is an intercept."""
+        return coordinates(problem), problem.risk.dual_atoms().total
+
+    @staticmethod
+    def put(table: Matrix, v: Vector) -> None:
+        """Write v into the table, as near as it can be."""
+        table[:, 7] = np.clip(v, table[:, 3], table[:, 4])
+
+
+class _Entropic(_Piecewise):
+    """The logistic loss: psi is an entropy."""
+
+    capability, entropic = "dual_entropy", True
+
+    @staticmethod
+    def offset_per_imbalance(problem: Problem, table: Matrix) -> float:
+        """As for the others: each loss gives way by a quarter of its range, or less."""
+        del problem
+        return 32.0 / float(np.sum(table[:, 4] - table[:, 3]))
+
+    @staticmethod
+    def table(problem: Problem) -> tuple[Matrix, float]:
+        lower, upper = problem.risk.dual_entropy()
+        table = np.zeros((len(lower), 8))
+        table[:, 0], table[:, 3], table[:, 4] = -problem.offset, lower, upper
+        _Entropic.put(table, np.zeros(len(lower)))
+        return table, 0.0
+
+    @staticmethod
+    def put(table: Matrix, v: Vector) -> None:
+        lower, upper = table[:, 3], table[:, 4]
+        share = np.clip((v - lower) / (upper - lower), _INSIDE, 1 - _INSIDE)
+        table[:, 1] = np.log(share) - np.log1p(-share)
+        table[:, 7] = lower + (upper - lower) * share
+
+
+_KINDS = (_Piecewise, _Entropic)

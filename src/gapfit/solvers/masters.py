@@ -1,120 +1,20 @@
-"""Master problems of the bundle: minimise alpha * Omega(w) + the maximum of the cuts collected so far.
+"""The masters of all kinds of penalty.
 
-All are solved in the dual: cut i has a share x_i, the shares lie on the simplex, and
-
-    D(x) = sum_i x_i c_i - alpha * Omega*(-sum_i x_i a_i / alpha)
-
-is to be maximised. The mixture of cuts with *any* shares is a minorant, so an inexact answer costs tightness
-and never validity. Three kinds of penalty need three methods: a quadratic conjugate is a QP on the Gram
-matrix of the cuts; any other differentiable conjugate a sequence of such QPs; a polyhedral penalty a linear
-program.
+A quadratic conjugate is a QP on the Gram matrix of the cuts; any other differentiable conjugate a sequence of
+such QPs; a polyhedral penalty a linear program.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
 
-from gapfit._types import Indices, Matrix, Slope, Vector
-from gapfit.minorant import Minorant, combine
+from gapfit._types import Slope, Vector
 from gapfit.problem import Problem
+from gapfit.solvers.master import Master
+from gapfit.solvers.quadratic_master import QuadraticMaster
 from gapfit.solvers.simplex_qp import maximise_on_simplex
-
-_KEEP_IDLE = 25  # drop a cut that had no share for this many steps
-
-
-class Master(ABC):
-    """The cuts, their shares, and how to find the best ones."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        self.cuts: list[Minorant] = []
-        self.shares = np.zeros(0)
-        self.idle = np.zeros(0, dtype=int)
-
-    def add(self, cut: Minorant) -> None:
-        """Take in a cut, unless it is one we have."""
-        if any(cut.c == old.c and np.array_equal(cut.a, old.a) for old in self.cuts):
-            return
-        self.cuts.append(cut)
-        self.shares = np.append(self.shares, 1.0 if len(self.cuts) == 1 else 0.0)
-        self.idle = np.append(self.idle, 0)
-        self._grow(cut)
-
-    def minimise(self) -> tuple[Minorant, Slope]:
-        """The best mixture of the cuts found, and the minimiser of the model."""
-        w = self._solve()
-        # the zero plane stays: it keeps every linear program bounded, for smaller alphas too
-        in_use = (self.shares > 0) | np.array([not cut.a.any() for cut in self.cuts])
-        self.idle = np.where(in_use, 0, self.idle + 1)
-        if (self.idle > _KEEP_IDLE).any():
-            self._keep(np.flatnonzero(self.idle <= _KEEP_IDLE))
-        model = combine(self.cuts, self.shares)
-        return model, self.problem.minimiser(model) if w is None else w
-
-    def state(self) -> dict[str, Any]:
-        """What `restore` needs to go on from here."""
-        return {"cuts": list(self.cuts), "shares": self.shares, "idle": self.idle}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take over the cuts of an earlier run (they hold for every alpha), and its shares if it has them."""
-        for cut in state.get("cuts", ()):
-            self.add(cut)
-        if "shares" in state and len(state["shares"]) == len(self.cuts):
-            self.shares, self.idle = state["shares"].copy(), state["idle"].copy()
-
-    @property
-    def constants(self) -> Vector:
-        return np.array([cut.c for cut in self.cuts])
-
-    @abstractmethod
-    def _solve(self) -> Slope | None:
-        """Improve the shares; return the minimiser where the shares do not determine it."""
-
-    def _grow(self, cut: Minorant) -> None:
-        """Prepare for a new cut."""
-
-    def _keep(self, kept: Indices) -> None:
-        self.cuts = [self.cuts[i] for i in kept]
-        self.shares, self.idle = self.shares[kept], self.idle[kept]
-
-
-class QuadraticMaster(Master):
-    """Omega*(mu) = <mu, mu> / 2 in some inner product: one QP on the Gram matrix of the cuts."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
-        self.gram: Matrix = np.zeros((0, 0))
-
-    def _grow(self, cut: Minorant) -> None:
-        row = np.array([self.problem.inner(old.a, cut.a) for old in self.cuts])
-        t = len(self.cuts)
-        gram = np.empty((t, t))
-        gram[:-1, :-1] = self.gram
-        gram[-1, :] = gram[:, -1] = row
-        self.gram = gram
-
-    def _solve(self) -> None:
-        self.shares = maximise_on_simplex(self.gram / self.problem.alpha, self.constants, self.shares)
-
-    def near(self, centre: Slope, rho: float) -> tuple[Slope, float]:
-        """The minimiser of model + rho/2 |w - centre|^2 (in Omega's metric), and the model there."""
-        problem = self.problem
-        total = problem.alpha + rho
-        pull = rho / total
-        heights = np.array([cut.c + pull * float(cut.a @ centre) for cut in self.cuts])
-        shares = maximise_on_simplex(self.gram / total, heights, self.shares)
-        w = problem.penalty.argmax(combine(self.cuts, shares).a / -total) + pull * centre
-        return w, problem.alpha * problem.penalty.value(w) + max(
-            cut.c + float(cut.a @ w) for cut in self.cuts
-        )
-
-    def _keep(self, kept: Indices) -> None:
-        super()._keep(kept)
-        self.gram = self.gram[np.ix_(kept, kept)]
 
 
 class SmoothMaster(Master):

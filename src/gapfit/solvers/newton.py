@@ -2,12 +2,16 @@
 
 The risk is a sum of functions of one score each, so with D their second derivatives the Hessian in w is
 
-    alpha Q + X'DX - (X'D1)(X'D1)' / (1'D1),
+    alpha Q + (X - 1m')'D(X - 1m'),
 
-the last term because the intercept is minimised for every w. A step solves this system and searches along the
+m being the mean of the rows weighted by D (zero without an intercept), because the intercept is minimised for
+every w. A step solves this system and searches along the
 line; scores are linear, so the search costs no pass over X. Losses made of lines and parabolas have no second
 derivative at their seams, where any of its limits serves. Near the optimum every step doubles the number of
 correct digits, of J as of the lower bound that the tangent at w proves.
+
+The first steps do not need the exact Hessian: with many samples they sum it over a random part of them, which
+grows whenever a step has gained little. Gradients are always exact.
 """
 
 from typing import Any
@@ -22,12 +26,22 @@ from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.bundle import Point, evaluate
 
 _EPS = float(np.finfo(float).eps)
+_SAMPLES_PER_FEATURE = 50  # in the first Hessian
+_LITTLE, _MORE = 0.1, 4.0  # if the decrement fell to more than a tenth, take four times as many
 
 
 @needs("curvature", penalty="quadratic")
-def newton(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
-    """One step: one Hessian, one dense factorisation, one line search. For up to some thousand features."""
+def newton(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
+    """One step: one Hessian, one dense factorisation, one line search. For up to some thousand features.
+
+    Parameters
+    ----------
+    seed : of the choice of samples for the first Hessians, where there are very many.
+    """
     state = state or {}
+    n, d = problem.design.shape
+    share, decrement = state.get("share", _SAMPLES_PER_FEATURE * d / n), state.get("decrement", np.inf)
+    lot = np.random.default_rng(seed).random(n) if share < 1 else np.zeros(n)
     penalty_hessian = problem.alpha * _quadratic_form(problem)
     objective = (problem.alpha, problem.penalty)
     fresh = state.get("objective") != objective  # a run that goes on has already reported its point
@@ -39,34 +53,35 @@ def newton(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     while True:
         minorant = problem.minorant(point.u, point.height, point.scores)
         if fresh:
-            now: dict[str, Any] = {"objective": objective, "point": point}
+            now: dict[str, Any] = {"objective": objective, "point": point, "share": share}
+            now["decrement"] = decrement
             yield Iterate(point.w, point.b, minorant, point.J, now.copy)
         fresh = True
         gradient = problem.alpha * problem.penalty.subgradient(point.w) + minorant.a
-        step = -_solve(penalty_hessian + _risk_hessian(problem, point), gradient)
-        slope = float(gradient @ step)
-        if -slope <= 2 * _EPS * abs(point.J):
+        chosen = np.where(lot < share, 1 / min(share, 1.0), 0.0)
+        step = -solve_definite(penalty_hessian + _risk_hessian(problem, point, chosen), gradient)
+        before, decrement = decrement, -float(gradient @ step)
+        if share >= 1 and decrement <= 2 * _EPS * abs(point.J):
             return  # what is left to gain is rounding
-        point = _line_search(problem, point, step, slope)
+        if decrement > _LITTLE * before:
+            share *= _MORE
+        point = _line_search(problem, point, step, -decrement)
 
 
 def _quadratic_form(problem: Problem) -> Matrix:
     """Q of the penalty 1/2 w'Qw, from its gradients."""
     d = problem.design.shape[1]
-    return np.column_stack([problem.penalty.subgradient(unit) for unit in np.eye(d)])
+    return np.asarray(problem.penalty.subgradient(np.eye(d)))
 
 
-def _risk_hessian(problem: Problem, point: Point) -> Matrix:
-    D = problem.risk.curvature(point.scores, point.b)
-    hessian = problem.design.weighted_gram(D)
+def _risk_hessian(problem: Problem, point: Point, chosen: Vector) -> Matrix:
+    D = chosen * problem.risk.curvature(point.scores, point.b)
     total = float(D.sum())
-    if problem.n_offsets and total > 0:
-        along_intercept = problem.design.adjoint(D)
-        hessian -= np.outer(along_intercept, along_intercept) / total
-    return hessian
+    centre = problem.design.adjoint(D) / total if problem.n_offsets and total > 0 else None
+    return problem.design.weighted_gram(D, centre)
 
 
-def _solve(hessian: Matrix, gradient: Slope) -> Slope:
+def solve_definite(hessian: Matrix, gradient: Slope) -> Slope:
     """A solution of the system; where rounding has cost the Hessian its definiteness, of one near by."""
     ridge = 0.0
     while True:

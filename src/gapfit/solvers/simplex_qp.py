@@ -1,15 +1,92 @@
-"""The small quadratic program of bundle methods, by an active set."""
+"""The small quadratic program of bundle methods, by an active set with an updated factorisation.
+
+    maximise  c'x - x'Gx / 2   over   x >= 0,  sum x = 1,   for a positive semidefinite G.
+
+Bundles solve long sequences of these, each a little different from the one before, so each starts where the
+last one ended, and the factorisation follows the support by one row at a time.
+"""
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs, dtpqrt, dtrtrs
 
 from gapfit._types import Indices, Matrix, Vector
 
 _EPS = float(np.finfo(float).eps)
+_DEPENDENT = 16 * _EPS  # a pivot below this share of its diagonal is rounding
+_LARGER = 100.0  # factorise anew for a diagonal so much larger than all others
+_PANEL = 16  # columns that LAPACK works on at once when a row is dropped
 
 
-def maximise_on_simplex(H: Matrix, c: Vector, start: Vector) -> Vector:
-    """maximise c'x - x'Hx / 2 over x >= 0, sum x = 1, for a positive semidefinite H.
+class Face:
+    """A face of the simplex: some of the coordinates, and a Cholesky factor of G on them.
+
+    The sum of x is fixed, so adding a constant to every entry of G changes only the objective's constant, and
+    makes G definite wherever the maximum on the face is unique: k affinely independent cuts do, though their
+    Gram matrix may be singular.
+    """
+
+    def __init__(self, G: Matrix, members: Indices) -> None:
+        self.G = G
+        self.build(members)
+
+    def build(self, members: Indices) -> None:
+        """Take these coordinates, factorised anew; a ridge at rounding level if they are not independent."""
+        self.members, self.worn = members, False
+        block = self.G[np.ix_(members, members)]
+        self.lift = float(block.diagonal().max(initial=0.0)) or 1.0
+        if not np.isfinite(self.lift):
+            raise OverflowError("the slopes of the risk are too large to be squared")
+        block += self.lift
+        ridge = _DEPENDENT * block.diagonal()
+        self.R, failed = dpotrf(block)
+        while failed:
+            block.flat[:: len(members) + 1] += ridge
+            self.R, failed = dpotrf(block)
+            ridge *= 10
+
+    def depends(self, i: int) -> bool:
+        """Is the cut of coordinate i a mixture of the others, up to rounding?"""
+        return bool(self._row(i)[1] <= _DEPENDENT * (self.G[i, i] + self.lift))
+
+    def replacement(self, i: int) -> Vector:
+        """The change in the others that makes up for a unit of the coordinate i, which depends on them."""
+        return -np.asarray(dtrtrs(self.R, self._row(i)[0])[0])
+
+    def enter(self, i: int) -> None:
+        """Append coordinate i."""
+        k = len(self.members)
+        if k == 0 or self.G[i, i] > _LARGER * self.lift:
+            self.build(np.append(self.members, i))
+            return
+        R = np.zeros((k + 1, k + 1), order="F")
+        R[:k, :k] = self.R
+        R[:k, k], rest = self._row(i)
+        R[k, k] = np.sqrt(max(rest, _DEPENDENT * (self.G[i, i] + self.lift)))
+        self.R, self.members, self.worn = R, np.append(self.members, i), True
+
+    def leave(self, k: int) -> None:
+        """Drop the coordinate at position k: the rows below take up what its row held."""
+        R = np.asfortranarray(np.delete(np.delete(self.R, k, axis=0), k, axis=1))
+        below = len(R) - k
+        if below:
+            R[k:, k:] = dtpqrt(0, min(_PANEL, below), R[k:, k:], self.R[k : k + 1, k + 1 :])[0]
+        self.R, self.members, self.worn = R, np.delete(self.members, k), True
+
+    def to_maximum(self, gradient: Vector) -> Vector:
+        """The d with sum d = 0 that maximises g'd - d'Gd / 2."""
+        sides = np.ones((len(gradient), 2), order="F")
+        sides[:, 0] = gradient
+        step, ones = dpotrs(self.R, sides)[0].T
+        return np.asarray(step - (step.sum() / ones.sum()) * ones)
+
+    def _row(self, i: int) -> tuple[Vector, float]:
+        """What coordinate i adds to the factor: a column, and the square below it."""
+        column = dtrtrs(self.R, self.G[self.members, i] + self.lift, trans=1)[0]
+        return column, float(self.G[i, i] + self.lift - column @ column)
+
+
+def maximise_on_simplex(G: Matrix, c: Vector, start: Vector) -> Vector:
+    """maximise c'x - x'Gx / 2 over x >= 0, sum x = 1, for a positive semidefinite G.
 
     A primal active set: go to the maximum on the face of the current support. If a coordinate reaches zero on
     the way, stop there and drop it; on arrival let the most promising coordinate in. Every point is feasible
@@ -17,48 +94,53 @@ def maximise_on_simplex(H: Matrix, c: Vector, start: Vector) -> Vector:
     """
     x = np.maximum(start, 0.0)
     x /= x.sum()
-    support = np.flatnonzero(x)
-    size = np.abs(H)
+    face = Face(G, np.flatnonzero(x))
+    promise = _promises(G, c, x)
+    roots = np.sqrt(np.maximum(G.diagonal(), 0.0))  # |G_ij| <= roots_i * roots_j
+    largest, before = float(np.abs(c).max()), np.inf
     for _ in range(20 * len(c) + 100):
-        direction = _to_face_maximum(H, c - H @ x, support)
-        shrinking = np.flatnonzero(direction < 0)
-        room = x[support[shrinking]] / -direction[shrinking]
-        step = float(room.min(initial=1.0))
-        x[support] += step * direction
-        x[support[shrinking[room <= step]]] = 0.0
-        x = np.maximum(x, 0.0) / np.maximum(x, 0.0).sum()
-        support = np.flatnonzero(x)
+        worn = face.worn
+        step = _go(x, face, face.to_maximum(promise[face.members]), 1.0)
+        x /= x.sum()
+        promise = _promises(G, c, x)
         if 0.0 < step < 1.0:
             continue
-        promise = c - H @ x
-        promise -= promise @ x
         entering = int(np.argmax(promise))
-        noise = 4 * _EPS * float(np.abs(c).max() + (size @ x).max())
-        if promise[entering] <= noise or step == 0.0:  # a step of zero: the last promise was rounding
+        if promise[entering] <= 4 * _EPS * (largest + float(roots.max() * (roots @ x))):
             break
-        support = np.union1d(support, [entering])
+        if step == 0.0:  # the newcomer was turned away; if the factor is good, its promise was rounding
+            if not worn:
+                break
+            face.build(np.union1d(face.members, [entering]))
+        elif x[entering] > 0.0:  # this is not yet the maximum on the face
+            if not worn and promise[entering] > 0.5 * before:
+                break
+            before = promise[entering]
+            face.build(face.members)
+        else:
+            before = np.inf
+            if face.depends(entering):
+                x[entering] = _go(x, face, face.replacement(entering), np.inf)
+                promise = _promises(G, c, x)
+            face.enter(entering)
     return x
 
 
-def _to_face_maximum(H: Matrix, gradient: Vector, support: Indices) -> Vector:
-    """The d with sum d = 0 that maximises g'd - d'Hd / 2 on the support.
+def _promises(G: Matrix, c: Vector, x: Vector) -> Vector:
+    """What each coordinate promises above the mixture: the gradient, its mean taken off."""
+    gradient = c - G @ x
+    return np.asarray(gradient - gradient @ x)
 
-    Differences to one reference cut take care of the sum: k affinely independent cuts give k - 1 independent
-    differences, though the cuts themselves may be dependent. A ridge at rounding level keeps the system
-    solvable where even those are parallel; along such a direction the step is then very long, and is cut
-    short where a coordinate reaches zero.
-    """
-    reference, others = support[0], support[1:]
-    if len(others) == 0:
-        return np.zeros(1)
-    to_reference = H[others, reference]
-    block = H[np.ix_(others, others)] - to_reference - to_reference[:, None] + H[reference, reference]
-    ridge = 4 * _EPS * (float(np.diag(H).max()) or 1.0)
-    while True:
-        try:
-            factor = cho_factor(block + ridge * np.eye(len(others)))
-            break
-        except LinAlgError:
-            ridge *= 10
-    step = cho_solve(factor, gradient[others] - gradient[reference])
-    return np.concatenate([[-step.sum()], step])
+
+def _go(x: Vector, face: Face, direction: Vector, step: float) -> float:
+    """Move x on the face until a coordinate reaches zero, but no further than `step`; return how far."""
+    members, inside = face.members, x[face.members]
+    shrinking = np.flatnonzero(direction < 0)
+    room = inside[shrinking] / -direction[shrinking]
+    step = float(room.min(initial=step))
+    inside += step * direction
+    inside[shrinking[room <= step]] = 0.0
+    x[members] = np.maximum(inside, 0.0)
+    for position in np.flatnonzero(x[members] == 0)[::-1]:
+        face.leave(int(position))
+    return step

@@ -1,0 +1,1 @@
+"""What the data sets and the solvers of this benchmark share."""

@@ -1,0 +1,1 @@
+"""The strict protocol behind `make bench`: the benchmark's solvers, timed to equal and proved accuracy."""

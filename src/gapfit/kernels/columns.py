@@ -1,0 +1,185 @@
+"""Loops over features that are stored as flat columns, dense or sparse.
+
+Columns are three arrays. Sparse (CSC): column j has ``data[k]`` in row ``rows[k]`` for
+``starts[j] <= k < starts[j + 1]``. Dense: ``rows`` is empty and the row is ``k - starts[j]``. Both have the
+same types, so one compiled function serves both; it branches once per column.
+Data may be float32; every sum and all state is float64.
+"""
+
+import numpy as np
+
+from gapfit.kernels._jit import jit
+
+
+@jit
+def reach(data, indices, indptr, u, d):
+    """For each of the d columns of a CSR matrix, the sum of |x_i u_i|."""
+    most = np.zeros(d)
+    for i in range(indptr.size - 1):
+        size = abs(u[i])
+        for k in range(indptr[i], indptr[i + 1]):
+            most[indices[k]] += size * abs(data[k])
+    return most
+
+
+@jit
+def count_columns(indices, place, slots):
+    """How many entries of a CSR matrix go to each slot, those of column j going to ``place[j]``."""
+    counts = np.zeros(slots, np.int64)
+    for k in range(indices.size):
+        slot = place[indices[k]]
+        if slot >= 0:
+            counts[slot] += 1
+    return counts
+
+
+@jit
+def take_columns(data, indices, indptr, place, fill, taken, rows):
+    """Copy columns out of a CSR matrix: column j goes to slot ``place[j]``, unless that is negative.
+
+    ``fill`` says where each slot begins in ``taken`` and ``rows``, and is moved to where it ends.
+    """
+    for i in range(indptr.size - 1):
+        for k in range(indptr[i], indptr[i + 1]):
+            slot = place[indices[k]]
+            if slot >= 0:
+                to = fill[slot]
+                taken[to] = data[k]
+                rows[to] = i
+                fill[slot] = to + 1
+
+
+@jit(fast=True, reorder=True)
+def _dot(x, u):
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] * u[i]
+    return total
+
+
+@jit(fast=True)
+def _column_dot(data, rows, start, stop, u):
+    """<x, u> for the column in ``start:stop``."""
+    if rows.size == 0:
+        return _dot(data[start:stop], u)
+    s0 = s1 = s2 = s3 = 0.0  # what is gathered does not vectorise; four sums keep the adders busy
+    k = start
+    while k + 3 < stop:
+        s0 += data[k] * u[rows[k]]
+        s1 += data[k + 1] * u[rows[k + 1]]
+        s2 += data[k + 2] * u[rows[k + 2]]
+        s3 += data[k + 3] * u[rows[k + 3]]
+        k += 4
+    while k < stop:
+        s0 += data[k] * u[rows[k]]
+        k += 1
+    return (s0 + s1) + (s2 + s3)
+
+
+@jit(fast=True)
+def dots(data, rows, starts, chosen, u):
+    """<x_j, u> for each chosen column."""
+    result = np.empty(chosen.size)
+    for c in range(chosen.size):
+        j = chosen[c]
+        result[c] = _column_dot(data, rows, starts[j], starts[j + 1], u)
+    return result
+
+
+@jit(fast=True)
+def combine(data, rows, starts, chosen, v, n):
+    """The sum of v_j x_j over the chosen columns, of n rows each."""
+    f = np.zeros(n)
+    for c in range(chosen.size):
+        if v[c] != 0.0:
+            j = chosen[c]
+            start, stop = starts[j], starts[j + 1]
+            if rows.size == 0:
+                x = data[start:stop]
+                for i in range(n):
+                    f[i] += v[c] * x[i]
+            else:
+                for k in range(start, stop):
+                    f[rows[k]] += v[c] * data[k]
+    return f
+
+
+@jit(fast=True)
+def moments(data, rows, starts, chosen, D):
+    """<x_j, D> and <x_j, D x_j> for each chosen column."""
+    first, second = np.empty(chosen.size), np.empty(chosen.size)
+    for c in range(chosen.size):
+        j = chosen[c]
+        start, stop = starts[j], starts[j + 1]
+        one = two = 0.0
+        for k in range(start, stop):
+            i = rows[k] if rows.size else k - start
+            weighted = D[i] * data[k]
+            one += weighted
+            two += weighted * data[k]
+        first[c], second[c] = one, two
+    return first, second
+
+
+@jit(fast=True)
+def _minimiser(w, g, h, l1, l2, lower, upper):
+    """The minimiser over lower <= v <= upper of  g v + h (v - w)^2 / 2 + l1 |v| + l2 v^2 / 2."""
+    pull = h * w - g
+    if pull > l1:
+        v = (pull - l1) / (h + l2)
+    elif pull < -l1:
+        v = (pull + l1) / (h + l2)
+    else:
+        v = 0.0
+    return min(max(v, lower), upper)
+
+
+@jit
+def urges(a, w, lower, upper, l1, l2):
+    """How strongly each coordinate wants to move: minus the slope of J downhill, if there is a downhill.
+
+    Where there is none the number is negative: by how much the risk's derivative a could change until
+    there is. J in one coordinate is a v + l1 |v| + l2 v^2 / 2 over lower <= v <= upper, up to second order.
+    """
+    result = np.empty(a.size)
+    for j in range(a.size):
+        slope = a[j] + l2 * w[j]
+        right = slope + (l1 if w[j] >= 0.0 else -l1)
+        left = slope + (l1 if w[j] > 0.0 else -l1)
+        up = -right if w[j] < upper[j] else -np.inf
+        down = left if w[j] > lower[j] else -np.inf
+        result[j] = max(up, down)
+    return result
+
+
+@jit(fast=True)
+def column_sweep(data, rows, starts, chosen, slots, w, h, m, lower, upper, l1, l2, r, D, per_total, shift):
+    """Coordinate descent over the columns ``chosen[slots]`` on the quadratic model
+
+        <u, f> + f'Df / 2 + l1 |w|_1 + l2 |w|^2 / 2,      f = sum_j (w_j - its start) x_j + shift
+
+    with the shift that minimises it (per_total = 1 / sum(D)), or none (per_total = 0).
+
+    ``r`` is u + D (f - shift); ``m`` and ``h`` are <x_j, D> and <x_j, (D - DD' per_total) x_j>. Updates w
+    and r. Returns the largest change of a derivative by its own coordinate's step, and the shift.
+    """
+    worst = 0.0
+    for s in range(slots.size):
+        c = slots[s]
+        start, stop = starts[chosen[c]], starts[chosen[c] + 1]
+        g = _column_dot(data, rows, start, stop, r) + shift * m[c]
+        new = _minimiser(w[c], g, h[c], l1, l2, lower[c], upper[c])
+        step = new - w[c]
+        if step != 0.0:
+            w[c] = new
+            shift -= step * m[c] * per_total
+            worst = max(worst, abs(step) * (h[c] + l2))
+            if rows.size == 0:
+                x = data[start:stop]
+                for i in range(x.size):
+                    r[i] += step * D[i] * x[i]
+            else:
+                for k in range(start, stop):
+                    i = rows[k]
+                    r[i] += step * D[i] * data[k]
+    return worst, shift

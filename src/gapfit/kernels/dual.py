@@ -1,0 +1,411 @@
+"""Sweeps of dual coordinate descent over samples that are stored as flat rows, and steps between sweeps.
+
+Rows are the three arrays of `kernels.rows`; so is the table, which holds the dual variable v_i of each sample
+and its convex function psi_i, in one of two forms:
+
+    0 target   1 kink       2 quad   3 lower   4 upper   5 curvature   6 along   7 v      piecewise
+    0 target   1 log_odds   2 quad   3 lower   4 upper   5 curvature   6 along   7 v      entropic
+
+    psi(v) = quad v^2 / 2 + kink |v|
+    psi(v) = quad v^2 / 2 + range (a log a + (1 - a) log(1 - a)),  v = lower + range a,  range = upper - lower
+
+An entropic variable is kept as log_odds = log(a / (1 - a)) as well, the derivative of its entropy: near its
+bounds v has too few digits for it. With z = sum_i v_i x_i and s = total - sum_i v_i, all this minimises
+
+    F(v) = sum_i (psi_i(v_i) - target_i v_i) + |z + s mean|^2 / (2 alpha) - b s + rho s^2 / 2.
+
+Column 6 is <mean, x_i> and column 5 |x_i - mean|^2 / alpha; ``mean_sq`` = |mean|^2, ``c`` = <z, mean>.
+Without an intercept mean, b and rho are zero.
+"""
+
+import math
+
+import numpy as np
+from llvmlite import ir
+from numba import config
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from gapfit.kernels._jit import jit
+
+TINY = 1e-300  # stands for a curvature of zero: the step then runs into its bound without a branch
+AHEAD = 4  # rows are asked for from memory so many steps before their turn
+BLOCK = 8  # neighbours in memory that are visited together: as good as any order, and twice as fast
+NARROW = 0.1  # of the way to its bounds an entropic variable is left when all of them move together
+
+
+def _prefetch(array, index):
+    """Ask for the cache line of ``array[index]`` without waiting for it."""
+
+
+if not config.DISABLE_JIT:
+
+    @intrinsic
+    def _prefetch(typing, array, index):
+        def emit(context, builder, signature, arguments):
+            struct = context.make_array(signature.args[0])(context, builder, arguments[0])
+            line = builder.mul(arguments[1], cgutils.unpack_tuple(builder, struct.strides)[0])
+            pointer = cgutils.pointer_add(builder, struct.data, line, cgutils.voidptr_t)
+            flag = ir.IntType(32)
+            kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, flag, flag, flag])
+            function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+            read, keep, as_data = flag(0), flag(3), flag(1)
+            builder.call(function, [pointer, read, keep, as_data])
+            return context.get_dummy_value()
+
+        return types.void(array, types.intp), emit
+
+
+# -- one row ------------------------------------------------------------------------------------------------
+
+
+@jit(fast=True, reorder=True)
+def _dense_dot(x, w):
+    total = 0.0
+    for j in range(x.size):
+        total += x[j] * w[j]
+    return total
+
+
+@jit(fast=True, reorder=True)
+def _sparse_dot(x, columns, w):
+    total = 0.0
+    for k in range(x.size):
+        total += x[k] * w[columns[k]]
+    return total
+
+
+@jit(fast=True)
+def _row_dot(data, indices, start, stop, w):
+    if indices.size == 0:
+        return _dense_dot(data[start:stop], w)
+    return _sparse_dot(data[start:stop], indices[start:stop], w)
+
+
+@jit(fast=True)
+def _row_add(data, indices, start, stop, step, w):
+    x = data[start:stop]
+    if indices.size == 0:
+        for j in range(x.size):
+            w[j] += step * x[j]
+    else:
+        columns = indices[start:stop]
+        for k in range(x.size):
+            w[columns[k]] += step * x[k]
+
+
+@jit(fast=True)
+def _piecewise_minimiser(drive, kink, curvature, lower, upper):
+    """The minimiser over lower <= v <= upper of  kink |v| + curvature v^2 / 2 - drive v."""
+    if drive > kink:
+        v = (drive - kink) / curvature
+    elif drive < -kink:
+        v = (drive + kink) / curvature
+    else:
+        v = 0.0
+    return min(max(v, lower), upper)
+
+
+@jit(fast=True)
+def _entropic_minimiser(odds, slope, curvature, scale):
+    """The minimum in one entropic coordinate, as log-odds and share, by Newton's method in the log-odds.
+
+    Solves  slope + (new - odds) + curvature scale (a(new) - a(odds)) = 0.  The left side rises with new, with
+    a slope of at least 1: the root lies between odds and odds - slope.
+    """
+    was = a = 1.0 / (1.0 + math.exp(-odds))
+    low, high = min(odds, odds - slope), max(odds, odds - slope)
+    new = odds
+    for _ in range(30):
+        value = slope + (new - odds) + curvature * scale * (a - was)
+        if value > 0.0:
+            high = new
+        else:
+            low = new
+        previous = new
+        new -= value / (1.0 + curvature * scale * a * (1.0 - a))
+        if not low <= new <= high:
+            new = 0.5 * (low + high)
+        a = 1.0 / (1.0 + math.exp(-new))
+        if abs(new - previous) <= 1e-3:  # the next correction would be the square of this one
+            break
+    return new, a
+
+
+@jit(fast=True)
+def _softplus(x):
+    return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
+
+
+@jit(fast=True)
+def _entropic_gap(odds, slope, scale):
+    """phi(f) + psi(v) + f v of one row, in terms of v and slope = psi'(v) + f: its part of the gap."""
+    if abs(slope) > 0.1:
+        a = 1.0 / (1.0 + math.exp(-odds))
+        return scale * max(_softplus(odds - slope) - _softplus(odds) + a * slope, 0.0)
+    half = math.exp(-0.5 * abs(odds))
+    spread = half / (1.0 + half * half)  # sqrt(a (1 - a))
+    return 0.5 * scale * (spread * slope) ** 2
+
+
+# -- sweeps -------------------------------------------------------------------------------------------------
+
+
+@jit(fast=True)
+def _visits(size, draws):
+    """0 .. size - 1 in blocks of neighbours: the blocks in random order, and so is what is in them."""
+    blocks = np.arange(draws.size)
+    for k in range(blocks.size - 1, 0, -1):  # draws / 2^32 is uniform in [0, 1)
+        j = np.int64((np.uint64(draws[k]) * np.uint64(k + 1)) >> np.uint64(32))
+        blocks[k], blocks[j] = blocks[j], blocks[k]
+    visits = np.empty(size, np.int64)
+    filled = 0
+    for k in range(blocks.size):
+        start = blocks[k] * BLOCK
+        length = min(BLOCK, size - start)
+        chance = np.int64(draws[k] & np.uint32(0xFFFFF))  # low bits: the shuffle above used the high ones
+        for q in range(length):  # insert each at random among those before it
+            j = chance % (q + 1)
+            chance //= q + 1
+            visits[filled + q] = visits[filled + j]
+            visits[filled + j] = start + q
+        filled += length
+    return visits
+
+
+@jit(fast=True)
+def dual_sweep(
+    data, indices, indptr, table, entropic, order, draws, z, inv_alpha, mean_sq, b, rho, s, c, threshold
+):
+    """One sweep of exact minimisations of F in single coordinates over the rows ``order`` (which ascend).
+
+    ``draws`` are random uint32, one per block of BLOCK rows. Updates z and v.
+
+    A piecewise row that rests at a bound or at its kink, and would do so if its derivative changed by less
+    than ``threshold``, is dropped. Returns the rows that were kept, the largest derivative that pulled at one
+    of them, the gap that was seen (each row's part just before its turn), s and c.
+    """
+    size = order.size
+    visits = _visits(size, draws)
+    stays = np.ones(size, np.bool_)
+    kept = 0
+    worst = gap = 0.0
+    for k in range(size):
+        if k + AHEAD < size:  # in place: a prefetch in a function of its own is optimised away
+            i = order[visits[k + AHEAD]]
+            _prefetch(table, i)
+            _prefetch(data, indptr[i])
+            if indices.size:
+                _prefetch(indices, indptr[i])
+        i = order[visits[k]]
+        start, stop = indptr[i], indptr[i + 1]
+        target, kink, quad, lower, upper, curvature, along, v = table[i]
+        f = _row_dot(data, indices, start, stop, z) - c + s * (along - mean_sq)
+        g = f * inv_alpha + b - rho * s - target + quad * v
+        h = max(quad + curvature + rho, TINY)
+        if entropic:
+            odds, scale = kink, upper - lower
+            g += odds
+            gap += _entropic_gap(odds, g, scale)
+            odds, share = _entropic_minimiser(odds, g, h, scale)
+            table[i, 1] = odds
+            new = lower + scale * share
+        else:
+            right = g + (kink if v >= 0.0 else -kink)  # the derivatives to either side
+            left = g + (kink if v > 0.0 else -kink)
+            if (v >= upper or right > threshold) and (v <= lower or left < -threshold):
+                stays[visits[k]] = False
+                continue
+            pull = reach = 0.0
+            if v < upper and right < 0.0:
+                pull, reach = -right, upper - v
+            elif v > lower and left > 0.0:
+                pull, reach = left, v - lower
+            if quad * reach > pull:
+                reach = pull / quad
+            gap += reach * (pull - 0.5 * quad * reach)
+            worst = max(worst, pull)
+            new = _piecewise_minimiser(h * v - g, kink, h, lower, upper)
+        kept += 1
+        step = new - v
+        if step != 0.0:
+            table[i, 7] = new
+            _row_add(data, indices, start, stop, step, z)
+            s -= step
+            c += step * along
+    remaining = np.empty(kept, np.int64)
+    kept = 0
+    for k in range(size):
+        if stays[k]:
+            remaining[kept] = order[k]
+            kept += 1
+    return remaining, worst, gap, s, c
+
+
+@jit(fast=True)
+def responses(data, indices, indptr, table, entropic, z, inv_alpha, mean_sq, b, rho, s, c):
+    """What v would be if every sample could follow the scores at once: the maximisers of -f v - psi(v)."""
+    n = table.shape[0]
+    best = np.empty(n)
+    for i in range(n):
+        target, kink, quad, lower, upper, _, along, v = table[i]
+        f = _row_dot(data, indices, indptr[i], indptr[i + 1], z) - c + s * (along - mean_sq)
+        g = f * inv_alpha + b - rho * s - target
+        if entropic:
+            _, share = _entropic_minimiser(kink, g + kink + quad * v, quad, upper - lower)
+            best[i] = lower + (upper - lower) * share
+        else:
+            best[i] = _piecewise_minimiser(-g, kink, max(quad, TINY), lower, upper)
+    return best
+
+
+# -- steps that move all rows together ------------------------------------------------------------------
+
+
+@jit(fast=True)
+def _room(row, entropic):
+    """Between which values a variable may move: there psi is a parabola, or nearly so."""
+    kink, lower, upper, v = row[1], row[3], row[4], row[7]
+    if entropic:
+        return lower + NARROW * (v - lower), upper - NARROW * (upper - v)
+    if kink > 0.0 and v > 0.0:
+        lower = max(lower, 0.0)
+    if kink > 0.0 and v < 0.0:
+        upper = min(upper, 0.0)
+    return lower, upper
+
+
+@jit(fast=True)
+def _slope_and_curvature(row, reach, entropic):
+    """psi'(v) - target and psi''(v); of an entropy the latter as it is ``reach`` further from the bounds."""
+    target, kink, quad, lower, upper, v = row[0], row[1], row[2], row[3], row[4], row[7]
+    if entropic:
+        return quad * v + kink - target, quad + (upper - lower) / ((v - lower + reach) * (upper - v + reach))
+    return quad * v + (kink if v > 0.0 else -kink) - target, quad
+
+
+@jit(fast=True)
+def _cost(row, v, entropic):
+    """psi(v) - target v."""
+    target, kink, quad, lower, upper = row[0], row[1], row[2], row[3], row[4]
+    if entropic:
+        scale = upper - lower
+        a, rest = max((v - lower) / scale, TINY), max((upper - v) / scale, TINY)
+        return scale * (a * math.log(a) + rest * math.log(rest)) + 0.5 * quad * v * v - target * v
+    return kink * abs(v) + 0.5 * quad * v * v - target * v
+
+
+@jit(fast=True)
+def leave_resting(data, indices, indptr, table, entropic, V, Z, most):
+    """Take rows out of the directions V whose variable rests at a bound or kink; Z = V X changes with them.
+
+    Returns whether there were at most ``most`` of them; otherwise nothing was done. Entropic ones never rest.
+    """
+    if entropic:
+        return True
+    moving = np.empty(table.shape[0], np.int64)
+    count = 0
+    for i in range(table.shape[0]):
+        kink, lower, upper, v = table[i, 1], table[i, 3], table[i, 4], table[i, 7]
+        if lower < v < upper and (kink == 0.0 or v != 0.0):
+            continue
+        for j in range(V.shape[0]):
+            if V[j, i] != 0.0:
+                moving[count] = i
+                count += 1
+                break
+    if count > most:
+        return False
+    for k in range(count):
+        i = moving[k]
+        for j in range(V.shape[0]):
+            if V[j, i] != 0.0:
+                _row_add(data, indices, indptr[i], indptr[i + 1], -V[j, i], Z[j])
+                V[j, i] = 0.0
+    return True
+
+
+@jit(fast=True, reorder=True)
+def model(table, entropic, V, Z, z, inv_alpha, mean_sq, b, rho, s, c):
+    """Second derivatives H of F along the directions V (Z = V X), and minus the first ones."""
+    m = V.shape[0]
+    H, r = np.zeros((m, m)), np.zeros(m)
+    S, C = np.zeros(m), np.zeros(m)  # how s and c change
+    for i in range(table.shape[0]):
+        reach = 0.0
+        for j in range(m):
+            reach = max(reach, abs(V[j, i]))
+        if reach == 0.0:
+            continue
+        slope, curvature = _slope_and_curvature(table[i], reach, entropic)
+        along = table[i, 6]
+        for j in range(m):
+            x = V[j, i]
+            S[j] -= x
+            C[j] += along * x
+            r[j] -= slope * x
+            for k in range(j + 1):
+                H[j, k] += curvature * x * V[k, i]
+    for j in range(m):
+        r[j] -= (_dense_dot(z, Z[j]) + s * C[j] + c * S[j] + s * S[j] * mean_sq) * inv_alpha
+        r[j] -= (rho * s - b) * S[j]
+        for k in range(j + 1):
+            cross = _dense_dot(Z[j], Z[k]) + S[j] * C[k] + S[k] * C[j] + S[j] * S[k] * mean_sq
+            H[j, k] += cross * inv_alpha + rho * S[j] * S[k]
+            H[k, j] = H[j, k]
+    return H, r
+
+
+@jit(fast=True)
+def move(
+    data, indices, indptr, table, entropic, V, Z, latest, steps, z, new_z, new_v,
+    inv_alpha, mean_sq, b, rho, s, c,
+):  # fmt: skip
+    """Move to v + steps V, every variable within its room, if F is smaller there.
+
+    Returns whether it is, s and c. If it is, ``new_z`` and the table are what they are there, and the
+    direction ``latest``, the way that sweeps have come, becomes the whole way. ``new_v`` is scratch.
+    """
+    m, n, d = V.shape[0], table.shape[0], z.size
+    for j in range(d):
+        total = z[j]
+        for k in range(m):
+            total += steps[k] * Z[k, j]
+        new_z[j] = total
+    gain, new_s, new_c = 0.0, s, c
+    for i in range(n):
+        v = table[i, 7]
+        wish = 0.0
+        for k in range(m):
+            wish += steps[k] * V[k, i]
+        new_v[i] = v
+        if wish == 0.0:
+            continue
+        lower, upper = _room(table[i], entropic)
+        new = min(max(v + wish, lower), upper)
+        if new != v + wish:
+            _row_add(data, indices, indptr[i], indptr[i + 1], new - v - wish, new_z)
+        new_v[i] = new
+        new_s -= new - v
+        new_c += (new - v) * table[i, 6]
+        gain += _cost(table[i], v, entropic) - _cost(table[i], new, entropic)
+    old = _dense_dot(z, z) + 2 * s * c + s * s * mean_sq
+    new = _dense_dot(new_z, new_z) + 2 * new_s * new_c + new_s * new_s * mean_sq
+    gain += 0.5 * (old - new) * inv_alpha + b * (new_s - s) + 0.5 * rho * (s * s - new_s * new_s)
+    if not gain > 0.0:
+        return False, s, c
+    for i in range(n):
+        new = new_v[i]
+        if entropic and new != table[i, 7]:
+            table[i, 1] = math.log((new - table[i, 3]) / (table[i, 4] - new))
+        table[i, 7] = new
+        total = V[latest, i]
+        for k in range(m):
+            total += steps[k] * V[k, i]
+        V[latest, i] = total
+    for j in range(d):
+        total = Z[latest, j]
+        for k in range(m):
+            total += steps[k] * Z[k, j]
+        Z[latest, j] = total
+    return True, new_s, new_c

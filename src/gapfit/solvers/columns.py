@@ -1,0 +1,91 @@
+"""Columns copied out of X, one after another in memory, and products with some of them."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gapfit import threads
+from gapfit._types import Slope, Vector
+from gapfit.design.memory import MemoryDesign
+
+
+class Columns:
+    """The columns `ids` of a design. More can be added; each keeps its position."""
+
+    def __init__(self, design: MemoryDesign, ids: Vector) -> None:
+        self.X, self.n = design.X, design.shape[0]
+        self.ids = np.empty(0, np.int64)
+        self.data, self.rows = np.empty(0, design.dtype), np.empty(0, np.uint32)
+        self.starts = np.zeros(1, np.int64)
+        self.add(ids)
+
+    def add(self, ids: Vector) -> None:
+        """Copy these columns, which must be new."""
+        if sparse.issparse(self.X):
+            data, rows, sizes = self._sparse(ids)
+            self.rows = np.concatenate([self.rows, rows])
+        else:
+            data, sizes = np.ascontiguousarray(self.X[:, ids].T).ravel(), np.full(len(ids), self.n)
+        self.data = np.concatenate([self.data, data]) if len(self.data) else data
+        self.starts = np.concatenate([self.starts, self.starts[-1] + np.cumsum(sizes)])
+        self.ids = np.concatenate([self.ids, ids])
+
+    def _sparse(self, ids: Vector) -> tuple[Any, Any, Any]:
+        from gapfit.kernels.columns import count_columns, take_columns
+        from gapfit.kernels.rows import as_rows
+
+        place = np.full(self.X.shape[1], -1, np.int32)
+        place[ids] = np.arange(len(ids))
+        data, indices, indptr = as_rows(self.X.data, self.X.indices, self.X.indptr)
+        sizes = count_columns(indices, place, len(ids))
+        fill = np.cumsum(sizes) - sizes
+        taken, rows = np.empty(int(sizes.sum()), data.dtype), np.empty(int(sizes.sum()), np.uint32)
+        take_columns(data, indices, indptr, place, fill, taken, rows)
+        return taken, rows, sizes
+
+    def at(self, positions: Vector | None = None) -> "Selection":
+        """Some of the columns, by default all."""
+        return Selection(self, np.arange(len(self.ids)) if positions is None else positions)
+
+
+class Selection:
+    """Columns to multiply with. Large ones are cut into parts that threads share."""
+
+    def __init__(self, columns: Columns, positions: Vector) -> None:
+        self.columns, self.positions, self.n = columns, positions, columns.n
+        self.flat = (columns.data, columns.rows, columns.starts)
+        entries = np.cumsum(columns.starts[positions + 1] - columns.starts[positions])
+        work = float(entries[-1]) if len(entries) else 0.0
+        count = len(threads.parts(len(positions), work))
+        cuts = np.searchsorted(entries, work * np.arange(1, count) / count).tolist()
+        self.parts = [slice(*edges) for edges in zip([0, *cuts], [*cuts, len(positions)], strict=True)]
+
+    def take(self, chosen: Vector) -> "Selection":
+        """Some of these columns."""
+        return Selection(self.columns, self.positions[chosen])
+
+    def adjoint(self, u: Vector) -> Slope:
+        """<x_j, u> for each column."""
+        from gapfit.kernels.columns import dots
+
+        return np.concatenate(threads.each(lambda part: dots(*self.flat, self.positions[part], u), self.parts))
+
+    def scores(self, v: Slope) -> Vector:
+        """The sum of v_j x_j."""
+        return threads.total(partial(self._partial_scores, v), self.parts)
+
+    def _partial_scores(self, v: Slope, part: slice) -> Vector:
+        from gapfit.kernels.columns import combine
+
+        f: Vector = combine(*self.flat, self.positions[part], v[part], self.n)
+        return f
+
+    def moments(self, D: Vector) -> tuple[Slope, Slope]:
+        """<x_j, D> and <x_j, D x_j> for each column."""
+        from gapfit.kernels.columns import moments
+
+        pairs = threads.each(lambda part: moments(*self.flat, self.positions[part], D), self.parts)
+        first, second = (np.concatenate(halves) for halves in zip(*pairs, strict=True))
+        return first, second

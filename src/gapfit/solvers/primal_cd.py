@@ -1,0 +1,238 @@
+"""Coordinate descent on the weights, for sparse models: smooth losses with L1 or elastic net.
+
+    minimise over w, b:   l1 |w|_1 + l2 |w|^2 / 2 + R(X w + offset, b)     over lower <= w <= upper
+
+At the optimum most weights are zero, and three nested sets of columns keep the work where it matters:
+
+* the plausible columns, copied out of X once: those whose |x_j|'|u| could ever reach l1;
+* the working set among them: those that are not at rest, and those that want most urgently to leave it. On
+  these, Newton steps are made: each minimises the quadratic model of the risk with the penalty as it is;
+* within the model, those that are not zero.
+
+Derivatives X'u of all plausible columns tell who is to work next, and how large the gap is if the others do
+not matter. When that is small enough for the driver to look, the lower bound is computed with the whole X; a
+column that matters after all is copied as well.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from gapfit._types import Slope, Vector
+from gapfit.minorant import Minorant
+from gapfit.penalties import Box, Penalty
+from gapfit.problem import Problem
+from gapfit.solution import Iterate
+from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.column_model import ColumnModel, Terms
+from gapfit.solvers.columns import Columns, Selection
+
+_EPS = float(np.finfo(float).eps)
+_MARGIN = 2.0  # derivatives of the loss are expected to grow no more than this
+_FEWEST = 100  # columns to work on
+_SHARPER = 0.2  # work lowers the urges on its columns to this share of the largest of all
+_NEWTON_STEPS = 20  # on one working set
+_MILESTONE = 0.1  # a step of the solver ends when the gap has shrunk so much
+_ROUNDS = 20  # or when it has seen so many working sets
+_BLOCK = 1024  # rows
+_FLOOR = 1e-3  # second derivatives count at least so much of their bound or mean
+
+
+class Point(NamedTuple):
+    """Weights of some columns, the others being at rest, with everything known about them."""
+
+    w: Slope
+    scores: Vector
+    risk: float
+    b: Vector
+    u: Vector  # balanced derivatives of the risk in the scores
+    height: float  # of the tangent that belongs to u
+
+
+@needs("smooth", "curvature", penalty="elastic net")
+def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
+    """One step: Newton steps on working sets of columns, until the gap has shrunk to a tenth."""
+    state = state or {}
+    whole, rest, objective = Terms.of(problem), problem.start(), (problem.alpha, problem.penalty)
+    if state.get("objective") == objective:
+        ids, point, milestone, lowest = (state[key] for key in ("ids", "point", "milestone", "lowest"))
+    else:
+        w = np.clip(state.get("w", rest), whole.lower, whole.upper)
+        point = _evaluate(problem, w, problem.scores(w))
+        ids = _plausible(problem, whole.l1, point, rest)
+        point, milestone, lowest = point._replace(w=w[ids]), None, (np.inf, np.inf)
+    columns = Columns(problem.design, ids)
+    part, rounds = _Part.of(problem, columns, whole, rest), 0
+    while True:
+        a = part.columns.adjoint(point.u)
+        primal, estimate = _bounds(problem, part, point, a)
+        urges = part.terms.urges(a, point.w)
+        worst = float(urges.max(initial=0.0))
+        stuck = primal >= lowest[0] - 4 * _EPS * abs(primal) and worst >= 0.5 * lowest[1]
+        milestone = _MILESTONE * estimate if milestone is None else milestone
+        if stuck or estimate <= milestone or rounds == _ROUNDS:
+            milestone, rounds = _MILESTONE * estimate, 0
+            w = rest.copy()
+            w[columns.ids] = point.w
+            look = _Look(problem, point)
+            now = {"objective": objective, "ids": columns.ids, "point": point}
+            now |= {"milestone": milestone, "lowest": lowest}
+            yield Iterate(w, point.b, look, primal if stuck else None, now.copy, estimate)
+            if len(new := look.missing(columns.ids, whole, w)):
+                columns.add(new)
+                part = _Part.of(problem, columns, whole, rest)
+                point, milestone, lowest = point._replace(w=w[columns.ids]), None, (np.inf, np.inf)
+                continue
+            if stuck:
+                return  # what is left to gain is rounding
+        lowest, rounds = (min(primal, lowest[0]), min(worst, lowest[1])), rounds + 1
+        working = _working_set(urges, point.w != part.rest)
+        point = _work(problem, part, point, working, a[working], worst)
+
+
+class _Part(NamedTuple):
+    """The problem in its plausible columns."""
+
+    columns: Selection
+    terms: Terms
+    penalty: Penalty
+    rest: Slope
+
+    @classmethod
+    def of(cls, problem: Problem, columns: Columns, terms: Terms, rest: Slope) -> "_Part":
+        terms, penalty = terms.take(columns.ids), problem.penalty
+        if isinstance(penalty, Box):
+            penalty = Box(penalty.penalty, terms.lower, terms.upper)
+        return cls(columns.at(), terms, penalty, rest[columns.ids])
+
+
+def _plausible(problem: Problem, l1: float, start: Point, rest: Slope) -> Vector:
+    """The columns whose derivatives could reach l1 if those of the loss grew, and those not at rest."""
+    n, d = problem.design.shape
+    if l1 == 0 or rest.any():
+        return np.arange(d)
+    if sparse.issparse(problem.design.X):
+        from gapfit.kernels.columns import reach
+        from gapfit.kernels.rows import as_rows
+
+        most = reach(*as_rows(*problem.design.rows()), start.u, d)
+    else:
+        most = np.zeros(d)
+        for first in range(0, n, _BLOCK):
+            rows = slice(first, first + _BLOCK)
+            most += np.abs(start.u[rows]) @ np.abs(problem.design.X[rows])
+    return np.flatnonzero((_MARGIN * most >= l1) | (start.w != 0))
+
+
+def _evaluate(problem: Problem, w: Slope, scores: Vector, guess: Vector | None = None) -> Point:
+    risk, u, height, b = problem.tangent(scores, guess)
+    return Point(w, scores, risk, b, u, height)
+
+
+def _bounds(problem: Problem, part: _Part, point: Point, a: Slope) -> tuple[float, float]:
+    """J, and the gap if no other columns mattered."""
+    primal = problem.alpha * part.penalty.value(point.w) + point.risk
+    minorant = _minorant(problem, part.penalty, point, a)
+    return primal, primal - minorant.c + problem.alpha * part.penalty.conjugate(minorant.a / -problem.alpha)
+
+
+def _minorant(problem: Problem, penalty: Penalty, point: Point, a: Slope) -> Minorant:
+    """The tangent plane at the point, or, if it proves nothing, that of its derivatives scaled down."""
+    none, u, c = np.zeros(problem.n_offsets), point.u, point.height
+    c -= float(u @ (point.scores - problem.offset))
+    noise = 4 * _EPS * (abs(point.height) + float(np.abs(u) @ np.abs(point.scores)))
+    keep = penalty.shrinkage(a / -problem.alpha)
+    if keep == 1:
+        return Minorant(a, none, c, "cuts", noise)
+    if "conjugate" in problem.risk.capabilities:  # better than mixing with the zero plane
+        known, conjugate = keep * float(u @ problem.offset), problem.risk.conjugate(keep * u)
+        return Minorant(
+            keep * a, none, known - conjugate, "conjugate", 4 * _EPS * (abs(known) + abs(conjugate))
+        )
+    c = keep * c + (1 - keep) * problem.risk.infimum
+    return Minorant(keep * a, none, c, "cuts", keep * noise)
+
+
+class _Look:
+    """The lower bound that a point proves, with all of X; made if the driver asks for it."""
+
+    def __init__(self, problem: Problem, point: Point) -> None:
+        self.problem, self.point = problem, point
+        self.a: Slope | None = None
+
+    def __call__(self) -> Minorant:
+        self.a = self.problem.design.adjoint(self.point.u)
+        return _minorant(self.problem, self.problem.penalty, self.point, self.a)
+
+    def missing(self, ids: Vector, terms: Terms, w: Slope) -> Vector:
+        """Columns beyond `ids` that were seen to matter."""
+        if self.a is None or len(ids) == len(w):
+            return np.empty(0, np.int64)
+        urges = terms.urges(self.a, w)
+        urges[ids] = -np.inf
+        return np.flatnonzero(urges > 0)
+
+
+def _working_set(urges: Vector, moving: Vector) -> Vector:
+    """The columns that are not at rest, and as many of the most urgent others."""
+    n_moving = int(np.count_nonzero(moving))
+    others = np.where(moving, -np.inf, urges)
+    size = min(max(_FEWEST, n_moving), len(urges) - n_moving)
+    chosen = moving.copy()
+    if size > 0:
+        chosen[np.argpartition(others, -size)[-size:]] = True
+    return np.flatnonzero(chosen)
+
+
+def _work(problem: Problem, part: _Part, start: Point, working: Vector, a: Slope, worst: float) -> Point:
+    """Newton steps on the working columns until none of them wants to move much."""
+    columns, terms = part.columns.take(working), part.terms.take(working)
+    point = start._replace(w=start.w[working])
+    for _ in range(_NEWTON_STEPS):
+        urge = float(terms.urges(a, point.w).max(initial=0.0))
+        if urge <= _SHARPER * worst:
+            break
+        D = _curvature(problem, point)
+        model = ColumnModel(columns, terms, point.w, point.u, D, centred=problem.n_offsets > 0)
+        target = model.minimise(max(0.5 * _SHARPER * worst, 0.1 * urge))
+        moved = _line_search(problem, terms, point, a, target, columns.scores(target - point.w), model)
+        if moved is None:
+            break
+        point = moved
+        a = columns.adjoint(point.u)
+    w = start.w.copy()
+    w[working] = point.w
+    return point._replace(w=w)
+
+
+def _curvature(problem: Problem, point: Point) -> Vector:
+    """Second derivatives, none nearly zero: where they vanish the model would know no distance."""
+    D = problem.risk.curvature(point.scores, point.b)
+    if "dual_atoms" in problem.risk.capabilities:
+        return np.maximum(D, _FLOOR / problem.risk.dual_atoms().quad)
+    usual = float(D.sum() + np.abs(point.u).sum()) or 1.0  # far out, first derivatives are all there is
+    return np.maximum(D, _FLOOR * usual * problem.weight / problem.weight.sum())
+
+
+def _line_search(
+    problem: Problem, terms: Terms, point: Point, a: Slope, target: Slope, f: Vector, model: ColumnModel
+) -> Point | None:
+    """A point 1, 1/2, 1/4, ... of the way to the target, where the scores change by f: the first where J
+    falls by half of what the model says, or else the lowest."""
+    penalty, bend = terms.value(point.w), model.bend(f)
+    noise = 4 * _EPS * (abs(point.risk) + penalty)
+    slope = float((a * (target - point.w) + terms.changes(point.w, target)).sum())
+    s, best, most = 1.0, None, -noise
+    while slope < 0 and s > 1e-10:
+        w = target if s == 1 else (1 - s) * point.w + s * target
+        trial = _evaluate(problem, w, point.scores + s * f, point.b)
+        fallen = point.risk - trial.risk + penalty - terms.value(trial.w)
+        if best is not None and not fallen > most:
+            return best
+        if fallen >= max(-0.5 * s * (slope + s * bend), 0.0) - noise:
+            return trial
+        if fallen > most:
+            best, most = trial, fallen
+        s *= 0.5
+    return best

@@ -1,0 +1,97 @@
+"""Several cores for one fit, and the same bytes from any number of them.
+
+Work is cut into parts by its size alone, never by the number of threads, and partial sums are added up in the
+order of the parts. Threads only decide which core computes which part. Compiled loops, NumPy and SciPy give up
+the interpreter lock while they run, so plain threads do.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from numbers import Integral
+from typing import Any, TypeVar
+
+from joblib import cpu_count
+
+from gapfit._types import Vector
+
+Result = TypeVar("Result")
+
+PAYS = 200_000  # multiplications in a part below which handing it to another thread costs more than it saves
+MOST_PARTS = 8
+
+
+class _Team:
+    """The threads of one fit; the first part always stays with the caller's."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.pool: ThreadPoolExecutor | None = None  # started when first needed
+
+    def submit(self, function: Callable[..., Result], *arguments: Any) -> "Future[Result]":
+        if self.pool is None:
+            self.pool = ThreadPoolExecutor(self.size - 1, thread_name_prefix="gapfit")
+        return self.pool.submit(function, *arguments)
+
+    def close(self) -> None:
+        if self.pool is not None:
+            self.pool.shutdown(wait=True, cancel_futures=True)
+
+
+_team: ContextVar[_Team] = ContextVar("team")
+
+
+@contextmanager
+def using(n_jobs: int | None) -> Iterator[None]:
+    """Let the work inside use `n_jobs` threads: None for every core that is free to use, -1 for all."""
+    team = _Team(effective(n_jobs))
+    token = _team.set(team)
+    try:
+        yield
+    finally:
+        _team.reset(token)
+        team.close()
+
+
+def effective(n_jobs: int | None) -> int:
+    """The number of threads that `n_jobs` asks for."""
+    if n_jobs is None:
+        # set by users, and by joblib in its workers so that nested parallelism does not multiply
+        limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+        return min(int(limit), cpu_count()) if limit.isdigit() and int(limit) > 0 else int(cpu_count())
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be None or an integer other than zero, got {n_jobs!r}")
+    return int(n_jobs) if n_jobs > 0 else max(1, int(cpu_count()) + 1 + int(n_jobs))
+
+
+def parts(rows: int, work: float) -> list[slice]:
+    """Rows cut into as many equal parts as the work (multiplications in all) is worth."""
+    count = int(min(max(work // PAYS, 1), MOST_PARTS, max(rows, 1)))
+    edges = [rows * k // count for k in range(count + 1)]
+    return [slice(start, stop) for start, stop in zip(edges[:-1], edges[1:], strict=True)]
+
+
+def each(function: Callable[[Any], Result], items: Sequence[Any]) -> list[Result]:
+    """function(item) for each item, on the threads of this fit; results in the order of the items."""
+    team = _team.get(None)
+    if team is None or team.size == 1 or len(items) < 2:
+        return [function(item) for item in items]
+    share = min(team.size, len(items))
+
+    def some(first: int) -> list[Result]:
+        return [function(item) for item in items[first::share]]
+
+    others = [team.submit(some, first) for first in range(1, share)]
+    mine = some(0)
+    columns = [mine, *(other.result() for other in others)]
+    return [columns[k % share][k // share] for k in range(len(items))]
+
+
+def total(function: Callable[[Any], Vector], items: Sequence[Any]) -> Vector:
+    """The sum of function(item), always added up in the order of the items."""
+    first, *others = each(function, items)
+    for other in others:
+        first += other
+    return first

@@ -1,0 +1,101 @@
+"""Several threads: the same bytes from any number of them, and no surprises when something goes wrong."""
+
+import os
+import threading
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from gapfit import LinearClassifier, Problem, solve, threads
+from gapfit.design.memory import MemoryDesign
+
+rng = np.random.default_rng(0)
+n, d = 6000, 60
+X = rng.normal(size=(n, d))
+LARGE = {
+    "dense": X,
+    "sparse": sparse.csr_array(np.where(rng.random((n, d)) < 0.7, X, 0.0)),
+    "float32": X.astype(np.float32),
+}
+y = np.where(X[:, 0] + rng.normal(size=n) > 0.5, 1.0, -1.0)
+
+
+def test_work_is_cut_by_its_size_alone():
+    assert threads.parts(10, 10) == [slice(0, 10)]
+    many = threads.parts(1000, 1e9)
+    assert len(many) == threads.MOST_PARTS
+    assert many[0].start == 0 and many[-1].stop == 1000
+    assert all(a.stop == b.start for a, b in zip(many[:-1], many[1:], strict=True))
+    assert threads.parts(3, 1e9) == [slice(0, 1), slice(1, 2), slice(2, 3)]
+    assert threads.parts(0, 0.0) == [slice(0, 0)]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_results_come_in_the_order_of_the_items(size):
+    with threads.using(size):
+        assert threads.each(lambda k: k * k, range(10)) == [k * k for k in range(10)]
+        assert threads.each(lambda k: k, []) == []
+        assert threads.total(lambda k: np.full(2, 0.1 * k), range(5)).tolist() == [sum(0.1 * k for k in range(5))] * 2
+
+
+def test_an_error_in_a_part_reaches_the_caller_and_the_threads_end():
+    before = threading.active_count()
+
+    def fails(k):
+        if k == 3:
+            raise RuntimeError("part 3")
+        return k
+
+    with pytest.raises(RuntimeError, match="part 3"), threads.using(4):
+        threads.each(fails, range(8))
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_products_do_not_depend_on_the_number_of_threads(kind):
+    design = MemoryDesign(LARGE[kind])
+    w, u = rng.normal(size=d), rng.normal(size=n) * (rng.random(n) < 0.5)
+    exact = LARGE[kind].astype(np.float64)
+    exact = exact.toarray() if sparse.issparse(exact) else exact
+    results = []
+    for jobs in (1, 2, 5):
+        with threads.using(jobs):
+            results.append((design.scores(w), design.adjoint(u), design.weighted_gram(u)))
+    for other in results[1:]:
+        assert all(np.array_equal(one, two) for one, two in zip(results[0], other, strict=True))
+    for found, wanted in zip(results[0], (exact @ w, exact.T @ u, exact.T @ (exact * u[:, None])), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-10 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("solver", ["semismooth_newton", "dual_cd", "bundle"])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_fits_have_the_same_bytes(kind, solver):
+    problem = Problem(LARGE[kind], y, "hinge", alpha=1e-3)
+    fits = [solve(problem, solver, tol=1e-3, n_jobs=jobs) for jobs in (1, 2, 3)]
+    assert fits[0].converged
+    for other in fits[1:]:
+        assert fits[0].w.tobytes() == other.w.tobytes()
+        assert fits[0].certificate == other.certificate
+        assert fits[0].n_iter == other.n_iter
+
+
+def test_estimators_pass_n_jobs_on():
+    models = [LinearClassifier(n_jobs=jobs).fit(X, y) for jobs in (None, 1, -1)]
+    assert all(model.coef_.tobytes() == models[0].coef_.tobytes() for model in models)
+
+
+@pytest.mark.parametrize("jobs", [0, 1.5, "two", True])
+def test_a_number_of_threads_that_is_none(jobs):
+    with pytest.raises(ValueError, match="n_jobs must be None or an integer"):
+        solve(Problem(X, y), n_jobs=jobs)
+
+
+def test_what_n_jobs_means(monkeypatch):
+    monkeypatch.setattr(threads, "cpu_count", lambda: 8)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    assert [threads.effective(jobs) for jobs in (None, 3, -1, -2, -100)] == [8, 3, 8, 7, 1]
+    monkeypatch.setitem(os.environ, "OMP_NUM_THREADS", "2")  # users say so, and joblib in its workers
+    assert threads.effective(None) == 2
+    monkeypatch.setitem(os.environ, "OMP_NUM_THREADS", "nonsense")
+    assert threads.effective(None) == 8
