@@ -16,7 +16,7 @@ ACCEPTED = {
     "auto": 142,
     "line_search_bundle": 13,
     "pegasos": 13,
-    "dual_cd": 10,
+    "dual_cd": 11,
     "lbfgs": 24,
     "newton": 16,
     "semismooth_newton": 10,

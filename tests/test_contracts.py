@@ -104,3 +104,11 @@ def test_losses_compare_by_their_parameters():
     assert registry.LOSSES["quantile"](0.2) != registry.LOSSES["quantile"](0.3)
     assert repr(registry.LOSSES["huber"](2.0)) == "Huber(delta=2.0)"
     assert Box(L2(), 0, 1) == Box(L2(), 0.0, 1.0)
+
+
+def test_penalties_are_equal_by_their_parameters_however_large():
+    A, B = np.eye(40), np.eye(40)
+    B[20, 20] = 2.0  # numpy leaves that out when it prints the matrix
+    form = registry.PENALTIES["quadratic_form"]
+    assert form(A) == form(A.copy()) and hash(form(A)) == hash(form(A.copy()))
+    assert form(A) != form(B)

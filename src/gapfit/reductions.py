@@ -57,11 +57,11 @@ def _keys(X: Data, y: NDArray[Any], offset: Vector | None) -> NDArray[Any]:
     n = len(y)
     codes = np.unique(y, return_inverse=True)[1]
     rest = np.column_stack([codes, np.zeros(n) if offset is None else offset])
-    if sparse.issparse(X):
-        slices = [slice(*X.indptr[k : k + 2]) for k in range(n)]
-        rows = [X.indices[k].tobytes() + X.data[k].tobytes() for k in slices]
-    else:
-        rows = [row.tobytes() for row in X]
+    if not sparse.issparse(X):
+        whole = np.column_stack([X, rest])
+        return whole.view(np.dtype((np.void, whole.dtype.itemsize * whole.shape[1]))).ravel()
+    slices = [slice(*X.indptr[k : k + 2]) for k in range(n)]
+    rows = [X.indices[k].tobytes() + X.data[k].tobytes() for k in slices]
     keys = np.empty(n, dtype=object)
     keys[:] = [row + end.tobytes() for row, end in zip(rows, rest, strict=True)]
     return keys

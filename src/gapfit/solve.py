@@ -158,7 +158,7 @@ class _Schedule:
     def due(self, best: "_Best", iterate: Iterate) -> bool:
         if iterate.estimate is None:
             return iterate.primal is not None or best.n_iter >= self.next
-        overdue = best.n_iter >= 4 * self.next and iterate.estimate < np.inf
+        overdue = best.n_iter >= max(16, 4 * self.next) and iterate.estimate < np.inf
         return overdue or best.suffices(self.correction * iterate.estimate)
 
     def looked(self, best: "_Best", iterate: Iterate) -> None:

@@ -71,13 +71,13 @@ class MemoryDesign:
         """The Gram matrix of some rows; if they are sparse, below the diagonal and not yet centred."""
         d = self.shape[1]
         if not sparse.issparse(self.X):
-            chosen = np.flatnonzero(weight[rows]) + rows.start
-            step = max(1, _BLOCK_ELEMENTS // d)
             gram = np.zeros((d, d))
-            for first in range(0, len(chosen), step):
-                some = chosen[first : first + step]
-                block = self.X[some] - centre
-                gram += block.T @ (block * weight[some, None])
+            for sign in (1.0, -1.0):  # a product with its own transpose costs half
+                chosen = np.flatnonzero(sign * weight[rows] > 0) + rows.start
+                for some in np.array_split(chosen, max(1, len(chosen) * d // _BLOCK_ELEMENTS)):
+                    block = np.subtract(self.X[some], centre, dtype=np.float64)
+                    block *= np.sqrt(np.abs(weight[some]))[:, None]
+                    gram += sign * (block.T @ block)
             return gram
         from gapfit.kernels.products import add_weighted_gram  # compiled code is loaded only when it is to run
 

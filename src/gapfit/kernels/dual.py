@@ -182,14 +182,14 @@ def dual_sweep(
     ``draws`` are random uint32, one per block of BLOCK rows. Updates z and v.
 
     A piecewise row that rests at a bound or at its kink, and would do so if its derivative changed by less
-    than ``threshold``, is dropped. Returns the rows that were kept, the largest derivative that pulled at one
-    of them, the gap that was seen (each row's part just before its turn), s and c.
+    than ``threshold``, is dropped. Returns the rows that were kept, the average derivative that pulled at
+    them, the gap that was seen (each row's part just before its turn), s and c.
     """
     size = order.size
     visits = _visits(size, draws)
     stays = np.ones(size, np.bool_)
     kept = 0
-    worst = gap = 0.0
+    pulls = gap = 0.0
     for k in range(size):
         if k + AHEAD < size:  # in place: a prefetch in a function of its own is optimised away
             i = order[visits[k + AHEAD]]
@@ -224,7 +224,7 @@ def dual_sweep(
             if quad * reach > pull:
                 reach = pull / quad
             gap += reach * (pull - 0.5 * quad * reach)
-            worst = max(worst, pull)
+            pulls += pull
             new = _piecewise_minimiser(h * v - g, kink, h, lower, upper)
         kept += 1
         step = new - v
@@ -233,13 +233,14 @@ def dual_sweep(
             _row_add(data, indices, start, stop, step, z)
             s -= step
             c += step * along
+    usual = pulls / max(kept, 1)
     remaining = np.empty(kept, np.int64)
     kept = 0
     for k in range(size):
         if stays[k]:
             remaining[kept] = order[k]
             kept += 1
-    return remaining, worst, gap, s, c
+    return remaining, usual, gap, s, c
 
 
 @jit(fast=True)

@@ -1,4 +1,4 @@
-"""Copies of some rows, close together and in the precision that suits.
+"""Copies of rows, close together and in the precision that suits, and columns that need not be copied.
 
 Rows are the three arrays of `kernels.rows`.
 """
@@ -9,68 +9,67 @@ from gapfit.kernels._jit import jit
 
 
 @jit
-def pack(data, indices, indptr, chosen, columns, packed, packed_indices, packed_indptr):
-    """Copy the rows ``chosen``, without the columns j whose new number ``columns[j]`` is negative.
-
-    ``columns`` may be empty: then all columns are kept as they are. Returns how many entries were copied;
-    ``packed_indptr`` has one more entry than there are chosen rows.
-    """
-    to = 0
-    packed_indptr[0] = 0
-    for k in range(chosen.size):
-        i = chosen[k]
-        for q in range(indptr[i], indptr[i + 1]):
-            if indices.size:
-                column = np.int64(indices[q])
-                if columns.size:
-                    column = np.int64(columns[column])
-                    if column < 0:
-                        continue
-                packed_indices[to] = column
-            packed[to] = data[q]
-            to += 1
-        packed_indptr[k + 1] = to
-    return to
+def pack(data, indices, indptr, chosen, first, last, packed, packed_indices, packed_indptr):
+    """Copy the rows ``chosen[first:last]`` to where ``packed_indptr`` says that they begin."""
+    for k in range(first, last):
+        start, stop = indptr[chosen[k]], indptr[chosen[k] + 1]
+        begin, end = packed_indptr[k], packed_indptr[k + 1]
+        x, copy = data[start:stop], packed[begin:end]
+        for q in range(x.size):
+            copy[q] = x[q]
+        if indices.size:
+            columns, copied_columns = indices[start:stop], packed_indices[begin:end]
+            for q in range(x.size):
+                copied_columns[q] = columns[q]
 
 
 @jit
-def count_columns(indices, counts):
-    """How many entries each column has; enough to know none, one or more (``counts`` may be uint8)."""
+def number_columns(indices, d):
+    """Columns with one entry are numbered -1, -2, ... and the others 0, 1, ..., in their order."""
+    counts = np.zeros(d, np.uint8)
     for k in range(indices.size):
         j = indices[k]
-        if counts[j] < 2:
-            counts[j] += 1
-
-
-@jit
-def number_columns(counts):
-    """Columns with one entry are numbered -1, -2, ..., the others 0, 1, ..., in their order."""
-    number = np.empty(counts.size, np.int32)
+        counts[j] += counts[j] < 2
+    number = np.empty(d, np.int32)
     single = other = 0
-    for j in range(counts.size):
+    for j in range(d):
         if counts[j] == 1:
             single += 1
             number[j] = -single
         else:
             number[j] = other
             other += 1
-    return number
+    return number, single
 
 
 @jit
-def single_entries(data, indices, indptr, number, values, rows, squares):
-    """The entry and the row of every column with one entry, and per row the sum of their squares."""
+def split(data, indices, indptr, number, packed, packed_indices, packed_indptr, values, rows, squares):
+    """Copy all rows without the columns of negative number, and under their new numbers.
+
+    The entries of those columns go to ``values``, their rows to ``rows``, and for every row the sum of their
+    squares to ``squares``. Returns how many entries were copied; there must be room for one more.
+    """
+    to = 0
+    packed_indptr[0] = 0
     for i in range(indptr.size - 1):
-        for k in range(indptr[i], indptr[i + 1]):
-            single = -1 - np.int64(number[indices[k]])
-            if single >= 0:
-                values[single], rows[single] = data[k], i
-                squares[i] += data[k] * data[k]
+        start, stop = indptr[i], indptr[i + 1]
+        x, columns = data[start:stop], indices[start:stop]
+        for q in range(x.size):
+            column = number[columns[q]]
+            packed[to] = x[q]
+            packed_indices[to] = column
+            to += column >= 0
+            if column < 0:
+                single = -1 - np.int64(column)
+                values[single], rows[single] = x[q], i
+                squares[i] += x[q] * x[q]
+        packed_indptr[i + 1] = to
+    return to
 
 
 @jit
 def long(z, number, values, rows, v, scale, out):
-    """scale * z in all columns: ``z`` holds those with several entries, v_i x_ij is in the others."""
+    """scale * z in all columns: ``z`` holds those of positive number, v_i x_ij is in the others."""
     for j in range(number.size):
         k = np.int64(number[j])
         if k >= 0:

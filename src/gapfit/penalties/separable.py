@@ -83,6 +83,18 @@ class L2(ElasticNet):
     def __init__(self) -> None:
         super().__init__(0.0)
 
+    def value(self, w: Slope) -> float:
+        return 0.5 * float(w @ w)
+
+    def conjugate(self, mu: Slope) -> float:
+        return 0.5 * float(mu @ mu)
+
+    def argmax(self, mu: Slope) -> Slope:
+        return mu.copy()
+
+    def subgradient(self, w: Slope) -> Slope:
+        return w.copy()
+
 
 class L1(ElasticNet):
     """|w|_1."""

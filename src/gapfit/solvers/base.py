@@ -29,8 +29,8 @@ _PENALTY_NEEDS: dict[str, tuple[str, Callable[[Penalty], bool]]] = {
 }
 
 
-def needs(*risk: str, penalty: str | None = None) -> Callable[[Method], Method]:
-    """Declare what a solver asks of the risk (its `capabilities`) and of the penalty."""
+def needs(*risk: str | tuple[str, ...], penalty: str | None = None) -> Callable[[Method], Method]:
+    """Declare what a solver asks of the risk (its `capabilities`; of a tuple, one) and of the penalty."""
 
     def declare(method: Method) -> Method:
         method.needs = (risk, penalty)  # type: ignore[attr-defined]
@@ -51,9 +51,10 @@ def check_needs(method: Callable[..., Any], problem: Problem) -> None:
 def missing_need(method: Callable[..., Any], problem: Problem) -> str | None:
     """The first thing the solver needs and the problem lacks."""
     risk, penalty = getattr(_inner(method), "needs", ((), None))
-    for capability in risk:
-        if capability not in problem.risk.capabilities:
-            return f"a loss with {capability}, which {problem.loss!r} has not"
+    for need in risk:
+        alternatives = (need,) if isinstance(need, str) else need
+        if problem.risk.capabilities.isdisjoint(alternatives):
+            return f"a loss with {' or '.join(alternatives)}, which {problem.loss!r} has not"
     if penalty is not None:
         wanted, has = _PENALTY_NEEDS[penalty]
         if not has(problem.penalty):

@@ -24,6 +24,7 @@ from gapfit.solvers.segment import Point, evaluate, search
 
 __all__ = ["Point", "bundle", "evaluate"]
 
+_PAST = 1.01  # go this many times as far as the point at the level
 _REACH = 4.0  # how far beyond the level set's point to search, in units of the way to it
 
 
@@ -95,5 +96,8 @@ def _line_search(problem: Problem, best: Point, w: Slope) -> tuple[Point, Point]
 
 def _level(problem: Problem, master: QuadraticMaster, best: Point, w: Slope) -> tuple[Point, Point]:
     del w  # the model's own minimiser serves the lower bound only
-    w = master.at_level(best.w, best.J)
-    return search(problem, best, evaluate(problem, w, problem.scores(w), best.b), _REACH)
+    # just beyond: at the point itself several cuts meet, and rounding would choose among the slopes of J
+    w = best.w + _PAST * (master.at_level(best.w, best.J) - best.w)
+    target = evaluate(problem, w, problem.scores(w), best.b)
+    master.learn(best.J, target.J)
+    return search(problem, best, target, _REACH)

@@ -20,8 +20,9 @@ from gapfit.solvers.columns import Selection
 _ROUNDS = 20  # of one sweep and one run of conjugate gradients
 _PRODUCTS = 200  # in one run
 _CHECK = 10
-_FACES = 10  # runs in a row, each holding what the last one drove into a kink
-_FORCING = 0.1  # a run ends when the gradient has shrunk so much
+_FACES = 3  # runs in a row, each holding what the last one drove into a kink
+_FINER = 0.5
+_FORCING = 0.03  # a run ends when the gradient has shrunk so much
 
 
 class Terms(NamedTuple):
@@ -77,7 +78,7 @@ class ColumnModel:
         for _ in range(_ROUNDS):
             if self.sweep(every) <= tolerance:
                 break
-            self.glide()
+            self.glide(_FINER * tolerance)
         return self.w
 
     def bend(self, f: Vector) -> float:
@@ -95,13 +96,13 @@ class ColumnModel:
         )  # fmt: skip
         return float(worst)
 
-    def glide(self) -> None:
+    def glide(self, tolerance: float) -> None:
         """Conjugate gradients among the coordinates at which the model is smooth, from kink to kink."""
         for _ in range(_FACES):
-            if not self._glide_to_kinks():
+            if not self._glide_to_kinks(tolerance):
                 break
 
-    def _glide_to_kinks(self) -> bool:
+    def _glide_to_kinks(self, tolerance: float) -> bool:
         """One run, and the move that follows from it. Did it end at a kink?"""
         l1, l2, lower, upper = self.terms
         w = self.w
@@ -122,7 +123,7 @@ class ColumnModel:
         def kinked(way: Slope) -> bool:
             return bool(((here + way < low) | (here + way > high)).any())
 
-        way = _conjugate_gradients(times, -gradient, self.h[smooth] + l2, kinked)
+        way = _conjugate_gradients(times, -gradient, self.h[smooth] + l2, kinked, tolerance)
         with np.errstate(divide="ignore", invalid="ignore"):
             reach = np.where(way > 0, (high - here) / way, np.where(way < 0, (low - here) / way, np.inf))
 
@@ -158,7 +159,7 @@ class ColumnModel:
         return len(kinks) > 0
 
 
-def _conjugate_gradients(times: Any, b: Slope, diagonal: Slope, kinked: Any) -> Slope:
+def _conjugate_gradients(times: Any, b: Slope, diagonal: Slope, kinked: Any, tolerance: float) -> Slope:
     """x with times(x) about b, or on the way there beyond a kink; preconditioned by the diagonal."""
     x, r = np.zeros_like(b), b.copy()
     z = r / diagonal
@@ -173,7 +174,7 @@ def _conjugate_gradients(times: Any, b: Slope, diagonal: Slope, kinked: Any) -> 
         r -= (rz / bend) * image
         z = r / diagonal
         before, rz = rz, float(r @ z)
-        if rz <= goal or (k % _CHECK == _CHECK - 1 and kinked(x)):
+        if rz <= goal or np.abs(r).max() <= tolerance or (k % _CHECK == _CHECK - 1 and kinked(x)):
             break
         p = z + (rz / before) * p
     return x

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gapfit import threads
 from gapfit._types import Matrix, Slope, Vector
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
@@ -44,12 +45,13 @@ _MEMORY = 3  # directions that a plane is laid through
 _PARALLEL = 1e-10  # what they differ by may be rounding, below this
 _FAR = 100.0  # times a direction is too far to go: the rounding in it would show
 _ROUNDING = 1e-13  # of |z|^2 / alpha is too little to gain, for the same reason
+_NEAR = 1e-2  # relative gap from which on a better primal point is worth a pass over the active rows
 _FEW = 10  # rows are no crowd
 _INSIDE = 1e-14  # of their range entropic variables are away from their bounds at the start
 _CROWD = 0.1  # of the active rows, come to rest during a sweep: then its way is no direction to go on in
 
 
-@needs("dual_atoms", penalty="L2")
+@needs(("dual_atoms", "dual_entropy"), penalty="L2")
 def dual_cd(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
     """Coordinate descent on the dual in random order, with shrinking and acceleration. One step, some sweeps.
 
@@ -105,7 +107,7 @@ class _Descent:
             np.inf,
             np.inf,
         )
-        self.visits, self.sweeps, self.untold, self.exact = 0, 0, 0, False
+        self.visits, self.sweeps, self.untold, self.exact, self.primal = 0, 0, 0, False, 0.0
         if same:
             self._restore(state)
 
@@ -113,7 +115,7 @@ class _Descent:
 
     _NUMBERS = (
         "b", "s", "c", "latest", "threshold", "gap", "full_gap", "estimate", "told", "visits",
-        "sweeps", "untold", "exact",
+        "sweeps", "untold", "exact", "primal",
     )  # fmt: skip
 
     def snapshot(self) -> dict[str, Any]:
@@ -258,7 +260,7 @@ class _Descent:
     def _best_responses(self) -> Vector:
         """v, or what suits the scores best: columns that only one sample uses are that sample's to choose."""
         v = self.whole.table[:, 7].copy()
-        if self.whole.singles is not None:
+        if self.whole.singles is not None and self.estimate <= _NEAR * self.primal:
             store = self.store
             terms = (store.table, self.kind.entropic, self.z, *self._terms())
             v[store.members] = self.kernels.responses(*store.rows, *terms)
@@ -266,7 +268,7 @@ class _Descent:
 
     def heed(self, primal: float) -> None:
         """Go on in full precision when the gap is so small that single precision would be seen."""
-        seen = float(self.z @ self.z) / self.problem.alpha
+        self.primal, seen = primal, float(self.z @ self.z) / self.problem.alpha
         if self.exact or self.estimate > _SINGLE * max(primal, seen):
             return
         self.exact = True
@@ -334,38 +336,55 @@ class _Whole(_Store):
             self.rho = 0.01 * float(p @ squares) / problem.alpha + kind.offset_per_imbalance(problem, table)
         self.mean_sq = float(self.mean @ self.mean)
         table[:, 5] = squares / problem.alpha
-        self.singles = _singles(*self.original, d)
+        super().__init__(self.original, table, np.arange(n))
+        self.singles = self._split_off_singles()
+        self.width = d
         if self.singles is not None:
             own = self.singles.squares / problem.alpha
             table[:, 2] += own
             table[:, 5] = np.maximum(table[:, 5] - own, 0.0)
-        self.width = d if self.singles is None else self.singles.others
-        super().__init__(self.original, table, np.arange(n))
-        if self.singles is not None:
-            self.rows = self._copy(self.members)
+            self.width = d - len(self.singles.values)
+
+    def _split_off_singles(self) -> "_Singles | None":
+        """Copy the rows without the columns that have one entry, if it pays."""
+        from gapfit.kernels.packing import number_columns, split
+        from gapfit.kernels.rows import as_rows
+
+        _, indices, indptr = self.original
+        d = self.problem.design.shape[1]
+        if 10 * d < len(indices) or len(indices) == 0:
+            return None  # there cannot be many
+        number, how_many = number_columns(indices, d)
+        if 10 * how_many < len(indices):
+            return None
+        values, rows = np.empty(how_many, self.precision), np.empty(how_many, np.int32)
+        squares, starts = np.zeros(len(indptr) - 1), np.empty_like(indptr)
+        room = len(indices) - how_many + 1
+        packed, columns = np.empty(room, self.precision), np.empty(room, np.int32)
+        used = split(*self.original, number, packed, columns, starts, values, rows, squares)
+        self.rows = as_rows(packed[:used], columns[:used], starts)
+        return _Singles(values, rows, squares, number)
 
     def part(self, members: Any) -> _Store:
         """Some of the rows, copied."""
-        return _Store(self._copy(members), self.table[members], members)
+        from gapfit.kernels.packing import pack
+        from gapfit.kernels.rows import as_rows
+
+        _, indices, indptr = self.rows
+        starts = np.concatenate(([0], np.cumsum(indptr[members + 1] - indptr[members])))
+        packed = np.empty(starts[-1], self.precision)
+        columns = np.empty(starts[-1] if len(indices) else 0, np.int32)
+
+        def copy(part: slice) -> None:
+            pack(*self.rows, members, part.start, part.stop, packed, columns, starts)
+
+        threads.each(copy, threads.parts(len(members), float(starts[-1])))
+        return _Store(as_rows(packed, columns, starts), self.table[members], members)
 
     def in_full_precision(self) -> None:
         """From now on."""
         self.precision = self.original[0].dtype
-        if self.singles is not None:
-            self.rows = self._copy(self.members)
-
-    def _copy(self, members: Any) -> tuple[Any, Any, Any]:
-        from gapfit.kernels.packing import pack
-        from gapfit.kernels.rows import as_rows
-
-        _, indices, indptr = self.original
-        entries = int((indptr[members + 1] - indptr[members]).sum())
-        packed = np.empty(entries, self.precision)
-        packed_indices = np.empty(entries if len(indices) else 0, np.int32)
-        packed_indptr = np.empty(len(members) + 1, np.int64)
-        number = np.empty(0, np.int32) if self.singles is None else self.singles.number
-        used = pack(*self.original, members, number, packed, packed_indices, packed_indptr)
-        return as_rows(packed[:used], packed_indices[:used], packed_indptr)
+        self.singles = self._split_off_singles()
 
     def short(self, z: Slope) -> Slope:
         """z without the columns that sweeps do not see."""
@@ -395,28 +414,10 @@ class _Whole(_Store):
 class _Singles(NamedTuple):
     """The columns with one entry, numbered among themselves."""
 
-    values: Vector  # the entries
+    values: Any  # the entries
     rows: Any
     squares: Vector  # of the entries, added up by row
-    others: int  # how many columns are left
     number: Any  # of a column among the others, or -1 - that among the singles
-
-
-def _singles(data: Any, indices: Any, indptr: Any, d: int) -> _Singles | None:
-    """The columns with one entry, if it pays to leave them out."""
-    if 10 * d < len(indices) or len(indices) == 0:
-        return None  # there cannot be many
-    from gapfit.kernels.packing import count_columns, number_columns, single_entries
-
-    counts = np.zeros(d, np.uint8)
-    count_columns(indices, counts)
-    how_many = int(np.count_nonzero(counts == 1))
-    if 10 * how_many < len(indices):
-        return None
-    number, squares = number_columns(counts), np.zeros(len(indptr) - 1)
-    values, rows = np.empty(how_many), np.empty(how_many, np.int64)
-    single_entries(data, indices, indptr, number, values, rows, squares)
-    return _Singles(values, rows, squares, d - how_many, number)
 
 
 # -- kinds of duals -----------------------------------------------------------------------------------------

@@ -30,7 +30,8 @@ from gapfit.solvers.columns import Columns, Selection
 
 _EPS = float(np.finfo(float).eps)
 _MARGIN = 2.0  # derivatives of the loss are expected to grow no more than this
-_FEWEST = 100  # columns to work on
+_FEWEST = 100  # columns to add to those that are at work,
+_GROWTH = 3  # and how many times as many as those at most
 _SHARPER = 0.2  # work lowers the urges on its columns to this share of the largest of all
 _NEWTON_STEPS = 20  # on one working set
 _MILESTONE = 0.1  # a step of the solver ends when the gap has shrunk so much
@@ -175,12 +176,13 @@ class _Look:
 
 
 def _working_set(urges: Vector, moving: Vector) -> Vector:
-    """The columns that are not at rest, and as many of the most urgent others."""
+    """The columns that are not at rest, and the most urgent others: half of those that want to move, but
+    neither fewer than already do nor many more."""
     n_moving = int(np.count_nonzero(moving))
     others = np.where(moving, -np.inf, urges)
-    size = min(max(_FEWEST, n_moving), len(urges) - n_moving)
+    size = max(n_moving, min(np.count_nonzero(others > 0) // 2, _GROWTH * n_moving), _FEWEST)
     chosen = moving.copy()
-    if size > 0:
+    if (size := min(size, len(urges) - n_moving)) > 0:
         chosen[np.argpartition(others, -size)[-size:]] = True
     return np.flatnonzero(chosen)
 

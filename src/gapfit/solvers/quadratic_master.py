@@ -13,7 +13,9 @@ from gapfit.solvers.master import Master
 from gapfit.solvers.simplex_qp import maximise_on_simplex
 
 _LEVEL = 0.3  # where the level lies between the lower bound and the best value known
-_NEAR = 0.1  # how exactly it has to be met
+_NEAR = 0.3  # how exactly it has to be met, relatively
+_RIGHT = 0.1  # the model was right if J came down to within this share of what it promised
+_LOWEST = 1e-3  # level of a model that keeps being right
 _TRIES = 6  # to meet it; the first is nearly always enough
 _STRONGEST = 1e9  # hold: beyond this, rounding decides
 
@@ -27,6 +29,8 @@ class QuadraticMaster(Master):
         self.known: Matrix | None = None  # a Gram matrix of the cuts that are about to be restored
         self.held = np.zeros(0)  # the shares at the last point that was asked to be at a level
         self.hold = 1.0  # how strongly it was held near the best point
+        self.promised = 0.0  # the value of the model there
+        self.level = _LEVEL
 
     def at_level(self, centre: Slope, J: float) -> Slope:
         """The point nearest to `centre`, in Omega's metric, where the model is down to the level (nearly).
@@ -54,15 +58,21 @@ class QuadraticMaster(Master):
             slope = self.gram @ x / alpha
             model = float((c + (hold * inner - slope) / (1 + hold)).max())
             square = hold * hold * 2 * penalty + float((slope - 2 * hold * inner) @ x) / alpha
-            return (model + 0.5 * alpha * square / (1 + hold) ** 2 - bottom) / (top - bottom)
+            self.promised = model + 0.5 * alpha * square / (1 + hold) ** 2
+            return (self.promised - bottom) / (top - bottom)
 
-        self.hold = _solve_roughly(height, _LEVEL, self.hold)
+        self.hold = _solve_roughly(height, self.level, self.hold)
         free = self.problem.penalty.argmax(self.mixed_slope(self.held) / -alpha)
         return np.asarray((self.hold * centre + free) / (1 + self.hold))
 
+    def learn(self, best: float, there: float) -> None:
+        """J is `there` at the point asked for last. A model that was right is trusted with a lower level."""
+        right = there - self.promised <= _RIGHT * (best - self.promised)
+        self.level = max(0.1 * self.level, _LOWEST) if right else _LEVEL
+
     def state(self) -> dict[str, Any]:
-        more = {"held": self.held, "hold": self.hold, "gram": self.gram, "metric": self.problem.penalty}
-        return {**super().state(), **more}
+        level = {"held": self.held, "hold": self.hold, "level": self.level}
+        return {**super().state(), **level, "gram": self.gram, "metric": self.problem.penalty}
 
     def restore(self, state: dict[str, Any]) -> None:
         here, there = self.problem.penalty, state.get("metric")
@@ -71,7 +81,7 @@ class QuadraticMaster(Master):
         super().restore(state)
         self.known = None
         if "held" in state and len(state["held"]) == len(self.cuts):
-            self.held, self.hold = state["held"].copy(), state["hold"]
+            self.held, self.hold, self.level = state["held"].copy(), state["hold"], state["level"]
 
     def _solve(self) -> None:
         self.shares = maximise_on_simplex(self.gram, self.problem.alpha * self.constants, self.shares)
@@ -105,7 +115,7 @@ def _solve_roughly(rising: Callable[[float], float], wanted: float, guess: float
     lo, hi, at_lo, at_hi = 0.0, np.inf, 0.0, 1.0
     value = rising(guess)
     for _ in range(_TRIES - 1):
-        if abs(value - wanted) <= _NEAR:
+        if abs(value - wanted) <= _NEAR * wanted:
             break
         if value < wanted:
             lo, at_lo = guess, value

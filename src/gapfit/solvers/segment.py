@@ -108,9 +108,13 @@ def _between(lo: _Probe, hi: _Probe, *, secant: bool) -> float:
     width = hi.s - lo.s
     if not np.isfinite(hi.slope):
         return lo.s + 0.1 * width
-    if not lo.slope < 0:
-        return lo.s + 0.5 * width
-    share = lo.slope / (lo.slope - hi.slope)
-    if not secant:
-        share = (hi.J - lo.J - hi.slope * width) / ((lo.slope - hi.slope) * width)
+    rise = hi.J - lo.J
+    if lo.s == 0.0:
+        # the best point known is often at a kink, where rounding chooses among the slopes: do without one
+        bend = hi.slope * width - rise
+        share = 1.0 - 0.5 * hi.slope * width / bend if bend > 0 else 0.0
+    elif secant:
+        share = lo.slope / (lo.slope - hi.slope)
+    else:
+        share = (rise - hi.slope * width) / ((lo.slope - hi.slope) * width)
     return lo.s + float(np.clip(share, 0.02, 0.98)) * width
