@@ -19,7 +19,9 @@ from gapfit.solution import Iterate
 from gapfit.solvers.bundle import bundle
 from problems import labels_problem
 
-SOLVERS = ["bundle", "line_search_bundle", "dual_cd", "pegasos", "newton", "semismooth_newton", "lbfgs", "primal_cd"]
+SOLVERS = [
+    "bundle", "line_search_bundle", "dual_cd", "pegasos", "newton", "semismooth_newton", "lbfgs", "primal_cd",
+]  # fmt: skip
 SMOOTH = ("newton", "lbfgs", "primal_cd")
 
 

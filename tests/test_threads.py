@@ -2,6 +2,7 @@
 
 import os
 import threading
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ def test_work_is_cut_by_its_size_alone():
     many = threads.parts(1000, 1e9)
     assert len(many) == threads.MOST_PARTS
     assert many[0].start == 0 and many[-1].stop == 1000
-    assert all(a.stop == b.start for a, b in zip(many[:-1], many[1:], strict=True))
+    assert all(a.stop == b.start for a, b in pairwise(many))
     assert threads.parts(3, 1e9) == [slice(0, 1), slice(1, 2), slice(2, 3)]
     assert threads.parts(0, 0.0) == [slice(0, 0)]
 
@@ -36,7 +37,8 @@ def test_results_come_in_the_order_of_the_items(size):
     with threads.using(size):
         assert threads.each(lambda k: k * k, range(10)) == [k * k for k in range(10)]
         assert threads.each(lambda k: k, []) == []
-        assert threads.total(lambda k: np.full(2, 0.1 * k), range(5)).tolist() == [sum(0.1 * k for k in range(5))] * 2
+        summed = threads.total(lambda k: np.full(2, 0.1 * k), range(5))
+        assert summed.tolist() == [sum(0.1 * k for k in range(5))] * 2
 
 
 def test_an_error_in_a_part_reaches_the_caller_and_the_threads_end():
@@ -64,7 +66,8 @@ def test_products_do_not_depend_on_the_number_of_threads(kind):
             results.append((design.scores(w), design.adjoint(u), design.weighted_gram(u)))
     for other in results[1:]:
         assert all(np.array_equal(one, two) for one, two in zip(results[0], other, strict=True))
-    for found, wanted in zip(results[0], (exact @ w, exact.T @ u, exact.T @ (exact * u[:, None])), strict=True):
+    expected = (exact @ w, exact.T @ u, exact.T @ (exact * u[:, None]))
+    for found, wanted in zip(results[0], expected, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-10 * np.abs(wanted).max())
 
 

@@ -118,4 +118,4 @@ def support_status(problem: Problem, ball: Ball) -> Vector:
             problem.risk.value_and_subgradient(scores + problem.offset, np.zeros(1))[1] for scores in (lo, hi)
         )
     support, same = (at_lo > 0) | (at_hi < 0), at_lo == at_hi  # it is constant only at zero and its extremes
-    return np.array(["undecided", "support", "zero", "bound"])[support + 2 * same]
+    return np.asarray(np.array(["undecided", "support", "zero", "bound"])[support + 2 * same])

@@ -67,8 +67,10 @@ def offset_interval(risk: Risk, scores: Vector, guess: float) -> tuple[float, fl
     """An interval that contains every minimiser over b: by a formula, or tight up to a factor of two."""
     known = risk.best_offset(scores)
     if known is not None:
-        lo, hi = (end if np.isinf(end) else end + np.copysign(_resolution(scores, end), side)
-                  for end, side in zip(known, (-1.0, 1.0), strict=True))
+        lo, hi = (
+            end if np.isinf(end) else end + np.copysign(_resolution(scores, end), side)
+            for end, side in zip(known, (-1.0, 1.0), strict=True)
+        )
         return lo, hi
     b = minimise_offset(risk, scores, guess)[1].b
     resolution = _resolution(scores, b)

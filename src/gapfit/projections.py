@@ -18,8 +18,8 @@ def project_box_hyperplane(
     minimise 1/2 sum_i weights_i (a_i - m_i)^2   subject to  lower <= a <= upper,  <sigma, a> = z
 
     The solution is a(t) = clip(m + t sigma / weights) for the t at which <sigma, a(t)> = z, a non-decreasing
-    piecewise linear function of t. Newton's method finds its root, within a bracket that it halves where a step
-    would not; from t = 0, points that nearly satisfy the equality need two or three evaluations.
+    piecewise linear function of t. Newton's method finds its root, within a bracket that it halves where a
+    step would not; from t = 0, points that nearly satisfy the equality need two or three evaluations.
     """
     step = sigma if weights is None else sigma / weights
     low, high = np.where(sigma > 0, lower, upper), np.where(sigma > 0, upper, lower)
@@ -54,6 +54,8 @@ def _next_kink(m: Vector, lower: Vector, upper: Vector, step: Vector, t: float, 
     ahead = ahead[np.isfinite(ahead)]
     nearest = float(ahead.min() if upwards else ahead.max())
     beyond = ahead[ahead != nearest]  # halfway to the one after it, where the piece has a slope
-    return 0.5 * (nearest + float(beyond.min() if upwards else beyond.max())) if len(beyond) else nearest + (
-        1.0 if upwards else -1.0
+    return (
+        0.5 * (nearest + float(beyond.min() if upwards else beyond.max()))
+        if len(beyond)
+        else nearest + (1.0 if upwards else -1.0)
     )

@@ -116,7 +116,7 @@ def _drive(
     callbacks: tuple[Callback, ...],
 ) -> Status:
     """Run the solver until something ends it, and say what."""
-    schedule = _Schedule()
+    schedule = _Schedule(watched=bool(callbacks))
     certificate = None
     try:
         while True:
@@ -149,17 +149,19 @@ class _Schedule:
     """When to certify: a claim costs nothing to take, anything else a pass or two over the data.
 
     A solver may guess its gap. Then the driver looks when the guess, corrected by how wrong it was last time,
-    is good enough; a guess decides nothing else. Steps are counted, not seconds: a fit must be repeatable.
+    is good enough; a guess decides nothing else. Who watches a fit is told at growing intervals all the same.
+    Steps are counted, not seconds: a fit must be repeatable.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, watched: bool) -> None:
+        self.watched = watched
         self.next, self.correction = 1, 1.0
 
     def due(self, best: "_Best", iterate: Iterate) -> bool:
         if iterate.estimate is None:
             return iterate.primal is not None or best.n_iter >= self.next
-        overdue = best.n_iter >= max(16, 4 * self.next) and iterate.estimate < np.inf
-        return overdue or best.suffices(self.correction * iterate.estimate)
+        overdue = best.n_iter >= (self.next if self.watched else max(16, 4 * self.next))
+        return (overdue and iterate.estimate < np.inf) or best.suffices(self.correction * iterate.estimate)
 
     def looked(self, best: "_Best", iterate: Iterate) -> None:
         self.next = best.n_iter + 1 + best.n_iter // 4

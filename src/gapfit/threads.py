@@ -1,8 +1,8 @@
 """Several cores for one fit, and the same bytes from any number of them.
 
-Work is cut into parts by its size alone, never by the number of threads, and partial sums are added up in the
-order of the parts. Threads only decide which core computes which part. Compiled loops, NumPy and SciPy give up
-the interpreter lock while they run, so plain threads do.
+Work is cut into parts by its size alone, never by the number of threads, and partial sums are added up in
+the order of the parts. Threads only decide which core computes which part. Compiled loops, NumPy and SciPy
+give up the interpreter lock while they run, so plain threads do.
 """
 
 import os
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import pairwise
 from numbers import Integral
 from typing import Any, TypeVar
 
@@ -70,7 +71,7 @@ def parts(rows: int, work: float) -> list[slice]:
     """Rows cut into as many equal parts as the work (multiplications in all) is worth."""
     count = int(min(max(work // PAYS, 1), MOST_PARTS, max(rows, 1)))
     edges = [rows * k // count for k in range(count + 1)]
-    return [slice(start, stop) for start, stop in zip(edges[:-1], edges[1:], strict=True)]
+    return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
 def each(function: Callable[[Any], Result], items: Sequence[Any]) -> list[Result]:

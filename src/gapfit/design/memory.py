@@ -40,7 +40,9 @@ class MemoryDesign:
     def adjoint(self, u: Vector) -> Slope:
         """X'u."""
         if sparse.issparse(self.X) and self.size > threads.PAYS:
-            return threads.total(partial(self._partial_adjoint, u), [part.rows for part in self._adjoint_parts])
+            return threads.total(
+                partial(self._partial_adjoint, u), [part.rows for part in self._adjoint_parts]
+            )
         return threads.total(lambda part: part.adjoint(u), self._adjoint_parts)
 
     def _partial_adjoint(self, u: Vector, rows: slice) -> Slope:
@@ -52,7 +54,7 @@ class MemoryDesign:
         return slope
 
     def weighted_gram(self, weight: Vector, centre: Slope | None = None) -> Matrix:
-        """sum of weight_i (x_i - centre)(x_i - centre)', as a dense matrix. Rows of weight zero cost nothing."""
+        """sum of weight_i (x_i - centre)(x_i - centre)', dense. Rows of weight zero cost nothing."""
         d = self.shape[1]
         centre = np.zeros(d) if centre is None else centre
         density = self.size / max(self.shape[0] * d, 1)
@@ -60,8 +62,7 @@ class MemoryDesign:
         parts = threads.parts(self.shape[0], min(touched, threads.PAYS * touched / (32 * d * d)))
         gram = threads.total(partial(self._partial_gram, weight, centre), parts)
         if sparse.issparse(self.X):
-            above = np.triu_indices(d, 1)
-            gram[above] = gram.T[above]
+            gram += np.tril(gram, -1).T
             if centre.any():  # expanded: sparse columns have no large means, so nothing cancels
                 cross = np.outer(centre, self.adjoint(weight) - 0.5 * float(weight.sum()) * centre)
                 gram -= cross + cross.T
@@ -79,7 +80,9 @@ class MemoryDesign:
                     block *= np.sqrt(np.abs(weight[some]))[:, None]
                     gram += sign * (block.T @ block)
             return gram
-        from gapfit.kernels.products import add_weighted_gram  # compiled code is loaded only when it is to run
+        from gapfit.kernels.products import (
+            add_weighted_gram,
+        )  # compiled code is loaded only when it is to run
 
         gram = np.zeros((d, d))
         add_weighted_gram(*self._kernel_rows, weight, rows.start, rows.stop, gram)
@@ -128,8 +131,7 @@ class _Part:
 
     def __init__(self, X: Data, rows: slice) -> None:
         self.rows = rows
-        n, d = X.shape
-        whole = rows.start == 0 and rows.stop == n
+        whole = rows.start == 0 and rows.stop == X.shape[0]
         self.X = X if whole else _rows_of_csr(X, rows) if sparse.issparse(X) else X[rows]
 
     def scores(self, w: Slope) -> Vector:

@@ -30,7 +30,7 @@ def row_norms(X: Data, centre: Vector, order: float = 2.0) -> Vector:
 def _squares(X: Data) -> Vector:
     """The squared Euclidean norms of sparse rows."""
     if X.nnz > threads.PAYS:
-        from gapfit.kernels.rows import as_rows, squared_norms  # compiled code is loaded only when it is to run
+        from gapfit.kernels.rows import as_rows, squared_norms
 
         data, _, indptr = as_rows(X.data, X.indices, X.indptr)
         return np.asarray(squared_norms(data, indptr))

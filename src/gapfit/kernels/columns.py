@@ -153,8 +153,8 @@ def urges(a, w, lower, upper, l1, l2):
 
 
 @jit(fast=True)
-def column_sweep(data, rows, starts, chosen, slots, w, h, m, lower, upper, l1, l2, r, D, per_total, shift):
-    """Coordinate descent over the columns ``chosen[slots]`` on the quadratic model
+def sweep(data, rows, starts, chosen, w, h, m, lower, upper, l1, l2, r, D, per_total, shift):
+    """One pass of coordinate descent over the chosen columns, on the quadratic model
 
         <u, f> + f'Df / 2 + l1 |w|_1 + l2 |w|^2 / 2,      f = sum_j (w_j - its start) x_j + shift
 
@@ -164,8 +164,7 @@ def column_sweep(data, rows, starts, chosen, slots, w, h, m, lower, upper, l1, l
     and r. Returns the largest change of a derivative by its own coordinate's step, and the shift.
     """
     worst = 0.0
-    for s in range(slots.size):
-        c = slots[s]
+    for c in range(chosen.size):
         start, stop = starts[chosen[c]], starts[chosen[c] + 1]
         g = _column_dot(data, rows, start, stop, r) + shift * m[c]
         new = _minimiser(w[c], g, h[c], l1, l2, lower[c], upper[c])

@@ -153,7 +153,7 @@ def _entropic_gap(odds, slope, scale):
 
 @jit(fast=True)
 def _visits(size, draws):
-    """0 .. size - 1 in blocks of neighbours: the blocks in random order, and so is what is in them."""
+    """0 .. size - 1 in blocks of neighbours: the blocks in random order, each from a random one on and around."""
     blocks = np.arange(draws.size)
     for k in range(blocks.size - 1, 0, -1):  # draws / 2^32 is uniform in [0, 1)
         j = np.int64((np.uint64(draws[k]) * np.uint64(k + 1)) >> np.uint64(32))
@@ -163,12 +163,9 @@ def _visits(size, draws):
     for k in range(blocks.size):
         start = blocks[k] * BLOCK
         length = min(BLOCK, size - start)
-        chance = np.int64(draws[k] & np.uint32(0xFFFFF))  # low bits: the shuffle above used the high ones
-        for q in range(length):  # insert each at random among those before it
-            j = chance % (q + 1)
-            chance //= q + 1
-            visits[filled + q] = visits[filled + j]
-            visits[filled + j] = start + q
+        turn = np.int64(draws[k] & np.uint32(0xFFFF))  # low bits: the shuffle above used the high ones
+        for q in range(length):
+            visits[filled + q] = start + (q + turn) % length
         filled += length
     return visits
 

@@ -2,10 +2,11 @@
 
 Near the centre the rounded loss of a sample at score f is
 
-    phi(f) = max over lower <= v <= upper of  (target - f) v - kink |v| - quad v^2 / 2 - (v - centre)^2 / (2 c p).
+    phi(f) = max over lower <= v <= upper of
+                 (target - f) v - kink |v| - quad v^2 / 2 - (v - centre)^2 / (2 c p).
 
-It arrives as nine numbers, in the rows of ``losses``: what the loops would otherwise divide by is divided by
-beforehand, and there are no branches, so that the compiler can work on several samples at a time.
+It arrives as eight numbers, in the rows of ``losses``: what the loops would otherwise divide by is divided
+by beforehand, and there are no branches, so that the compiler can work on several samples at a time.
 
     0 aim = target + centre / (c p)    1 kink    2 lower    3 upper    4 give = 1 / (quad + 1 / (c p))
     5 target    6 quad    7 1 / quad (or a huge number)
@@ -42,10 +43,11 @@ def respond(losses, f, start, stop, v, curvature):
         v[i] = min(max(free, lower[i]), upper[i])
     bend = 0.0
     for i in range(start, stop):
-        at_rest = (v[i] <= lower[i]) | (v[i] >= upper[i]) | ((v[i] == 0.0) & (kink[i] > 0.0))
-        slack = 0.0 if at_rest else give[i]
-        curvature[i] = slack
-        bend += slack
+        bent = give[i] if v[i] > lower[i] else 0.0  # one condition at a time, for the compiler's sake
+        bent = bent if v[i] < upper[i] else 0.0
+        bent = bent if abs(v[i]) + (1.0 if kink[i] == 0.0 else 0.0) > 0.0 else 0.0
+        curvature[i] = bent
+        bend += bent
     loss = 0.0
     bound = 0.0
     total = 0.0

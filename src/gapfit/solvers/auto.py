@@ -1,13 +1,13 @@
 """Which solver for which problem: the first line of the table that fits.
 
-| the problem                                        | solver              | because                              |
-|----------------------------------------------------|---------------------|--------------------------------------|
-| smooth loss, quadratic penalty, few features       | `newton`            | a handful of steps                   |
-| lines and parabolas, L2, few features              | `semismooth_newton` | tens of steps, however small alpha   |
-| lines and parabolas (or logistic), L2              | `dual_cd`           | a step costs no more than reading X  |
-| smooth loss, L1 or elastic net                     | `primal_cd`         | works on the columns that matter     |
-| differentiable loss and penalty                    | `lbfgs`             | few passes                           |
-| anything else                                      | `bundle`            | takes every loss and every penalty   |
+| the problem                                   | solver              | because                     |
+|-----------------------------------------------|---------------------|-----------------------------|
+| smooth loss, quadratic penalty, few features  | `newton`            | a handful of steps          |
+| lines and parabolas, L2, few features         | `semismooth_newton` | tens of steps at any alpha  |
+| lines and parabolas, or logistic, L2          | `dual_cd`           | its steps only read X       |
+| smooth loss, L1 or elastic net                | `primal_cd`         | works on columns in use     |
+| differentiable loss and penalty               | `lbfgs`             | few passes                  |
+| anything else                                 | `bundle`            | takes everything            |
 
 "Few features" means that a d x d matrix is factorised in the time of some passes over X, or in a few
 milliseconds. Where that is not so but the matrix would fit, `dual_cd` goes first and the Newton methods wait:

@@ -6,23 +6,24 @@ Near a point with derivatives u and second derivatives D of the risk in the scor
 
 f being the change of the scores: sum_j (w_j - its start) x_j, plus one number for the intercept, which is
 eliminated. Sweeps of coordinate descent find out which coordinates are zero. Among the others the model is a
-parabola as long as no sign changes, and conjugate gradients minimise it in far fewer passes than sweeps would.
+parabola as long as no sign changes, and conjugate gradients minimise it in far fewer passes than sweeps do.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapfit._types import Slope, Vector
+from gapfit._types import Indices, Slope, Vector
 from gapfit.problem import Problem
 from gapfit.solvers.columns import Selection
 
-_ROUNDS = 20  # of one sweep and one run of conjugate gradients
-_PRODUCTS = 200  # in one run
-_CHECK = 10
-_FACES = 3  # runs in a row, each holding what the last one drove into a kink
-_FINER = 0.5
-_FORCING = 0.03  # a run ends when the gradient has shrunk so much
+_ROUNDS = 20  # of one sweep and some runs of conjugate gradients
+_RUNS = 3  # in a round, if each ends at a kink
+_PRODUCTS = 200  # in a run,
+_LOOK = 10  # which ends at the next look after it has passed a kink, looking every so many products,
+_FORCING = 0.03  # or when the gradient has shrunk so much
+_FINER = 0.5  # or is so much below the tolerance
 
 
 class Terms(NamedTuple):
@@ -39,7 +40,8 @@ class Terms(NamedTuple):
         bounds = (np.ascontiguousarray(bound) for bound in problem.penalty.bounds(problem.design.shape[1]))
         return cls(problem.alpha * inner.l1_ratio, problem.alpha * inner.modulus, *bounds)
 
-    def take(self, columns: Vector) -> "Terms":
+    def take(self, columns: Indices) -> "Terms":
+        """Those of some columns."""
         return self._replace(lower=self.lower[columns], upper=self.upper[columns])
 
     def value(self, w: Slope) -> float:
@@ -58,7 +60,6 @@ class Terms(NamedTuple):
         return np.asarray(urges(a, w, self.lower, self.upper, self.l1, self.l2))
 
 
-DEBUG=lambda *a:None
 class ColumnModel:
     """The model around a point, on some columns. `w` moves away from the point's weights."""
 
@@ -74,42 +75,36 @@ class ColumnModel:
 
     def minimise(self, tolerance: float) -> Slope:
         """The w near the model's minimum at which no sweep changes a derivative by more than this."""
-        every = np.arange(len(self.w))
         for _ in range(_ROUNDS):
-            if self.sweep(every) <= tolerance:
+            if self.sweep() <= tolerance:
                 break
-            self.glide(_FINER * tolerance)
+            for _ in range(_RUNS):
+                if not self.glide(_FINER * tolerance):
+                    break
         return self.w
 
     def bend(self, f: Vector) -> float:
         """What the quadratic part adds to the model when the scores change by f, and the offset with them."""
         return 0.5 * (float(f @ (self.D * f)) - self.per_total * float(self.D @ f) ** 2)
 
-    def sweep(self, slots: Vector) -> float:
+    def sweep(self) -> float:
         """One pass of coordinate descent; the largest change of a derivative by its own coordinate."""
-        from gapfit.kernels.columns import column_sweep
+        from gapfit.kernels.columns import sweep
 
         l1, l2, lower, upper = self.terms
-        worst, self.shift = column_sweep(
-            *self.columns.flat, self.columns.positions, slots, self.w, self.h, self.m, lower, upper, l1, l2,
+        worst, self.shift = sweep(
+            *self.columns.flat, self.columns.positions, self.w, self.h, self.m, lower, upper, l1, l2,
             self.r, self.D, self.per_total, self.shift,
         )  # fmt: skip
         return float(worst)
 
-    def glide(self, tolerance: float) -> None:
-        """Conjugate gradients among the coordinates at which the model is smooth, from kink to kink."""
-        for _ in range(_FACES):
-            if not self._glide_to_kinks(tolerance):
-                break
-
-    def _glide_to_kinks(self, tolerance: float) -> bool:
-        """One run, and the move that follows from it. Did it end at a kink?"""
+    def glide(self, tolerance: float) -> bool:
+        """Conjugate gradients among the coordinates at which the model is smooth; did a kink stop them?"""
         l1, l2, lower, upper = self.terms
-        w = self.w
-        smooth = np.flatnonzero((w > lower) & (w < upper) & ((w != 0) | (l1 == 0)))
+        smooth = np.flatnonzero((self.w > lower) & (self.w < upper) & ((self.w != 0) | (l1 == 0)))
         if not len(smooth):
             return False
-        columns, m, here = self.columns.take(smooth), self.m[smooth], w[smooth]
+        columns, m, here = self.columns.take(smooth), self.m[smooth], self.w[smooth]
         low, high = lower[smooth], upper[smooth]
         if l1 > 0:  # no further than to zero
             low = np.where(here > 0, np.maximum(low, 0.0), low)
@@ -120,52 +115,57 @@ class ColumnModel:
             centre = self.per_total * float(m @ v)
             return columns.adjoint(self.D * columns.scores(v)) - centre * m + l2 * v
 
-        def kinked(way: Slope) -> bool:
-            return bool(((here + way < low) | (here + way > high)).any())
+        def beyond_a_kink(v: Slope) -> bool:
+            return bool(((here + v < low) | (here + v > high)).any())
 
-        way = _conjugate_gradients(times, -gradient, self.h[smooth] + l2, kinked, tolerance)
+        way = _conjugate_gradients(times, -gradient, self.h[smooth] + l2, tolerance, beyond_a_kink)
         with np.errstate(divide="ignore", invalid="ignore"):
             reach = np.where(way > 0, (high - here) / way, np.where(way < 0, (low - here) / way, np.inf))
 
-        def move(length: float) -> tuple[float, Slope, Vector]:
-            """How much of the way to w + length * way, clipped, the model falls; that point, and its scores."""
+        def towards(length: float) -> tuple[float, Slope, Vector]:
+            """Go that length, each coordinate up to its kink: how far on the straight line to that target the
+            model falls (a parabola, since no sign changes), the target, and the change of the scores."""
             target = np.clip(here + length * way, low, high)
             there = reach <= length
             target[there] = np.where(way > 0, high, low)[there]
             step = target - here
-            # on this line no sign changes: the model is a parabola
-            slope, f, moved = float(gradient @ step), columns.scores(step), float(m @ step)
-            curvature = float(f @ (self.D * f)) - self.per_total * moved**2 + l2 * float(step @ step)
-            return (1.0 if curvature <= -slope else -slope / curvature), target, f
+            slope, f, shift = float(gradient @ step), columns.scores(step), float(m @ step)
+            curvature = float(f @ (self.D * f)) - self.per_total * shift**2 + l2 * float(step @ step)
+            return (1.0 if curvature <= -slope else max(-slope / curvature, 0.0)), target, f
 
         kinks = np.unique(reach[reach < 1])
-        share, target, f = move(1.0)
-        if share < 1 and len(kinks):  # go for the last kink up to which the model falls; to the first it does
+        share, target, f = towards(1.0)
+        if share < 1 and len(
+            kinks
+        ):  # then to the last kink up to which the model falls; to the first it does
             near, far = 0, len(kinks)
-            share, target, f = move(float(kinks[0]))
+            share, target, f = towards(float(kinks[0]))
             while far - near > 1:
                 middle = (near + far) // 2
-                trial = move(float(kinks[middle]))
+                trial = towards(float(kinks[middle]))
                 if trial[0] == 1:
                     near, (share, target, f) = middle, trial
                 else:
                     far = middle
-        DEBUG(share, len(kinks))
-        if not share > 0:
-            return False
         self.r += share * self.D * f
         self.shift -= share * self.per_total * float(m @ (target - here))
-        w[smooth] = target if share == 1.0 else here + share * (target - here)
+        self.w[smooth] = target if share == 1 else here + share * (target - here)
         return len(kinks) > 0
 
 
-def _conjugate_gradients(times: Any, b: Slope, diagonal: Slope, kinked: Any, tolerance: float) -> Slope:
-    """x with times(x) about b, or on the way there beyond a kink; preconditioned by the diagonal."""
+def _conjugate_gradients(
+    times: Callable[[Slope], Slope],
+    b: Slope,
+    diagonal: Slope,
+    tolerance: float,
+    far_enough: Callable[[Slope], bool],
+) -> Slope:
+    """x with times(x) = b, nearly, or on the way there; preconditioned by the diagonal."""
     x, r = np.zeros_like(b), b.copy()
     z = r / diagonal
     p, rz = z, float(r @ z)
     goal = _FORCING**2 * rz
-    for k in range(_PRODUCTS):
+    for k in range(1, _PRODUCTS + 1):
         image = times(p)
         bend = float(p @ image)
         if not bend > 0:
@@ -174,7 +174,7 @@ def _conjugate_gradients(times: Any, b: Slope, diagonal: Slope, kinked: Any, tol
         r -= (rz / bend) * image
         z = r / diagonal
         before, rz = rz, float(r @ z)
-        if rz <= goal or np.abs(r).max() <= tolerance or (k % _CHECK == _CHECK - 1 and kinked(x)):
+        if rz <= goal or np.abs(r).max() <= tolerance or (k % _LOOK == 0 and far_enough(x)):
             break
         p = z + (rz / before) * p
     return x

@@ -7,21 +7,21 @@ import numpy as np
 from scipy import sparse
 
 from gapfit import threads
-from gapfit._types import Slope, Vector
+from gapfit._types import Indices, Slope, Vector
 from gapfit.design.memory import MemoryDesign
 
 
 class Columns:
     """The columns `ids` of a design. More can be added; each keeps its position."""
 
-    def __init__(self, design: MemoryDesign, ids: Vector) -> None:
+    def __init__(self, design: MemoryDesign, ids: Indices) -> None:
         self.X, self.n = design.X, design.shape[0]
-        self.ids = np.empty(0, np.int64)
+        self.ids: Indices = np.empty(0, np.int64)
         self.data, self.rows = np.empty(0, design.dtype), np.empty(0, np.uint32)
         self.starts = np.zeros(1, np.int64)
         self.add(ids)
 
-    def add(self, ids: Vector) -> None:
+    def add(self, ids: Indices) -> None:
         """Copy these columns, which must be new."""
         if sparse.issparse(self.X):
             data, rows, sizes = self._sparse(ids)
@@ -32,7 +32,7 @@ class Columns:
         self.starts = np.concatenate([self.starts, self.starts[-1] + np.cumsum(sizes)])
         self.ids = np.concatenate([self.ids, ids])
 
-    def _sparse(self, ids: Vector) -> tuple[Any, Any, Any]:
+    def _sparse(self, ids: Indices) -> tuple[Any, Any, Any]:
         from gapfit.kernels.columns import count_columns, take_columns
         from gapfit.kernels.rows import as_rows
 
@@ -45,7 +45,7 @@ class Columns:
         take_columns(data, indices, indptr, place, fill, taken, rows)
         return taken, rows, sizes
 
-    def at(self, positions: Vector | None = None) -> "Selection":
+    def at(self, positions: Indices | None = None) -> "Selection":
         """Some of the columns, by default all."""
         return Selection(self, np.arange(len(self.ids)) if positions is None else positions)
 
@@ -53,7 +53,7 @@ class Columns:
 class Selection:
     """Columns to multiply with. Large ones are cut into parts that threads share."""
 
-    def __init__(self, columns: Columns, positions: Vector) -> None:
+    def __init__(self, columns: Columns, positions: Indices) -> None:
         self.columns, self.positions, self.n = columns, positions, columns.n
         self.flat = (columns.data, columns.rows, columns.starts)
         entries = np.cumsum(columns.starts[positions + 1] - columns.starts[positions])
@@ -62,7 +62,7 @@ class Selection:
         cuts = np.searchsorted(entries, work * np.arange(1, count) / count).tolist()
         self.parts = [slice(*edges) for edges in zip([0, *cuts], [*cuts, len(positions)], strict=True)]
 
-    def take(self, chosen: Vector) -> "Selection":
+    def take(self, chosen: Indices) -> "Selection":
         """Some of these columns."""
         return Selection(self.columns, self.positions[chosen])
 
@@ -70,7 +70,9 @@ class Selection:
         """<x_j, u> for each column."""
         from gapfit.kernels.columns import dots
 
-        return np.concatenate(threads.each(lambda part: dots(*self.flat, self.positions[part], u), self.parts))
+        return np.concatenate(
+            threads.each(lambda part: dots(*self.flat, self.positions[part], u), self.parts)
+        )
 
     def scores(self, v: Slope) -> Vector:
         """The sum of v_j x_j."""

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from gapfit._types import Slope, Vector
+from gapfit._types import Indices, Slope, Vector
 from gapfit.minorant import Minorant
 from gapfit.penalties import Box, Penalty
 from gapfit.problem import Problem
@@ -108,7 +108,7 @@ class _Part(NamedTuple):
         return cls(columns.at(), terms, penalty, rest[columns.ids])
 
 
-def _plausible(problem: Problem, l1: float, start: Point, rest: Slope) -> Vector:
+def _plausible(problem: Problem, l1: float, start: Point, rest: Slope) -> Indices:
     """The columns whose derivatives could reach l1 if those of the loss grew, and those not at rest."""
     n, d = problem.design.shape
     if l1 == 0 or rest.any():
@@ -166,7 +166,7 @@ class _Look:
         self.a = self.problem.design.adjoint(self.point.u)
         return _minorant(self.problem, self.problem.penalty, self.point, self.a)
 
-    def missing(self, ids: Vector, terms: Terms, w: Slope) -> Vector:
+    def missing(self, ids: Indices, terms: Terms, w: Slope) -> Indices:
         """Columns beyond `ids` that were seen to matter."""
         if self.a is None or len(ids) == len(w):
             return np.empty(0, np.int64)
@@ -175,19 +175,20 @@ class _Look:
         return np.flatnonzero(urges > 0)
 
 
-def _working_set(urges: Vector, moving: Vector) -> Vector:
+def _working_set(urges: Vector, moving: Any) -> Indices:
     """The columns that are not at rest, and the most urgent others: half of those that want to move, but
     neither fewer than already do nor many more."""
     n_moving = int(np.count_nonzero(moving))
     others = np.where(moving, -np.inf, urges)
-    size = max(n_moving, min(np.count_nonzero(others > 0) // 2, _GROWTH * n_moving), _FEWEST)
+    wanting = int(np.count_nonzero(others > 0))
+    size = min(max(n_moving, min(wanting // 2, _GROWTH * n_moving), _FEWEST), len(urges) - n_moving)
     chosen = moving.copy()
-    if (size := min(size, len(urges) - n_moving)) > 0:
+    if size > 0:
         chosen[np.argpartition(others, -size)[-size:]] = True
     return np.flatnonzero(chosen)
 
 
-def _work(problem: Problem, part: _Part, start: Point, working: Vector, a: Slope, worst: float) -> Point:
+def _work(problem: Problem, part: _Part, start: Point, working: Indices, a: Slope, worst: float) -> Point:
     """Newton steps on the working columns until none of them wants to move much."""
     columns, terms = part.columns.take(working), part.terms.take(working)
     point = start._replace(w=start.w[working])
@@ -212,9 +213,9 @@ def _curvature(problem: Problem, point: Point) -> Vector:
     """Second derivatives, none nearly zero: where they vanish the model would know no distance."""
     D = problem.risk.curvature(point.scores, point.b)
     if "dual_atoms" in problem.risk.capabilities:
-        return np.maximum(D, _FLOOR / problem.risk.dual_atoms().quad)
+        return np.asarray(np.maximum(D, _FLOOR / problem.risk.dual_atoms().quad))
     usual = float(D.sum() + np.abs(point.u).sum()) or 1.0  # far out, first derivatives are all there is
-    return np.maximum(D, _FLOOR * usual * problem.weight / problem.weight.sum())
+    return np.asarray(np.maximum(D, _FLOOR * usual * problem.weight / problem.weight.sum()))
 
 
 def _line_search(

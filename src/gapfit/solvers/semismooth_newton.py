@@ -2,17 +2,18 @@
 
 A hinge has no second derivative. Rounded off near a guess v of the dual solution it has one,
 
-    phi_c(f) = max over lower <= a <= upper of  (target - f) a - kink |a| - quad a^2 / 2 - (a - v)^2 / (2 c p),
+    phi_c(f) = max over lower <= a <= upper of
+                   (target - f) a - kink |a| - quad a^2 / 2 - (a - v)^2 / (2 c p),
 
 and only the samples on the rounded part, those whose maximiser lies strictly inside its bounds, enter
 
     alpha I + sum_i phi_c''(f_i) x_i x_i'.
 
-They are few, and change little from step to step: the matrix is kept and corrected. So a step costs two passes
-over X and a Cholesky factorisation. Once the rounded problem is solved well enough, its maximisers become the
-next guess and the rounding is halved. By then v is so good that the error of rounding, which is proportional
-to what v still moves, vanishes faster than 1/c: tens of steps from nothing to eight digits, however small
-alpha is.
+They are few, and change little from step to step: the matrix is kept and corrected. So a step costs two
+passes over X and a Cholesky factorisation. Once the rounded problem is solved well enough, its maximisers
+become the next guess and the rounding is halved. By then v is so good that the error of rounding, which is
+proportional to what v still moves, vanishes faster than 1/c: tens of steps from nothing to eight digits,
+however small alpha is.
 
 The intercept is one more variable, without penalty. With very many samples the first steps see only some.
 """
@@ -94,7 +95,7 @@ class _Path:
         n, d = problem.design.shape
         sign, lin, kink, quad, lo, hi, self.total = problem.risk.dual_atoms()
         self.p = problem.weight / problem.weight.sum()
-        self.target: Vector = sign * lin - problem.offset  # an offset of a score is the same as a smaller target
+        self.target: Vector = sign * lin - problem.offset  # an offset is the same as a smaller target
         self.lower, self.upper = np.where(sign > 0, (lo, hi), (-hi, -lo))  # v = sign * a
         self.kink, self.quad = kink, quad
         # large means would drown the Hessian; where there is an intercept they can be taken out
@@ -102,7 +103,14 @@ class _Path:
         self.losses = np.empty((8, n))  # as the kernels want them
         with np.errstate(divide="ignore"):
             sharp = np.minimum(1 / quad, 1e300)
-        for row, values in ((1, kink), (2, self.lower), (3, self.upper), (5, self.target), (6, quad), (7, sharp)):
+        for row, values in (
+            (1, kink),
+            (2, self.lower),
+            (3, self.upper),
+            (5, self.target),
+            (6, quad),
+            (7, sharp),
+        ):
             self.losses[row] = values
         self.parts = threads.parts(n, 8 * n)
         self.steps = 0  # since the rounding was last sharpened
@@ -211,7 +219,7 @@ class _Path:
         return loss, bound
 
     def _gram(self) -> Any:
-        """sum of curvature (x - mean)(x - mean)' / c; only samples whose curvature has changed are visited."""
+        """sum of curvature (x - mean)(x - mean)' / c; visits only samples whose curvature has changed."""
         weight = self.curvature / self.c
         change = weight - self.in_gram
         if np.count_nonzero(change) < np.count_nonzero(weight):

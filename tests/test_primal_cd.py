@@ -1,0 +1,185 @@
+"""Coordinate descent on the weights: sparse models, their corners, and warm starts."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from gapfit import Problem, solve
+from gapfit.penalties import L1, Box, ElasticNet
+from gapfit.solvers.columns import Columns
+
+LOSSES = ["squared", "logistic", "squared_hinge", "huber", "squared_epsilon_insensitive", "poisson"]
+
+
+def sparse_data(n=200, d=400, density=0.05, seed=0):
+    """A sparse X, labels that depend on few of its columns, and counts."""
+    rng = np.random.default_rng(seed)
+    X = sparse.random(n, d, density, format="csr", random_state=rng, data_rvs=rng.standard_normal)
+    scores = X @ np.where(rng.random(d) < 0.05, 3 * rng.normal(size=d), 0.0) + 0.3 * rng.normal(size=n)
+    return X, np.where(scores > 0, 1.0, -1.0), rng.poisson(1.0, n).astype(float)
+
+
+def targets(loss, labels, counts):
+    return counts if loss == "poisson" else labels
+
+
+def largest_alpha(X, y):
+    """The alpha of the Lasso without intercept above which all weights are zero."""
+    return float(np.abs(X.T @ y).max() / len(y))
+
+
+def agree(first, second):
+    assert first.converged
+    assert second.converged
+    allowed = first.certificate.gap + second.certificate.gap
+    assert abs(first.certificate.primal - second.certificate.primal) <= allowed
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("penalty", [L1(), ElasticNet(0.1), Box(L1(), 0.0, 0.5)], ids=repr)
+def test_agrees_with_the_bundle(loss, intercept, penalty):
+    X, labels, counts = sparse_data(n=60, d=20, density=0.3)
+    problem = Problem(X, targets(loss, labels, counts), loss, penalty, alpha=0.02, intercept=intercept)
+    agree(solve(problem, "primal_cd", tol=1e-9), solve(problem, "bundle", tol=1e-7))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_layout_and_precision_do_not_matter(loss):
+    X, labels, counts = sparse_data()
+    y = targets(loss, labels, counts)
+    fit = partial(solve, solver="primal_cd", tol=1e-6)
+    reference = fit(Problem(X, y, loss, "l1", alpha=0.01))
+    dense = X.toarray()
+    for same in (dense, np.asfortranarray(dense), X.tocsc(), X.tocoo()):
+        agree(fit(Problem(same, y, loss, "l1", alpha=0.01)), reference)
+    single = fit(Problem(X.astype(np.float32), y, loss, "l1", alpha=0.01))
+    agree(single, fit(Problem(X.astype(np.float32).astype(np.float64), y, loss, "l1", alpha=0.01)))
+    assert single.w.dtype == np.float32
+
+
+def test_weights_are_repetitions():
+    X, y, _ = sparse_data(n=100, d=50)
+    weight = np.arange(100) % 3
+    copies = np.repeat(np.arange(100), weight)
+    fit = partial(solve, solver="primal_cd", tol=1e-9)
+    weighted = fit(Problem(X, y, "logistic", "l1", alpha=0.01, sample_weight=weight))
+    repeated = fit(Problem(X[copies], y[copies], "logistic", "l1", alpha=0.01))
+    agree(weighted, repeated)
+    assert np.allclose(weighted.w, repeated.w, atol=1e-5)
+
+
+def test_a_known_offset_is_a_shifted_target():
+    X, y, _ = sparse_data()
+    offset = np.linspace(-1, 1, len(y))
+    with_offset = solve(Problem(X, y, "squared", "l1", 0.01, offset=offset), "primal_cd", tol=1e-9)
+    shifted = solve(Problem(X, y - offset, "squared", "l1", 0.01), "primal_cd", tol=1e-9)
+    agree(with_offset, shifted)
+    assert np.allclose(with_offset.w, shifted.w, atol=1e-6)
+
+
+def test_nothing_to_do_beyond_the_largest_alpha():
+    X, y, _ = sparse_data()
+    largest = largest_alpha(X, y)
+    for alpha in (largest, 10 * largest):
+        solution = solve(Problem(X, y, "squared", "l1", alpha, intercept=False), "primal_cd", tol=1e-9)
+        assert solution.converged
+        assert solution.n_iter <= 1
+        assert not solution.w.any()
+    below = solve(Problem(X, y, "squared", "l1", 0.99 * largest, intercept=False), "primal_cd", tol=1e-9)
+    assert np.count_nonzero(below.w) == 1
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("layout", [sparse.csr_array, np.asarray])
+def test_duplicate_constant_empty_and_single_columns(intercept, layout):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(80, 1))
+    y = np.where(x[:, 0] + 0.5 * rng.normal(size=80) > 0, 1.0, -1.0)
+    odd = np.hstack([x, x, -2 * x, np.ones((80, 1)), np.zeros((80, 1)), x + 1e-9 * rng.normal(size=(80, 1))])
+    for loss in ("squared", "logistic", "squared_hinge"):
+        for X in (odd, x, np.zeros((80, 1)), np.ones((80, 2))):
+            problem = Problem(layout(X), y, loss, "l1", alpha=0.01, intercept=intercept)
+            agree(solve(problem, "primal_cd", tol=1e-8), solve(problem, "bundle", tol=1e-6))
+
+
+def test_flat_valleys_do_not_hold_it_up():
+    """Groups of nearly equal columns: from sweep to sweep their weights hardly move."""
+    rng = np.random.default_rng(1)
+    X = np.repeat(rng.normal(size=(100, 40)), 5, axis=1) + 1e-3 * rng.normal(size=(100, 200))
+    y = np.where(X[:, ::20].sum(axis=1) + rng.normal(size=100) > 0, 1.0, -1.0)
+    for loss in ("squared", "logistic"):
+        solution = solve(Problem(X, y, loss, "l1", alpha=1e-3), "primal_cd", tol=1e-8)
+        assert solution.converged
+        assert solution.n_iter <= 20
+
+
+@pytest.mark.parametrize("l1_ratio", [1e-3, 0.5])
+def test_elastic_net_on_few_rows_and_many_columns(l1_ratio):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 2000))
+    y = np.where(X[:, :5].sum(axis=1) > 0, 1.0, -1.0)
+    solution = solve(Problem(X, y, "logistic", ElasticNet(l1_ratio), alpha=0.05), "primal_cd", tol=1e-8)
+    assert solution.converged
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_a_path_of_alphas_with_warm_starts(loss):
+    X, y, _ = sparse_data()
+    earlier, warm_steps, cold_steps = None, 0, 0
+    for alpha in largest_alpha(X, y) * np.geomspace(0.5, 0.005, 8):
+        problem = Problem(X, y, loss, "l1", alpha)
+        cold = solve(problem, "primal_cd", tol=1e-7)
+        warm = solve(problem, "primal_cd", tol=1e-7, start=earlier)
+        agree(cold, warm)
+        earlier, warm_steps, cold_steps = warm, warm_steps + warm.n_iter, cold_steps + cold.n_iter
+    assert warm_steps <= cold_steps
+
+
+def test_columns_that_seemed_implausible_are_found():
+    """At a start that interpolates, every derivative is near zero and no column seems to matter."""
+    X, y, _ = sparse_data(n=50, d=200)
+    start = np.linalg.lstsq(X.toarray(), y, rcond=None)[0]
+    start[np.abs(start) < np.median(np.abs(start))] = 0.0
+    problem = Problem(X, y, "squared", "l1", 0.3 * largest_alpha(X, y), intercept=False)
+    shifted = Problem(X, y, "squared", "l1", problem.alpha, intercept=False, offset=-X @ start)
+    for case, w in ((problem, start), (shifted, start)):
+        agree(solve(case, "primal_cd", tol=1e-8, start=w), solve(case, "bundle", tol=1e-8))
+
+
+def test_it_goes_on_where_it_stopped():
+    X, y, _ = sparse_data()
+    problem = Problem(X, y, "logistic", "l1", alpha=1e-3)
+    whole = solve(problem, "primal_cd", tol=0.0, max_iter=4)
+    half = solve(problem, "primal_cd", tol=0.0, max_iter=2)
+    rest = solve(problem, "primal_cd", tol=0.0, max_iter=2, start=half)
+    assert np.array_equal(rest.w, whole.w)
+
+
+def test_the_same_bytes_from_any_number_of_threads():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 500))
+    y = np.where(X[:, :20].sum(axis=1) + rng.normal(size=3000) > 0, 1.0, -1.0)
+    for data in (X, sparse.csr_array(X)):
+        problem = Problem(data, y, "logistic", "l1", alpha=1e-3)
+        one, two = (solve(problem, "primal_cd", tol=1e-6, n_jobs=n_jobs) for n_jobs in (1, 2))
+        assert np.array_equal(one.w, two.w)
+        assert one.certificate == two.certificate
+
+
+@pytest.mark.parametrize("layout", [sparse.csr_array, np.asarray])
+def test_columns_are_copied_faithfully(layout):
+    X, _, _ = sparse_data(n=30, d=20, density=0.3)
+    design = Problem(layout(X.toarray()), np.zeros(30), "squared").design
+    columns = Columns(design, np.array([3, 7, 19]))
+    columns.add(np.array([0, 4]))
+    chosen, dense = columns.at(np.array([4, 1, 2])), X.toarray()[:, [4, 7, 19]]
+    u, v, D = np.linspace(-1, 1, 30), np.array([1.0, -2.0, 0.5]), np.linspace(0, 1, 30)
+    assert np.allclose(chosen.adjoint(u), dense.T @ u)
+    assert np.allclose(chosen.scores(v), dense @ v)
+    first, second = chosen.moments(D)
+    assert np.allclose(first, dense.T @ D)
+    assert np.allclose(second, (dense**2).T @ D)
+    assert np.array_equal(columns.ids, [3, 7, 19, 0, 4])
