@@ -208,9 +208,9 @@ def test_bounds_are_not_used_on_data_that_were_changed_in_place():
 
 def test_a_mismatch_names_the_missing_piece_and_what_would_work():
     with pytest.raises(
-        IncompatibleSolver, match=r"dual_cd needs a loss with dual_atoms.*bundle, line_search"
+        IncompatibleSolver, match=r"dual_cd needs a loss with dual_atoms or dual_entropy.*bundle, line_search"
     ):
-        solve(labels_problem(loss="logistic"), "dual_cd")
+        solve(labels_problem(loss="exponential"), "dual_cd")
     with pytest.raises(IncompatibleSolver, match=r"dual_cd needs the L2 penalty, which L1\(\) is not"):
         solve(labels_problem(penalty="l1"), "dual_cd")
     with pytest.raises(IncompatibleSolver, match="lbfgs needs a loss with smooth"):

@@ -153,7 +153,7 @@ def _entropic_gap(odds, slope, scale):
 
 @jit(fast=True)
 def _visits(size, draws):
-    """0 .. size - 1 in blocks of neighbours: the blocks in random order, each from a random one on and around."""
+    """0 .. size - 1 in blocks of neighbours: the blocks in random order, each begun anywhere in it."""
     blocks = np.arange(draws.size)
     for k in range(blocks.size - 1, 0, -1):  # draws / 2^32 is uniform in [0, 1)
         j = np.int64((np.uint64(draws[k]) * np.uint64(k + 1)) >> np.uint64(32))
@@ -163,9 +163,11 @@ def _visits(size, draws):
     for k in range(blocks.size):
         start = blocks[k] * BLOCK
         length = min(BLOCK, size - start)
-        turn = np.int64(draws[k] & np.uint32(0xFFFF))  # low bits: the shuffle above used the high ones
-        for q in range(length):
-            visits[filled + q] = start + (q + turn) % length
+        turn = np.int64(draws[k] & np.uint32(0xFFFF)) % length  # low bits: the shuffle used the high ones
+        for q in range(length - turn):
+            visits[filled + q] = start + turn + q
+        for q in range(length - turn, length):
+            visits[filled + q] = start + turn + q - length
         filled += length
     return visits
 
@@ -241,11 +243,12 @@ def dual_sweep(
 
 
 @jit(fast=True)
-def responses(data, indices, indptr, table, entropic, z, inv_alpha, mean_sq, b, rho, s, c):
-    """What v would be if every sample could follow the scores at once: the maximisers of -f v - psi(v)."""
-    n = table.shape[0]
-    best = np.empty(n)
-    for i in range(n):
+def responses(data, indices, indptr, table, entropic, z, inv_alpha, mean_sq, b, rho, s, c, first, last, best):
+    """What v would be if every sample could follow the scores at once: the maximisers of -f v - psi(v).
+
+    For the rows from ``first`` to ``last``, written to ``best``.
+    """
+    for i in range(first, last):
         target, kink, quad, lower, upper, _, along, v = table[i]
         f = _row_dot(data, indices, indptr[i], indptr[i + 1], z) - c + s * (along - mean_sq)
         g = f * inv_alpha + b - rho * s - target
@@ -254,7 +257,6 @@ def responses(data, indices, indptr, table, entropic, z, inv_alpha, mean_sq, b, 
             best[i] = lower + (upper - lower) * share
         else:
             best[i] = _piecewise_minimiser(-g, kink, max(quad, TINY), lower, upper)
-    return best
 
 
 # -- steps that move all rows together ------------------------------------------------------------------

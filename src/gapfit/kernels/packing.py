@@ -43,28 +43,36 @@ def number_columns(indices, d):
 
 
 @jit
-def split(data, indices, indptr, number, packed, packed_indices, packed_indptr, values, rows, squares):
-    """Copy all rows without the columns of negative number, and under their new numbers.
+def count_others(indices, indptr, number, first, last, lengths):
+    """How many entries of each row are in columns whose number is not negative."""
+    for i in range(first, last):
+        columns = indices[indptr[i] : indptr[i + 1]]
+        count = 0
+        for q in range(columns.size):
+            count += number[columns[q]] >= 0
+        lengths[i] = count
+
+
+@jit
+def split(
+    data, indices, indptr, number, first, last, packed, packed_indices, packed_indptr, values, rows, squares
+):
+    """Copy rows without the columns of negative number, and under their new numbers.
 
     The entries of those columns go to ``values``, their rows to ``rows``, and for every row the sum of their
-    squares to ``squares``. Returns how many entries were copied; there must be room for one more.
+    squares to ``squares``.
     """
-    to = 0
-    packed_indptr[0] = 0
-    for i in range(indptr.size - 1):
-        start, stop = indptr[i], indptr[i + 1]
-        x, columns = data[start:stop], indices[start:stop]
+    for i in range(first, last):
+        x, columns = data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
+        to = packed_indptr[i]
         for q in range(x.size):
-            column = number[columns[q]]
-            packed[to] = x[q]
-            packed_indices[to] = column
-            to += column >= 0
-            if column < 0:
-                single = -1 - np.int64(column)
-                values[single], rows[single] = x[q], i
+            column = np.int64(number[columns[q]])
+            if column >= 0:
+                packed[to], packed_indices[to] = x[q], column
+                to += 1
+            else:
+                values[-1 - column], rows[-1 - column] = x[q], i
                 squares[i] += x[q] * x[q]
-        packed_indptr[i + 1] = to
-    return to
 
 
 @jit

@@ -17,15 +17,10 @@ Its columns 0 to 4 describe the sample's loss at score f, whose maximiser v is m
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import config
-from numba.core import cgutils, types
-from numba.extending import intrinsic
 
 from gapfit.kernels._jit import jit
 
 TINY = 1e-300  # stands for a curvature of zero: the step then runs into its bound without a branch
-AHEAD = 4  # rows are visited at random; each is asked for from memory so many steps before its turn
 
 
 def as_rows(data: Any, indices: Any, indptr: Any) -> tuple[Any, Any, Any]:
@@ -40,28 +35,6 @@ def as_rows(data: Any, indices: Any, indptr: Any) -> tuple[Any, Any, Any]:
     for view in views:
         view.flags.writeable = False
     return views
-
-
-def _prefetch(array, index):
-    """Ask for the cache line of ``array[index]`` without waiting for it."""
-
-
-if not config.DISABLE_JIT:
-
-    @intrinsic
-    def _prefetch(typing, array, index):
-        def emit(context, builder, signature, arguments):
-            struct = context.make_array(signature.args[0])(context, builder, arguments[0])
-            line = builder.mul(arguments[1], cgutils.unpack_tuple(builder, struct.strides)[0])
-            pointer = cgutils.pointer_add(builder, struct.data, line, cgutils.voidptr_t)
-            flag = ir.IntType(32)
-            kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, flag, flag, flag])
-            function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-            read, keep, as_data = flag(0), flag(3), flag(1)
-            builder.call(function, [pointer, read, keep, as_data])
-            return context.get_dummy_value()
-
-        return types.void(array, types.intp), emit
 
 
 @jit(fast=True, reorder=True)
@@ -123,62 +96,6 @@ def _maximiser(drive, kink, curvature, lower, upper):
     else:
         v = 0.0
     return min(max(v, lower), upper)
-
-
-@jit(fast=True)
-def dual_cd_epoch(data, indices, indptr, table, order, draws, z, inv_alpha, mean_sq, b, rho, s, c, threshold):
-    """One sweep of dual coordinate descent over the rows in ``order``, in random order.
-
-    Minimises over v, one coordinate at a time, with z = sum_i v_i x_i and s = total - sum_i v_i,
-
-        sum_i (kink_i |v_i| + quad_i v_i^2 / 2 - target_i v_i)
-            + |z + s mean|^2 / (2 alpha) - b s + rho s^2 / 2.
-
-    Arguments: ``draws`` are random uint32, one per row in ``order``; column 6 of the table is
-    <mean, x_i> and column 5 is |x_i - mean|^2 / alpha; ``mean_sq`` = |mean|^2; ``c`` = <z, mean>.
-    Without an intercept mean, b and rho are zero. Updates z and column 7 of the table (v).
-
-    A row that rests at a bound or at its kink, and would do so if its derivative changed by less
-    than ``threshold``, is dropped. Returns how many rows were kept (``order`` starts with them),
-    the largest derivative that pulled at one of them, s and c.
-    """
-    size = order.size
-    for k in range(size - 1, 0, -1):  # a shuffle; draws / 2^32 is uniform in [0, 1)
-        j = np.int64((np.uint64(draws[k]) * np.uint64(k + 1)) >> np.uint64(32))
-        order[k], order[j] = order[j], order[k]
-    kept = 0
-    worst = 0.0
-    for k in range(size):
-        if k + AHEAD < size:  # in place: a prefetch in a function of its own is optimised away
-            i = order[k + AHEAD]
-            _prefetch(table, i)
-            _prefetch(data, indptr[i])
-            if indices.size:
-                _prefetch(indices, indptr[i])
-        i = order[k]
-        start, stop = indptr[i], indptr[i + 1]
-        target, kink, quad, lower, upper, curvature, along, v = table[i]
-        f = row_dot(data, indices, start, stop, z) - c + s * (along - mean_sq)
-        g = f * inv_alpha + b - rho * s - target + quad * v
-        right = g + (kink if v >= 0.0 else -kink)  # the derivatives to either side
-        left = g + (kink if v > 0.0 else -kink)
-        if (v >= upper or right > threshold) and (v <= lower or left < -threshold):
-            continue
-        order[kept] = i
-        kept += 1
-        if v < upper:
-            worst = max(worst, -right)
-        if v > lower:
-            worst = max(worst, left)
-        h = max(quad + curvature + rho, TINY)
-        new = _maximiser(h * v - g, kink, h, lower, upper)
-        step = new - v
-        if step != 0.0:
-            table[i, 7] = new
-            row_add(data, indices, start, stop, step, z)
-            s -= step
-            c += step * along
-    return kept, worst, s, c
 
 
 @jit(fast=True)

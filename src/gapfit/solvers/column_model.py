@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapfit._types import Indices, Slope, Vector
+from gapfit._types import Indices, Matrix, Slope, Vector
 from gapfit.problem import Problem
 from gapfit.solvers.columns import Selection
 
@@ -37,7 +37,7 @@ class Terms(NamedTuple):
     @classmethod
     def of(cls, problem: Problem) -> "Terms":
         inner: Any = getattr(problem.penalty, "penalty", problem.penalty)
-        bounds = (np.ascontiguousarray(bound) for bound in problem.penalty.bounds(problem.design.shape[1]))
+        bounds = (np.array(bound) for bound in problem.penalty.bounds(problem.design.shape[1]))
         return cls(problem.alpha * inner.l1_ratio, problem.alpha * inner.modulus, *bounds)
 
     def take(self, columns: Indices) -> "Terms":
@@ -72,12 +72,14 @@ class ColumnModel:
         self.per_total = 1.0 / float(D.sum()) if centred else 0.0
         # where the difference cancels, rounding is all there is to know of it
         self.h = np.maximum(square - self.per_total * self.m**2, 1e-15 * square)
+        self.gram: Matrix | None = None  # of D; made when it is first needed, if that is cheap
 
     def minimise(self, tolerance: float) -> Slope:
         """The w near the model's minimum at which no sweep changes a derivative by more than this."""
         for _ in range(_ROUNDS):
             if self.sweep() <= tolerance:
                 break
+            self.gram = self.columns.gram(self.D) if self.gram is None else self.gram
             for _ in range(_RUNS):
                 if not self.glide(_FINER * tolerance):
                     break
@@ -110,10 +112,12 @@ class ColumnModel:
             low = np.where(here > 0, np.maximum(low, 0.0), low)
             high = np.where(here < 0, np.minimum(high, 0.0), high)
         gradient = columns.adjoint(self.r) + self.shift * m + l1 * np.sign(here) + l2 * here
+        gram = None if self.gram is None else self.gram[np.ix_(smooth, smooth)]
 
         def times(v: Slope) -> Slope:
             centre = self.per_total * float(m @ v)
-            return columns.adjoint(self.D * columns.scores(v)) - centre * m + l2 * v
+            curved = columns.adjoint(self.D * columns.scores(v)) if gram is None else gram @ v
+            return curved - centre * m + l2 * v
 
         def beyond_a_kink(v: Slope) -> bool:
             return bool(((here + v < low) | (here + v > high)).any())
@@ -135,9 +139,8 @@ class ColumnModel:
 
         kinks = np.unique(reach[reach < 1])
         share, target, f = towards(1.0)
-        if share < 1 and len(
-            kinks
-        ):  # then to the last kink up to which the model falls; to the first it does
+        if share < 1 and len(kinks):
+            # to the last kink up to which the model falls all the way; to the first it does
             near, far = 0, len(kinks)
             share, target, f = towards(float(kinks[0]))
             while far - near > 1:

@@ -40,12 +40,14 @@ _SWEEPS = 300  # in an epoch, at most, however few rows are active
 _ENOUGH = 0.1  # of the gap that all rows had, left in the active ones, ends an epoch
 _NEWS = 0.7  # the gap must fall to that share before the driver is told again,
 _SILENCE = 8  # or so many visits be made, in units of n
-_SINGLE = 2e-6  # relative gaps below this are beyond rows in single precision
+_SINGLE = 2e-6  # of |z|^2 / alpha is a gap that is too small for rows in single precision
 _MEMORY = 3  # directions that a plane is laid through
 _PARALLEL = 1e-10  # what they differ by may be rounding, below this
 _FAR = 100.0  # times a direction is too far to go: the rounding in it would show
 _ROUNDING = 1e-13  # of |z|^2 / alpha is too little to gain, for the same reason
-_NEAR = 1e-2  # relative gap from which on a better primal point is worth a pass over the active rows
+_NEAR = (
+    0.1  # of |z|^2 / alpha is a gap from which on a better primal point is worth a look at the active rows
+)
 _FEW = 10  # rows are no crowd
 _INSIDE = 1e-14  # of their range entropic variables are away from their bounds at the start
 _CROWD = 0.1  # of the active rows, come to rest during a sweep: then its way is no direction to go on in
@@ -67,8 +69,7 @@ def dual_cd(problem: Problem, state: dict[str, Any] | None = None, *, seed: int 
         descent.choose_rows()
         descent.sweep()
         if descent.has_news():
-            certificate = yield descent.iterate()
-            descent.heed(abs(certificate.primal))
+            yield descent.iterate()
 
 
 class _Descent:
@@ -90,8 +91,11 @@ class _Descent:
             v = whole.table[:, 7]
             self.z = whole.short(problem.design.adjoint(v))
             # with the stored sum, if it is the sum here, this run has the bytes of the one it continues
-            same = stored.shape == self.z.shape and np.allclose(v, -u, rtol=1e-9, atol=0)
-            same = same and np.allclose(stored, self.z, rtol=0, atol=1e-6 * np.abs(self.z).max(initial=0.0))
+            same = stored.shape == self.z.shape and np.allclose(
+                v, -u, rtol=1e-9, atol=1e-12 * np.abs(u).max()
+            )
+            noise = 1e-6 * float(np.abs(v).sum()) * problem.design.largest
+            same = same and np.allclose(stored, self.z, rtol=0, atol=noise)
         self.b = float(state.get("b", problem.tangent(problem.offset)[3].sum()))
         self.s = self.c = 0.0
         self.store: _Store = whole
@@ -107,7 +111,7 @@ class _Descent:
             np.inf,
             np.inf,
         )
-        self.visits, self.sweeps, self.untold, self.exact, self.primal = 0, 0, 0, False, 0.0
+        self.visits, self.sweeps, self.untold, self.exact = 0, 0, 0, False
         if same:
             self._restore(state)
 
@@ -115,7 +119,7 @@ class _Descent:
 
     _NUMBERS = (
         "b", "s", "c", "latest", "threshold", "gap", "full_gap", "estimate", "told", "visits",
-        "sweeps", "untold", "exact", "primal",
+        "sweeps", "untold", "exact",
     )  # fmt: skip
 
     def snapshot(self) -> dict[str, Any]:
@@ -154,8 +158,8 @@ class _Descent:
         if good:
             H, r = self.kernels.model(store.table, entropic, V, Z, self.z, *self._terms())
             steps = _solve(H, r)
-            promised, seen = 0.5 * float(r @ steps), float(self.z @ self.z) / self.problem.alpha
-            good = promised > _ROUNDING * seen and bool(np.abs(steps).max() < _FAR)
+            promised = 0.5 * float(r @ steps)
+            good = promised > _ROUNDING * self._scale() and bool(np.abs(steps).max() < _FAR)
         if good:
             good, self.s, self.c = self.kernels.move(
                 *store.rows, store.table, entropic, V, Z, self.latest, steps, self.z, self.spare, store.spare,
@@ -171,8 +175,10 @@ class _Descent:
     def choose_rows(self) -> None:
         """All rows at the beginning of an epoch, the active ones side by side when they are few."""
         store = self.store
+        too_fine = not self.exact and self.estimate <= _SINGLE * self._scale()
         if (
-            self.gap <= _ENOUGH * self.full_gap
+            too_fine
+            or self.gap <= _ENOUGH * self.full_gap
             or len(self.order) == 0
             or self.visits >= _REVISITS * self.n
             or self.sweeps >= _SWEEPS
@@ -183,6 +189,10 @@ class _Descent:
                 self.whole.V[:, store.members] = store.V
                 self.store = self.whole
             v = self.whole.table[:, 7]
+            if too_fine:
+                self.exact = True
+                self.whole.in_full_precision()
+                self.whole.V[:], self.Z[:] = 0.0, 0.0
             if self.exact:
                 self.z = self.whole.short(self.problem.design.adjoint(v))
             self.s = self.whole.total - float(v.sum())  # afresh: rounding must not add up
@@ -229,6 +239,10 @@ class _Descent:
         np.subtract(v, way, out=way)
         np.subtract(self.z, z_way, out=z_way)
 
+    def _scale(self) -> float:
+        """|z|^2 / alpha = sum_i v_i f_i, of which rounding in the rows leaves a share uncertain."""
+        return float(self.z @ self.z) / self.problem.alpha
+
     def _terms(self) -> tuple[float, ...]:
         whole = self.whole
         return 1 / self.problem.alpha, whole.mean_sq, self.b, whole.rho, self.s, self.c
@@ -260,23 +274,16 @@ class _Descent:
     def _best_responses(self) -> Vector:
         """v, or what suits the scores best: columns that only one sample uses are that sample's to choose."""
         v = self.whole.table[:, 7].copy()
-        if self.whole.singles is not None and self.estimate <= _NEAR * self.primal:
+        if self.whole.singles is not None and self.estimate <= _NEAR * self._scale():
             store = self.store
-            terms = (store.table, self.kind.entropic, self.z, *self._terms())
-            v[store.members] = self.kernels.responses(*store.rows, *terms)
-        return v
+            best, terms = store.spare, (store.table, self.kind.entropic, self.z, *self._terms())
 
-    def heed(self, primal: float) -> None:
-        """Go on in full precision when the gap is so small that single precision would be seen."""
-        self.primal, seen = primal, float(self.z @ self.z) / self.problem.alpha
-        if self.exact or self.estimate > _SINGLE * max(primal, seen):
-            return
-        self.exact = True
-        self._bring_back()
-        self.whole.in_full_precision()
-        self.store, self.gap = self.whole, 0.0
-        self.z = self.whole.short(self.problem.design.adjoint(self.whole.table[:, 7]))
-        self.whole.V[:], self.Z[:] = 0.0, 0.0
+            def respond(part: slice) -> None:
+                self.kernels.responses(*store.rows, *terms, part.start, part.stop, best)
+
+            threads.each(respond, threads.parts(len(best), float(len(store.rows[0]))))
+            v[store.members] = best
+        return v
 
 
 def _by_the_end(gap: float, before: float) -> float:
@@ -347,22 +354,33 @@ class _Whole(_Store):
 
     def _split_off_singles(self) -> "_Singles | None":
         """Copy the rows without the columns that have one entry, if it pays."""
-        from gapfit.kernels.packing import number_columns, split
+        from gapfit.kernels import packing
         from gapfit.kernels.rows import as_rows
 
         _, indices, indptr = self.original
-        d = self.problem.design.shape[1]
+        n, d = self.problem.design.shape
         if 10 * d < len(indices) or len(indices) == 0:
             return None  # there cannot be many
-        number, how_many = number_columns(indices, d)
+        number, how_many = packing.number_columns(indices, d)
         if 10 * how_many < len(indices):
             return None
-        values, rows = np.empty(how_many, self.precision), np.empty(how_many, np.int32)
-        squares, starts = np.zeros(len(indptr) - 1), np.empty_like(indptr)
-        room = len(indices) - how_many + 1
+        values, rows, squares = np.empty(how_many, self.precision), np.empty(how_many, np.int32), np.zeros(n)
+        room, lengths = len(indices) - how_many, np.empty(n, np.int64)
         packed, columns = np.empty(room, self.precision), np.empty(room, np.int32)
-        used = split(*self.original, number, packed, columns, starts, values, rows, squares)
-        self.rows = as_rows(packed[:used], columns[:used], starts)
+        parts = threads.parts(n, float(len(indices)))
+
+        def count(part: slice) -> None:
+            packing.count_others(indices, indptr, number, part.start, part.stop, lengths)
+
+        threads.each(count, parts)
+        starts = np.concatenate(([0], np.cumsum(lengths)))
+        targets = (packed, columns, starts, values, rows, squares)
+
+        def split(part: slice) -> None:
+            packing.split(*self.original, number, part.start, part.stop, *targets)
+
+        threads.each(split, parts)
+        self.rows = as_rows(packed, columns, starts)
         return _Singles(values, rows, squares, number)
 
     def part(self, members: Any) -> _Store:

@@ -1,0 +1,133 @@
+"""Dual coordinate descent: what it does beyond what every solver is tested for."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from gapfit import Problem, Status, solve
+from gapfit.solvers.dual_cd import dual_cd
+
+LOSSES = ["hinge", "squared_hinge", "logistic"]
+
+
+def text(n=300, common=60, own=4, seed=0):
+    """Sparse rows with common words, and words that no other row has."""
+    rng = np.random.default_rng(seed)
+    X = sparse.random(n, common, 0.15, format="csr", random_state=rng)
+    rare = sparse.csr_matrix(
+        (rng.random(n * own), (np.repeat(np.arange(n), own), rng.permutation(n * own))), shape=(n, n * own)
+    )
+    w = rng.normal(size=common)
+    y = np.where(X @ w + 0.1 * rng.normal(size=n) > 0, 1.0, -1.0)
+    shuffled = rng.permutation(common + n * own)
+    return sparse.csr_matrix(sparse.hstack([X, rare]))[:, shuffled], y
+
+
+def steps(problem, how_many, state=None):
+    """Iterates, each with its gap."""
+    for iterate in islice(dual_cd(problem, state=state), how_many):
+        risk, _, _, _ = problem.tangent(problem.scores(iterate.w), iterate.b)
+        primal = problem.alpha * problem.penalty.value(iterate.w) + risk
+        yield iterate, primal - problem.dual(iterate.minorant())
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_words_of_one_row_are_left_out_of_sweeps_and_come_back_right(loss, intercept):
+    X, y = text()
+    problem = Problem(X, y, loss, alpha=1e-3, intercept=intercept)
+    solution = solve(problem, "dual_cd", tol=1e-9)
+    assert solution.status is Status.CERTIFIED
+    reference = solve(problem, "bundle", tol=1e-6, max_iter=3000).certificate
+    assert reference.dual <= solution.certificate.primal
+    assert solution.certificate.dual <= reference.primal
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_guess_of_the_gap_is_a_good_one(loss, intercept):
+    X, y = text()
+    problem = Problem(X, y, loss, alpha=1e-4, intercept=intercept)
+    ratios = [iterate.estimate / gap for iterate, gap in steps(problem, 12)]
+    assert 0.2 < np.median(ratios) < 10
+
+
+@pytest.mark.parametrize("words", [0, 4])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_any_step_can_be_continued_with_the_same_bytes(loss, words):
+    X, y = text(own=words)
+    problem = Problem(X, y, loss, alpha=1e-4)
+    whole = [(iterate.w.copy(), iterate.estimate, iterate.snapshot()) for iterate, _ in steps(problem, 16)]
+    for stop in (1, 3, 8, 13):
+        rest = steps(problem, 16 - stop, whole[stop - 1][2])
+        for (w, estimate, _), (again, _) in zip(whole[stop:], rest, strict=True):
+            assert np.array_equal(w, again.w)
+            assert estimate == again.estimate
+
+
+def test_a_state_of_another_problem_is_a_warm_start():
+    X, y = text()
+    earlier = solve(Problem(X, y, "hinge", alpha=2e-4), "dual_cd", tol=1e-5)
+    problem = Problem(X, y, "hinge", alpha=1e-4)
+    cold, warm = solve(problem, "dual_cd", tol=1e-3), solve(problem, "dual_cd", tol=1e-3, start=earlier)
+    assert warm.converged
+    assert warm.n_iter < cold.n_iter
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_dense_sparse_and_single_precision_agree(loss):
+    X, y = text(n=80, own=1)
+    bounds = [
+        solve(Problem(data, y, loss, alpha=1e-3), "dual_cd", tol=1e-7).certificate
+        for data in (X, X.toarray(), X.astype(np.float32))
+    ]
+    for one in bounds[:2]:
+        assert one.dual <= bounds[0].primal
+        assert bounds[0].dual <= one.primal
+    assert bounds[2].primal == pytest.approx(bounds[0].primal, rel=1e-5)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_weights_are_copies_and_known_offsets_shift_scores(loss):
+    X, y = text(n=60, own=1)
+    rng = np.random.default_rng(1)
+    weight, offset = rng.integers(0, 4, len(y)), rng.normal(size=len(y))
+    copies = np.repeat(np.arange(len(y)), weight)
+    weighted = Problem(X, y, loss, alpha=1e-3, sample_weight=weight, offset=offset)
+    copied = Problem(X[copies], y[copies], loss, alpha=1e-3, offset=offset[copies])
+    one, other = (solve(problem, "dual_cd", tol=1e-7).certificate for problem in (weighted, copied))
+    assert one.dual <= other.primal * (1 + 1e-12)
+    assert other.dual <= one.primal * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_number_of_threads_changes_no_bit(loss):
+    X, y = text(n=4000, common=500)
+    problem = Problem(X, y, loss, alpha=1e-5)
+    one, two = (solve(problem, "dual_cd", tol=1e-4, n_jobs=jobs) for jobs in (1, 2))
+    assert np.array_equal(one.w, two.w)
+    assert one.certificate == two.certificate
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_features_on_wild_scales_end_with_a_valid_gap(loss, intercept):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 4)) * [1e-6, 1.0, 1e3, 1e6] + [0, 0, 1e3, 0]
+    y = np.where(rng.random(50) < 0.5, 1.0, -1.0)
+    problem = Problem(X, y, loss, alpha=1e-4, intercept=intercept)
+    certificate = solve(problem, "dual_cd", tol=1e-6, max_iter=200).certificate
+    assert np.isfinite(certificate.gap)
+    best = solve(problem, "bundle", tol=1e-6, max_iter=5000).certificate
+    assert certificate.dual <= best.primal * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_empty_rows_and_no_entries_at_all(loss):
+    y = np.array([1.0, -1.0, 1.0, 1.0])
+    for X in (sparse.csr_matrix((4, 3)), sparse.csr_matrix([[1.0, 0, 0], [0, 0, 0], [0, 2.0, 0], [0, 0, 0]])):
+        for intercept in (False, True):
+            solution = solve(Problem(X, y, loss, alpha=1e-2, intercept=intercept), "dual_cd", tol=1e-6)
+            assert solution.converged
