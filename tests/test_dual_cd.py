@@ -131,3 +131,10 @@ def test_empty_rows_and_no_entries_at_all(loss):
         for intercept in (False, True):
             solution = solve(Problem(X, y, loss, alpha=1e-2, intercept=intercept), "dual_cd", tol=1e-6)
             assert solution.converged
+
+
+@pytest.mark.parametrize("scale", [1e-40, 1e40])
+def test_numbers_beyond_single_precision(scale):
+    X, y = text(n=80, own=1)
+    problem = Problem(scale * X, y, "hinge", alpha=1e-3 * scale**2)
+    assert solve(problem, "dual_cd", tol=1e-6).converged

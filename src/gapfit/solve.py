@@ -161,7 +161,8 @@ class _Schedule:
         if iterate.estimate is None:
             return iterate.primal is not None or best.n_iter >= self.next
         overdue = best.n_iter >= (self.next if self.watched else max(16, 4 * self.next))
-        return (overdue and iterate.estimate < np.inf) or best.suffices(self.correction * iterate.estimate)
+        guess = self.correction * iterate.estimate
+        return (overdue and iterate.estimate < np.inf) or best.suffices(guess, iterate.objective)
 
     def looked(self, best: "_Best", iterate: Iterate) -> None:
         self.next = best.n_iter + 1 + best.n_iter // 4
@@ -241,9 +242,10 @@ class _Best:
         self.demand *= 0.1
         return False
 
-    def suffices(self, gap: float) -> bool:
-        """Would such a gap be enough?"""
-        return gap <= max(self.demand * self.tol * abs(self.primal), self.demand * self.atol)
+    def suffices(self, gap: float, objective: float | None) -> bool:
+        """Would such a gap be enough, at such an objective?"""
+        primal = abs(self.primal) if objective is None else abs(objective)
+        return gap <= self.demand * max(self.tol * primal, self.atol)
 
     def hopeless(self) -> bool:
         """Is the remaining gap rounding, or has nothing improved over half of a long run?"""

@@ -40,14 +40,13 @@ _SWEEPS = 300  # in an epoch, at most, however few rows are active
 _ENOUGH = 0.1  # of the gap that all rows had, left in the active ones, ends an epoch
 _NEWS = 0.7  # the gap must fall to that share before the driver is told again,
 _SILENCE = 8  # or so many visits be made, in units of n
+_CAUTION = 1.3  # in guessing the gap: a look too many costs more than a sweep too many of active rows
 _SINGLE = 2e-6  # of |z|^2 / alpha is a gap that is too small for rows in single precision
 _MEMORY = 3  # directions that a plane is laid through
 _PARALLEL = 1e-10  # what they differ by may be rounding, below this
 _FAR = 100.0  # times a direction is too far to go: the rounding in it would show
 _ROUNDING = 1e-13  # of |z|^2 / alpha is too little to gain, for the same reason
-_NEAR = (
-    0.1  # of |z|^2 / alpha is a gap from which on a better primal point is worth a look at the active rows
-)
+_NEAR = 0.1  # of |z|^2 / alpha is a gap so small that a better primal point is worth some work
 _FEW = 10  # rows are no crowd
 _INSIDE = 1e-14  # of their range entropic variables are away from their bounds at the start
 _CROWD = 0.1  # of the active rows, come to rest during a sweep: then its way is no direction to go on in
@@ -91,11 +90,10 @@ class _Descent:
             v = whole.table[:, 7]
             self.z = whole.short(problem.design.adjoint(v))
             # with the stored sum, if it is the sum here, this run has the bytes of the one it continues
-            same = stored.shape == self.z.shape and np.allclose(
-                v, -u, rtol=1e-9, atol=1e-12 * np.abs(u).max()
-            )
-            noise = 1e-6 * float(np.abs(v).sum()) * problem.design.largest
-            same = same and np.allclose(stored, self.z, rtol=0, atol=noise)
+            noise = float(np.abs(u).max())
+            same = stored.shape == self.z.shape and np.allclose(v, -u, rtol=1e-9, atol=1e-12 * noise)
+            noise = float(np.abs(u).sum()) * problem.design.largest
+            same = same and np.allclose(stored, self.z, rtol=0, atol=1e-6 * noise)
         self.b = float(state.get("b", problem.tangent(problem.offset)[3].sum()))
         self.s = self.c = 0.0
         self.store: _Store = whole
@@ -104,13 +102,8 @@ class _Descent:
         self.spare = np.empty(whole.width)
         self.w = np.empty(problem.design.shape[1])
         self.latest = 0
-        self.gap, self.full_gap, self.estimate, self.told, self.threshold = (
-            0.0,
-            np.inf,
-            np.inf,
-            np.inf,
-            np.inf,
-        )
+        self.gap, self.full_gap = 0.0, np.inf
+        self.estimate = self.told = self.threshold = np.inf
         self.visits, self.sweeps, self.untold, self.exact = 0, 0, 0, False
         if same:
             self._restore(state)
@@ -221,16 +214,10 @@ class _Descent:
             draws = self.rng.integers(0, 2**32, blocks, dtype=np.uint32)
             before = self.gap
             self.order, self.threshold, self.gap, self.s, self.c = self.kernels.dual_sweep(
-                *store.rows,
-                store.table,
-                self.kind.entropic,
-                self.order,
-                draws,
-                self.z,
-                *self._terms(),
+                *store.rows, store.table, self.kind.entropic, self.order, draws, self.z, *self._terms(),
                 self.threshold,
-            )
-            self.estimate = self.gap * _by_the_end(self.gap, before)
+            )  # fmt: skip
+            self.estimate = _CAUTION * self.gap * _by_the_end(self.gap, before)
             if self.full_gap == np.inf:
                 self.full_gap = self.gap
             if touched >= 4 * len(self.z) or 2 * len(self.order) <= len(v):
@@ -328,9 +315,10 @@ class _Whole(_Store):
     def __init__(self, problem: Problem, kind: "type[_Piecewise]") -> None:
         from gapfit.kernels.rows import as_rows, squared_norms
 
-        self.problem, self.precision = problem, np.dtype(np.float32)
         n, d = problem.design.shape
-        self.original = as_rows(*problem.design.rows())
+        self.problem, self.original = problem, as_rows(*problem.design.rows())
+        moderate = 1e-20 < problem.design.largest < 1e20
+        self.precision = np.dtype(np.float32) if moderate else self.original[0].dtype
         table, self.total = kind.table(problem)
         squares, self.mean, self.rho = squared_norms(self.original[0], self.original[2]), np.zeros(d), 0.0
         if problem.n_offsets:

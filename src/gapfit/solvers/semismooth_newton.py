@@ -58,7 +58,8 @@ def semismooth_newton(problem: Problem, state: dict[str, Any] | None = None, *, 
     else:
         path.start(state if "w" in state else (yield from _learn_from_shares(problem, seed)))
     while True:
-        yield Iterate(path.w, path.offsets(), path.bound, None, path.snapshot, path.look())
+        estimate = path.look()
+        yield Iterate(path.w, path.offsets(), path.bound, None, path.snapshot, estimate, path.primal)
         if not path.step():
             return  # what is left to gain is rounding
 
