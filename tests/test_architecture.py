@@ -40,7 +40,7 @@ ARROWS: dict[str, set[str]] = {
     "certify": MATHEMATICS,
     "solvers": MATHEMATICS | {"kernels"},
     "solve": MATHEMATICS | {"solvers", "certify"},
-    "reductions": set(),
+    "reductions": {"design"},
     "datasets": {"kernels"},
     "testing": ENGINE,
     "estimators": ENGINE,

@@ -2,7 +2,10 @@
 
 import numpy as np
 
+from gapfit import threads
 from gapfit._types import Vector
+
+_EPS = float(np.finfo(float).eps)
 
 
 def project_box_hyperplane(
@@ -18,8 +21,9 @@ def project_box_hyperplane(
     minimise 1/2 sum_i weights_i (a_i - m_i)^2   subject to  lower <= a <= upper,  <sigma, a> = z
 
     The solution is a(t) = clip(m + t sigma / weights) for the t at which <sigma, a(t)> = z, a non-decreasing
-    piecewise linear function of t. Newton's method finds its root, within a bracket that it halves where a
-    step would not; from t = 0, points that nearly satisfy the equality need two or three evaluations.
+    piecewise linear function of t. Newton's method finds its root, within a bracket that is halved where a
+    step has not halved the excess; from t = 0, points that nearly satisfy the equality need three or four
+    evaluations.
     """
     step = sigma if weights is None else sigma / weights
     low, high = np.where(sigma > 0, lower, upper), np.where(sigma > 0, upper, lower)
@@ -29,21 +33,34 @@ def project_box_hyperplane(
         raise ValueError(f"no point of the box satisfies <sigma, a> = {z}: it ranges over [{least}, {most}]")
     if z <= least or z >= most:
         return low if z <= least else high
-    t, left, right = 0.0, -np.inf, np.inf
+    t, left, right, before = 0.0, -np.inf, np.inf, np.inf
     while True:
-        a = np.clip(m + t * step, lower, upper)
+        a, slope = _clip_along(m, step, sigma, lower, upper, t)
         excess = float(sigma @ a) - z
-        if abs(excess) <= 1e-16 * scale:
+        if abs(excess) <= 4 * _EPS * scale:
             return a
-        width = right - left
         left, right = (left, t) if excess > 0 else (t, right)
-        free = (a > lower) & (a < upper)
-        slope = float(np.sum(sigma * step, where=free))
         t = t - excess / slope if slope > 0 else _next_kink(m, lower, upper, step, t, excess < 0)
-        if not left < t < right or 0.5 * width < right - left < np.inf:
+        slow = abs(excess) > 0.5 * before and right - left < np.inf
+        before = abs(excess)
+        if not left < t < right or slow:
             t = 0.5 * (left + right)
             if not left < t < right:  # neighbouring floats: what is left is rounding
                 return a
+
+
+def _clip_along(
+    m: Vector, step: Vector, sigma: Vector, lower: Vector, upper: Vector, t: float
+) -> tuple[Vector, float]:
+    """clip(m + t step), and the derivative of <sigma, .> of it in t."""
+    from gapfit.kernels.projection import clip_along  # compiled code is loaded only when it is to run
+
+    a = np.empty_like(m)
+    slopes = threads.each(
+        lambda rows: clip_along(m, step, sigma, lower, upper, t, rows.start, rows.stop, a),
+        threads.parts(len(m), 4 * len(m)),
+    )
+    return a, float(sum(slopes))
 
 
 def _next_kink(m: Vector, lower: Vector, upper: Vector, step: Vector, t: float, upwards: bool) -> float:

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.utils.class_weight import compute_class_weight
 
 from gapfit._types import Data, Vector
+from gapfit.design.rows import first_equal
 
 
 class Multiset(NamedTuple):
@@ -28,35 +29,60 @@ class Multiset(NamedTuple):
 
     @classmethod
     def of(cls, X: Data, y: NDArray[Any], weight: Vector, offset: Vector | None) -> "Multiset":
-        place = np.full(len(weight), -1)
-        rows = np.flatnonzero(weight)
+        everything = np.arange(len(weight))
+        rows = everything if weight.all() else np.flatnonzero(weight)
         if len(rows) > _ROWS or (X.nnz if sparse.issparse(X) else X.size) > _ENTRIES:
-            place[rows] = np.arange(len(rows))
-            return cls(rows, weight[rows], place)
-        keys = _keys(X[rows], y[rows], None if offset is None else offset[rows])
-        _, first, place[rows] = np.unique(keys, return_index=True, return_inverse=True)
-        merged = np.bincount(place[rows], weight[rows]).astype(np.float64, copy=False)
-        return cls(rows[first], merged, place)
+            if offset is not None or rows is not everything or not _repetitive(X, y):
+                place = rows
+                if rows is not everything:
+                    place = np.full(len(weight), -1)
+                    place[rows] = np.arange(len(rows))
+                return cls(rows, weight[rows], place)
+            first = first_equal(X, _codes(y), len(y))
+            is_first = first == everything
+            different, number = np.flatnonzero(is_first), (np.cumsum(is_first) - 1)[first]
+        else:
+            keys = _keys(X[rows], y[rows], None if offset is None else offset[rows])
+            _, different, number = np.unique(keys, return_index=True, return_inverse=True)
+        place = np.full(len(weight), -1)
+        place[rows] = number
+        merged = np.bincount(number, weight[rows]).astype(np.float64, copy=False)
+        return cls(rows[different], merged, place)
 
     def apply(self, values: Any) -> Any:
         """The rows that stand for all; no copy is made if these are all of them, in their order."""
-        if values is None or np.array_equal(self.rows, np.arange(len(self.place))):
-            return values
-        return values[self.rows]
+        return values if values is None or self.rows is self.place else values[self.rows]
 
     def invert(self, values: NDArray[Any], absent: Any) -> NDArray[Any]:
         """A value for every sample: `absent` where it had no weight."""
-        return np.where(self.place < 0, absent, values[self.place])
+        return values if self.rows is self.place else np.where(self.place < 0, absent, values[self.place])
 
 
 _ROWS, _ENTRIES = 10_000, 2**22  # up to which comparing samples costs next to nothing
+_PROBE, _PROBE_ENTRIES = 4096, 2**16  # samples that tell whether comparing all of them is worth it,
+_WORTH = 0.02  # which it is if so many of them are equal
+
+
+def _repetitive(X: Data, y: NDArray[Any]) -> bool:
+    """Are there many equal samples, by the first of them?"""
+    n, d = X.shape
+    count = int(np.searchsorted(X.indptr, _PROBE_ENTRIES)) if sparse.issparse(X) else _PROBE_ENTRIES // d
+    count = min(count, _PROBE, n)
+    first = first_equal(X, _codes(y[:count]), count)
+    return bool(np.count_nonzero(first < np.arange(count)) > _WORTH * count)
+
+
+def _codes(y: NDArray[Any]) -> NDArray[np.uint64]:
+    """An integer for each target, equal where the targets are."""
+    if y.dtype.kind in "fiub":
+        return np.asarray(y, dtype=np.float64 if y.dtype.kind == "f" else np.int64).view(np.uint64)
+    return np.unique(y, return_inverse=True)[1].astype(np.uint64)
 
 
 def _keys(X: Data, y: NDArray[Any], offset: Vector | None) -> NDArray[Any]:
     """For each sample the bytes that it is made of."""
     n = len(y)
-    codes = np.unique(y, return_inverse=True)[1]
-    rest = np.column_stack([codes, np.zeros(n) if offset is None else offset])
+    rest = np.column_stack([np.unique(y, return_inverse=True)[1], np.zeros(n) if offset is None else offset])
     if not sparse.issparse(X):
         whole = np.column_stack([X, rest])
         return whole.view(np.dtype((np.void, whole.dtype.itemsize * whole.shape[1]))).ravel()

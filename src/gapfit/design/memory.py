@@ -54,18 +54,18 @@ class MemoryDesign:
         return slope
 
     def weighted_gram(self, weight: Vector, centre: Slope | None = None) -> Matrix:
-        """sum of weight_i (x_i - centre)(x_i - centre)', dense. Rows of weight zero cost nothing."""
+        """The lower triangle of sum of weight_i (x_i - centre)(x_i - centre)', dense; what is above it means
+        nothing. Rows of weight zero cost nothing."""
         d = self.shape[1]
         centre = np.zeros(d) if centre is None else centre
         density = self.size / max(self.shape[0] * d, 1)
         touched = np.count_nonzero(weight) * d * d * density**2
         parts = threads.parts(self.shape[0], min(touched, threads.PAYS * touched / (32 * d * d)))
         gram = threads.total(partial(self._partial_gram, weight, centre), parts)
-        if sparse.issparse(self.X):
-            gram += np.tril(gram, -1).T
-            if centre.any():  # expanded: sparse columns have no large means, so nothing cancels
-                cross = np.outer(centre, self.adjoint(weight) - 0.5 * float(weight.sum()) * centre)
-                gram -= cross + cross.T
+        if sparse.issparse(self.X) and centre.any():
+            # expanded: sparse columns have no large means, so nothing cancels
+            cross = np.outer(centre, self.adjoint(weight) - 0.5 * float(weight.sum()) * centre)
+            gram -= cross + cross.T
         return gram
 
     def _partial_gram(self, weight: Vector, centre: Slope, rows: slice) -> Matrix:
@@ -100,7 +100,12 @@ class MemoryDesign:
     def largest(self) -> float:
         """The largest absolute entry."""
         entries = self.X.data if sparse.issparse(self.X) else self.X
-        return float(max(entries.max(initial=0.0), -entries.min(initial=0.0)))
+
+        def of(part: slice) -> float:
+            some = entries[part]
+            return float(max(some.max(initial=0.0), -some.min(initial=0.0)))
+
+        return max(threads.each(of, threads.parts(len(entries), self.size)))
 
     def rows(self) -> tuple[Any, Any, Any]:
         """(data, indices, indptr): the rows one after another; indices are empty when X is dense."""

@@ -20,6 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from gapfit import threads
 from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.certify import Ball, optimal_ball, support_status
 from gapfit.design.memory import MemoryDesign, check_sparse_indices
@@ -132,7 +133,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         context.call_on_fit_task_begin(estimator=self)
         solutions: list[Solution] = []
         balls, support = [], []
-        with _shown(self.verbose):
+        with _shown(self.verbose), threads.using(self.n_jobs):
             for target, start in zip(targets, self._starts(design.shape[1], len(targets)), strict=True):
                 problem = Problem(
                     design, target, loss, penalty, self.alpha, weight, intercept, samples.offset
@@ -152,7 +153,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
                 if solution.status in (Status.INTERRUPTED, Status.STOPPED):
                     max_iter = 0  # the other parts get the bounds that come for free
                 ball = optimal_ball(problem, solution)
-                status = support_status(problem, ball) if ball else np.full(len(weight), "undecided", "<U9")
+                status = support_status(problem, ball) if ball else np.full(len(weight), "undecided")
                 solutions.append(solution)
                 balls.append(ball)
                 support.append(samples.origin.invert(status, "zero"))

@@ -14,6 +14,18 @@ by beforehand, and there are no branches, so that the compiler can work on sever
 
 from gapfit.kernels._jit import jit
 
+BLOCK = 1024  # samples whose numbers stay in the cache from one loop to the next
+
+
+@jit(fast=True)
+def round_off(losses, centre, p, c, start, stop):
+    """Write what depends on the centre and on c: the rows 0 and 4."""
+    aim, give, target, quad = losses[0], losses[4], losses[5], losses[6]
+    for i in range(start, stop):
+        weight = c * p[i]
+        aim[i] = target[i] + centre[i] / weight
+        give[i] = weight / (1.0 + weight * quad[i])
+
 
 @jit(fast=True, reorder=True)
 def slope_along(losses, f, df, t, start, stop):
@@ -31,31 +43,44 @@ def slope_along(losses, f, df, t, start, stop):
 
 
 @jit(fast=True, reorder=True)
-def respond(losses, f, start, stop, v, curvature):
-    """Write the maximisers v and the second derivatives of the rounded losses at f.
+def respond(losses, f, c, start, stop, v, moved, known, weight, change):
+    """Write the maximisers v, by how much they moved, and the second derivatives / c of the rounded losses.
 
-    Returns the sum of the true losses at f, minus the sum of their conjugates at v, and the sums of both.
+    ``change`` is by how much the latter differ from those ``known``. Returns the sum of the true losses at f,
+    minus the sum of their conjugates at v, the sums of v and of the second derivatives, how many of those are
+    not zero, and how many have changed.
     """
     aim, kink, lower, upper, give, target, quad, sharp = losses
-    for i in range(start, stop):  # three loops: the compiler vectorises one that writes to one array
-        drive = aim[i] - f[i]
-        free = give[i] * (drive - min(max(drive, -kink[i]), kink[i]))
-        v[i] = min(max(free, lower[i]), upper[i])
-    bend = 0.0
-    for i in range(start, stop):
-        bent = give[i] if v[i] > lower[i] else 0.0  # one condition at a time, for the compiler's sake
-        bent = bent if v[i] < upper[i] else 0.0
-        bent = bent if abs(v[i]) + (1.0 if kink[i] == 0.0 else 0.0) > 0.0 else 0.0
-        curvature[i] = bent
-        bend += bent
     loss = 0.0
     bound = 0.0
     total = 0.0
-    for i in range(start, stop):
-        bound += target[i] * v[i] - kink[i] * abs(v[i]) - 0.5 * quad[i] * v[i] * v[i]
-        total += v[i]
-        margin = target[i] - f[i]
-        beyond = margin - min(max(margin, -kink[i]), kink[i])
-        exact = min(max(beyond * sharp[i], lower[i]), upper[i])
-        loss += margin * exact - kink[i] * abs(exact) - 0.5 * quad[i] * exact * exact
-    return loss, bound, total, bend
+    bend = 0.0
+    curved = 0
+    changed = 0
+    scale = 1.0 / c
+    for first in range(start, stop, BLOCK):
+        last = min(first + BLOCK, stop)
+        for i in range(first, last):  # several loops: the compiler vectorises those that write little
+            drive = aim[i] - f[i]
+            free = give[i] * (drive - min(max(drive, -kink[i]), kink[i]))
+            new = min(max(free, lower[i]), upper[i])
+            moved[i] = new - v[i]
+            v[i] = new
+        for i in range(first, last):
+            x = v[i]
+            inside = (x > lower[i]) & (x < upper[i]) & ((kink[i] == 0.0) | (x != 0.0))
+            bent = scale * give[i] * inside
+            bend += bent
+            change[i] = bent - known[i]
+            weight[i] = bent
+        for i in range(first, last):
+            curved += 1 if weight[i] != 0.0 else 0
+            changed += 1 if change[i] != 0.0 else 0
+        for i in range(first, last):
+            bound += target[i] * v[i] - kink[i] * abs(v[i]) - 0.5 * quad[i] * v[i] * v[i]
+            total += v[i]
+            margin = target[i] - f[i]
+            beyond = margin - min(max(margin, -kink[i]), kink[i])
+            exact = min(max(beyond * sharp[i], lower[i]), upper[i])
+            loss += margin * exact - kink[i] * abs(exact) - 0.5 * quad[i] * exact * exact
+    return loss, bound, total, c * bend, curved, changed

@@ -1,7 +1,7 @@
 """Losses of the margin y * f, for labels y in {-1, +1}, and one-class novelty detection."""
 
 import numpy as np
-from scipy.special import expit, logsumexp, xlogy
+from scipy.special import logsumexp, xlogy
 
 from gapfit._types import Vector
 from gapfit.errors import as_number
@@ -63,10 +63,16 @@ class Logistic(_Margin, PointwiseLoss):
     has_entropy = True
 
     def value_and_slope(self, f: Vector, y: Vector) -> tuple[Vector, Vector]:
-        return np.logaddexp(0.0, -y * f), -y * expit(-y * f)
+        margin = y * f
+        t = np.exp(-np.abs(margin))
+        # log(1 + t), with the digits of t that 1 + t has lost (log1p has no fast version for whole arrays)
+        u = 1.0 + t
+        log = np.log(u) + (t - (u - 1.0)) / u
+        return np.maximum(-margin, 0.0) + log, -y * np.where(margin < 0, 1.0, t) / u
 
     def curvature(self, f: Vector, y: Vector) -> Vector:
-        return np.asarray(expit(f) * expit(-f))
+        t = np.exp(-np.abs(f))
+        return np.asarray(t / (1.0 + t) ** 2)
 
     def conjugate(self, v: Vector, y: Vector) -> Vector:
         t = -y * v

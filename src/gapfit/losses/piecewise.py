@@ -1,11 +1,13 @@
 """Losses made of lines and parabolas, as data: six numbers per sample, from which all else follows."""
 
 from abc import abstractmethod
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gapfit import threads
 from gapfit._types import Vector
 from gapfit.losses.base import FREE, Loss, Risk, project_dual_box
 from gapfit.losses.weighted_quantile import weighted_quantile
@@ -55,15 +57,28 @@ class Atoms(NamedTuple):
 
     def maximise(self, f: Vector) -> tuple[Vector, Vector]:
         """phi(f) and the maximising a, sample by sample."""
-        z = self.lin - self.sign * f
-        beyond = np.sign(z) * np.maximum(np.abs(z) - self.kink, 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            a = np.clip(np.where(beyond == 0, 0.0, beyond / self.quad), self.lo, self.hi)
-        return z * a - self.kink * np.abs(a) - 0.5 * self.quad * a * a, a
+        from gapfit.kernels import atoms  # compiled code is loaded only when it is to run
 
-    def cost(self, a: Vector) -> Vector:
-        """The conjugate at u = -sign * a, sample by sample."""
-        return -self.lin * a + self.kink * np.abs(a) + 0.5 * self.quad * a * a
+        value, a = np.empty_like(f), np.empty_like(f)
+        threads.each(
+            lambda rows: atoms.maximise(*self[:6], f, rows.start, rows.stop, value, a),
+            threads.parts(len(f), _WORK * len(f)),
+        )
+        return value, a
+
+    def conjugate(self, u: Vector) -> Vector:
+        """The conjugates at u, sample by sample."""
+        from gapfit.kernels import atoms
+
+        value = np.empty_like(u)
+        threads.each(
+            lambda rows: atoms.conjugate(*self[:4], u, rows.start, rows.stop, value),
+            threads.parts(len(u), _WORK * len(u)),
+        )
+        return value
+
+
+_WORK = 8  # multiplications for a sample
 
 
 class PiecewiseLoss(Loss):
@@ -107,23 +122,37 @@ class PiecewiseRisk(Risk):
 
     def best_offset(self, scores: Vector) -> tuple[float, float] | None:
         """Polyhedral phi: every kink raises the slope in b; find where that passes zero, in O(n)."""
-        sign, lin, kink, quad, lo, hi, total = self.atoms
-        if quad.any():
+        if self.atoms.quad.any():
             return None
-        kinks = np.concatenate([sign * (lin - kink) - scores, sign * (lin + kink) - scores])
-        slope_at_minus_infinity = total - float(np.where(sign > 0, hi, -lo).sum())
-        return weighted_quantile(kinks, np.concatenate([hi, -lo]), -slope_at_minus_infinity)
+        sides, masses, initial = self._kinks
+        positions = np.concatenate([at_zero - scores[rows] for rows, at_zero in sides])
+        return weighted_quantile(positions, masses, -initial)
+
+    @cached_property
+    def _kinks(self) -> tuple[list[tuple[Any, Vector]], Vector, float]:
+        """Which samples have a kink to the left and to the right and where, if their score is zero; by how
+        much the slope in b rises there, and what it is before all of them."""
+        sign, lin, kink, _, lo, hi, total = self.atoms
+        sides, masses = [], []
+        for position, mass in ((sign * (lin - kink), hi), (sign * (lin + kink), -lo)):
+            rows = np.flatnonzero(mass > 0)
+            sides.append((slice(None) if len(rows) == len(mass) else rows, position[rows]))
+            masses.append(mass[rows])
+        return sides, np.concatenate(masses), total - float(np.where(sign > 0, hi, -lo).sum())
 
     def unattained(self) -> str | None:
         return self.loss.unattained(self.y)
 
     def conjugate(self, u: Vector) -> float:
-        return float(self.atoms.cost(-self.atoms.sign * u).sum())
+        return float(self.atoms.conjugate(u).sum())
 
     def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
+        return project_dual_box(u, *self._dual_box, self.p, -self.atoms.total if balanced else None)
+
+    @cached_property
+    def _dual_box(self) -> tuple[Vector, Vector]:
         sign, lo, hi = self.atoms.sign, self.atoms.lo, self.atoms.hi
-        lower, upper = np.where(sign > 0, -hi, lo), np.where(sign > 0, -lo, hi)
-        return project_dual_box(u, lower, upper, self.p, -self.atoms.total if balanced else None)
+        return np.where(sign > 0, -hi, lo), np.where(sign > 0, -lo, hi)
 
     def dual_atoms(self) -> Atoms:
         return self.atoms

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from gapfit import threads
 from gapfit._types import Vector
 from gapfit.losses.base import FREE, Loss, Risk, project_dual_box
 
@@ -44,6 +45,9 @@ class PointwiseLoss(Loss):
         return PointwiseRisk(self, *self.prepare(y, weight))
 
 
+_WORK = 32  # multiplications that the evaluation of a loss is worth
+
+
 class PointwiseRisk(Risk):
     """sum_i p_i phi(y_i, f_i + b) for a `PointwiseLoss`."""
 
@@ -62,7 +66,12 @@ class PointwiseRisk(Risk):
         self.capabilities = frozenset(name for name, there in offered.items() if there)
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
-        value, slope = self.loss.value_and_slope(scores + b.sum(), self.y)
+        f, value, slope = scores + b.sum(), np.empty_like(scores), np.empty_like(scores)
+
+        def evaluate(rows: slice) -> None:
+            value[rows], slope[rows] = self.loss.value_and_slope(f[rows], self.y[rows])
+
+        threads.each(evaluate, threads.parts(len(f), _WORK * len(f)))
         u = self.p * slope
         with np.errstate(invalid="ignore"):  # far out an exponential overflows: the risk is inf there
             return float(self.p @ value), u, np.full(b.shape, u.sum())

@@ -8,38 +8,43 @@ _FEW, _SAMPLE = 4096, 1024
 
 
 def weighted_quantile(positions: Vector, masses: Vector, target: float) -> tuple[float, float]:
-    """The interval of x over which the mass at positions <= x passes `target`.
+    """The interval of x over which the mass (all positive) at positions <= x passes `target`.
 
     Moving x from left to right the accumulated mass grows from 0. Returned are the first position at which it
     reaches the target and the first at which it exceeds it; they differ when the target is met exactly (up to
     rounding). An end is infinite if the target is met before the first position or only after the last.
     """
-    positions, masses = positions[masses > 0], masses[masses > 0]
-    slack = 1e-13 * float(masses.sum())
+    total = float(masses.sum())
+    slack = 1e-13 * total
     if target <= slack:
         return -np.inf, float(positions.min()) if target >= -slack else -np.inf
-    if masses.sum() < target - slack:
+    if total < target - slack:
         return np.inf, np.inf
-    first = _first(positions, masses, target - slack)
-    if masses[positions <= first].sum() > target + slack:
+    first, mass = _first(positions, masses, total, target - slack)
+    if mass > target + slack:
         return first, first
     return first, float(positions[positions > first].min(initial=np.inf))
 
 
-def _first(positions: Vector, masses: Vector, target: float) -> float:
-    """The smallest position up to which the mass reaches `target`; most of the candidates go each time."""
+def _first(positions: Vector, masses: Vector, total: float, target: float) -> tuple[float, float]:
+    """The smallest position up to which the mass reaches `target`, and that mass.
+
+    A sample says roughly where it is; if the target lies between two guesses, so does the answer, and most
+    of the candidates go.
+    """
+    passed = 0.0
     while len(positions) > _FEW:
-        # a sample says roughly where; if the target lies between its two guesses, so does the answer
         sample = np.sort(positions[:: len(positions) // _SAMPLE])
-        middle = int(len(sample) * target / float(masses.sum()))
-        below = sample[max(middle - _SAMPLE // 16, 0)]
+        middle = int(len(sample) * (target - passed) / total)
+        below = sample[min(max(middle - _SAMPLE // 16, 0), len(sample) - 1)]
         above = sample[min(middle + _SAMPLE // 16, len(sample) - 1)]
-        left, kept = positions < below, (positions >= below) & (positions <= above)
-        mass_left = float(np.sum(masses, where=left))
-        inside = float(np.sum(masses, where=kept))
-        if not mass_left < target <= mass_left + inside or kept.all():
+        left = passed + float(masses @ (positions < below))
+        kept = np.flatnonzero((positions >= below) & (positions <= above))
+        inside = float(masses[kept].sum())
+        if not left < target <= left + inside or len(kept) == len(positions):
             break  # weights or ties mislead the sample
-        positions, masses, target = positions[kept], masses[kept], target - mass_left
+        positions, masses, passed, total = positions[kept], masses[kept], left, inside
     order = np.argsort(positions, kind="stable")
-    reached = int(np.searchsorted(np.cumsum(masses[order]), target))
-    return float(positions[order[min(reached, len(order) - 1)]])
+    positions, reached = positions[order], passed + np.cumsum(masses[order])
+    first = positions[min(int(np.searchsorted(reached, target)), len(order) - 1)]
+    return float(first), float(reached[np.searchsorted(positions, first, side="right") - 1])

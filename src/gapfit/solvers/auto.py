@@ -11,9 +11,10 @@
 
 "Few features" means that a d x d matrix is factorised in the time of some passes over X, or in a few
 milliseconds. Where that is not so but the matrix would fit, `dual_cd` goes first and the Newton methods wait:
-coordinate descent is fast on easy problems and endless on hard ones. A solver hands over to the next when its
-gap no longer halves while its steps double; `bundle` is always the last. The choice and the reason are logged
-under `gapfit` at level INFO.
+coordinate descent is fast on easy problems and endless on hard ones. Before `semismooth_newton` it goes first
+as well, unless samples are very many: two sweeps tell whether few samples matter, and it gives up if more than
+a quarter of them are still in play. A solver hands over to the next when its gap no longer halves while its
+steps double; `bundle` is always the last. The choice and the reason are logged under `gapfit` at level INFO.
 """
 
 import logging
@@ -21,7 +22,7 @@ from collections.abc import Generator, Iterator
 from functools import partial
 from inspect import signature
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
@@ -33,37 +34,55 @@ logger = logging.getLogger("gapfit")
 FEW = 500  # features whose Hessian is factorised in milliseconds
 MANY = 3000  # features whose Hessian is too large to factorise again and again
 FACTORISATIONS = 10  # passes over X that a factorisation may cost
+CROWD = 1600  # samples for each feature: then the first steps learn from a share of them
+IN_PLAY = 0.25  # of the samples, still in play after two sweeps, are too many for coordinate descent
 PATIENCE = 64  # steps before the first look at how fast the gap falls
+
+
+class Choice(NamedTuple):
+    """A solver, the reason for it in words, and options under which it may soon give up."""
+
+    name: str
+    why: str
+    probe: dict[str, Any] = {}  # noqa: RUF012  # never changed
 
 
 def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
     """Delegate to the solvers of `plan`, one after the other; `seed` is for those that draw at random."""
     state = state or {}
-    names = list(plan(problem))
-    if state.get("solver") in dict(names):  # that is where the fit to be continued was
-        names = names[[name for name, _ in names].index(state["solver"]) :]
+    choices = list(plan(problem))
+    names = [choice.name for choice in choices]
+    if state.get("solver") in names:  # that is where the fit to be continued was
+        choices = choices[names.index(state["solver"]) :]
+        choices[0] = choices[0]._replace(probe={})
     elif "solver" in state:
         state = {"w": state["w"]}  # the rest is in another solver's terms
-    for position, (name, why) in enumerate(names):
-        logger.info("auto: %s, because %s", name, why)
-        solver = as_solver(name)
-        if "seed" in signature(solver).parameters:
-            solver = partial(solver, seed=seed)
-        steps = _labelled(name, solver(problem, state=state))
-        if position == len(names) - 1:
-            yield from steps
-            return
-        last = yield from _while_the_gap_falls(steps)
+    for name, why, probe in choices[:-1]:
+        steps = _start(problem, state, name, why, seed, **probe)
+        last, gave_up = yield from _while_the_gap_falls(steps)
+        if gave_up and probe:
+            logger.info("auto: %s gave up, too many samples are in play", name)
+            continue  # two sweeps have taught nothing
         logger.info("auto: the gap of %s stopped falling", name)
         state = {"w": last.w}
-        if names[position + 1][0] == "bundle":
-            bound = last.minorant() if callable(last.minorant) else last.minorant
-            state["cuts"] = [cut for cut in (problem.zero_plane(), bound) if cut is not None]
+    if "w" in state and len(choices) > 1:
+        bound = last.minorant() if callable(last.minorant) else last.minorant
+        state["cuts"] = [cut for cut in (problem.zero_plane(), bound) if cut is not None]
+    yield from _start(problem, state, *choices[-1][:2], seed)
 
 
-def plan(problem: Problem) -> Iterator[tuple[str, str]]:
-    """The solvers for this problem in the order in which they are to try, each with the reason in words."""
-    d = problem.design.shape[1]
+def _start(problem: Problem, state: dict[str, Any], name: str, why: str, seed: int, **options: Any) -> Steps:
+    """The steps of the named solver, their states marked with its name."""
+    logger.info("auto: %s, because %s", name, why)
+    solver = as_solver(name)
+    if "seed" in signature(solver).parameters:
+        options["seed"] = seed
+    return _labelled(name, solver(problem, state=state, **options))
+
+
+def plan(problem: Problem) -> Iterator[Choice]:
+    """The solvers for this problem in the order in which they are to try."""
+    n, d = problem.design.shape
 
     def takes(name: str) -> bool:
         return missing_need(as_solver(name), problem) is None
@@ -71,20 +90,25 @@ def plan(problem: Problem) -> Iterator[tuple[str, str]]:
     few = d <= FEW or d**3 / 24 <= FACTORISATIONS * problem.design.size
     newton = next((name for name in ("newton", "semismooth_newton") if takes(name)), None)
     if newton and few and d <= MANY:
-        yield newton, f"X has {d} columns only"
+        if newton == "semismooth_newton" and n < CROWD * d:
+            yield Choice("dual_cd", "few samples may be in play", {"most_active": IN_PLAY})
+        yield Choice(newton, f"X has {d} columns only")
     elif takes("dual_cd"):
-        yield "dual_cd", "the penalty is L2 and X is wide"
+        yield Choice("dual_cd", "the penalty is L2 and X is wide")
         if newton and d <= MANY:
-            yield newton, f"{d} columns are not too many"
+            yield Choice(newton, f"{d} columns are not too many")
     elif takes("primal_cd") and not problem.penalty.smooth:
-        yield "primal_cd", "the loss is smooth and the penalty makes weights zero"
+        yield Choice("primal_cd", "the loss is smooth and the penalty makes weights zero")
     elif takes("lbfgs"):
-        yield "lbfgs", "loss and penalty are differentiable"
-    yield "bundle", "it takes every loss and every penalty"
+        yield Choice("lbfgs", "loss and penalty are differentiable")
+    yield Choice("bundle", "it takes every loss and every penalty")
 
 
-def _while_the_gap_falls(steps: Steps) -> Generator[Iterate, Certificate, Iterate]:
-    """Run a solver while the gap halves with every doubling of its steps; return its last iterate."""
+def _while_the_gap_falls(steps: Steps) -> Generator[Iterate, Certificate, tuple[Iterate, bool]]:
+    """Run a solver while the gap halves with every doubling of its steps.
+
+    Returns its last iterate, and whether it ended by itself.
+    """
     iterate = next(steps)
     best = before = float("inf")
     look_at = PATIENCE
@@ -93,13 +117,13 @@ def _while_the_gap_falls(steps: Steps) -> Generator[Iterate, Certificate, Iterat
         best = min(best, certificate.gap if iterate.estimate is None else iterate.estimate)
         if step == look_at:
             if best > 0.5 * before:
-                break
+                return iterate, False
             before, look_at = best, 2 * look_at
         try:
             iterate = steps.send(certificate)
         except StopIteration:
-            break
-    return iterate
+            return iterate, True
+    raise AssertionError("unreachable: the loop above is endless")
 
 
 def _labelled(name: str, steps: Steps) -> Steps:

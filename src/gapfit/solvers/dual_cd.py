@@ -24,6 +24,7 @@ few sums.
 The gap is a sum over rows, and a sweep sees each term in passing: the driver knows when a look is worth it.
 """
 
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +36,9 @@ from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 
+_TRIAL = 2  # sweeps after which most samples at rest are known
 _REVISITS = 4  # visits to active rows in an epoch, at most, in units of n
+_SURVEY = 4  # times as many rows as were active at the end of an epoch: then the next begins with a survey
 _SWEEPS = 300  # in an epoch, at most, however few rows are active
 _ENOUGH = 0.1  # of the gap that all rows had, left in the active ones, ends an epoch
 _NEWS = 0.7  # the gap must fall to that share before the driver is told again,
@@ -43,9 +46,7 @@ _SILENCE = 8  # or so many visits be made, in units of n
 _CAUTION = 1.3  # in guessing the gap: a look too many costs more than a sweep too many of active rows
 _SINGLE = 2e-6  # of |z|^2 / alpha is a gap that is too small for rows in single precision
 _MEMORY = 3  # directions that a plane is laid through
-_PARALLEL = 1e-10  # what they differ by may be rounding, below this
-_FAR = 100.0  # times a direction is too far to go: the rounding in it would show
-_ROUNDING = 1e-13  # of |z|^2 / alpha is too little to gain, for the same reason
+_ROUNDING = 1e-13  # of |z|^2 / alpha is too little to gain: rounding would show
 _NEAR = 0.1  # of |z|^2 / alpha is a gap so small that a better primal point is worth some work
 _FEW = 10  # rows are no crowd
 _INSIDE = 1e-14  # of their range entropic variables are away from their bounds at the start
@@ -53,7 +54,9 @@ _CROWD = 0.1  # of the active rows, come to rest during a sweep: then its way is
 
 
 @needs(("dual_atoms", "dual_entropy"), penalty="L2")
-def dual_cd(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
+def dual_cd(
+    problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0, most_active: float = 1.0
+) -> Steps:
     """Coordinate descent on the dual in random order, with shrinking and acceleration. One step, some sweeps.
 
     A state from another alpha, or from other weights, serves as a warm start.
@@ -61,14 +64,17 @@ def dual_cd(problem: Problem, state: dict[str, Any] | None = None, *, seed: int 
     Parameters
     ----------
     seed : of the order in which samples are visited.
+    most_active : give up if a larger share of the samples than this is still active after two sweeps.
     """
     descent = _Descent(problem, state or {}, seed)
-    while True:
+    for step in count(1):
         descent.step_beyond()
         descent.choose_rows()
         descent.sweep()
         if descent.has_news():
             yield descent.iterate()
+        if step == _TRIAL and len(descent.order) > most_active * descent.n:
+            return
 
 
 class _Descent:
@@ -145,20 +151,13 @@ class _Descent:
         """
         if self.sweeps == 0:
             return
-        store, entropic, V, Z = self.store, self.kind.entropic, self.store.V, self.Z
+        store, V, Z = self.store, self.store.V, self.Z
         crowd = _FEW + int(_CROWD * len(self.order))
-        good = self.kernels.leave_resting(*store.rows, store.table, entropic, V, Z, crowd)
-        if good:
-            H, r = self.kernels.model(store.table, entropic, V, Z, self.z, *self._terms())
-            steps = _solve(H, r)
-            promised = 0.5 * float(r @ steps)
-            good = promised > _ROUNDING * self._scale() and bool(np.abs(steps).max() < _FAR)
-        if good:
-            good, self.s, self.c = self.kernels.move(
-                *store.rows, store.table, entropic, V, Z, self.latest, steps, self.z, self.spare, store.spare,
-                *self._terms(),
-            )  # fmt: skip
-        if good:
+        moved, self.s, self.c = self.kernels.step_beyond(
+            *store.rows, store.table, self.kind.entropic, V, Z, self.latest, crowd, _ROUNDING * self._scale(),
+            self.z, self.spare, store.spare, *self._terms(),
+        )  # fmt: skip
+        if moved:
             self.z, self.spare = self.spare, self.z
         else:
             V[:], Z[:] = 0.0, 0.0
@@ -167,7 +166,6 @@ class _Descent:
 
     def choose_rows(self) -> None:
         """All rows at the beginning of an epoch, the active ones side by side when they are few."""
-        store = self.store
         too_fine = not self.exact and self.estimate <= _SINGLE * self._scale()
         if (
             too_fine
@@ -176,28 +174,51 @@ class _Descent:
             or self.visits >= _REVISITS * self.n
             or self.sweeps >= _SWEEPS
         ):
+            self._begin_epoch(too_fine)
+        if 0 < 2 * len(self.order) <= len(self.store.table):
             self._bring_back()
-            if store is not self.whole:
-                self.whole.V[:] = 0.0
-                self.whole.V[:, store.members] = store.V
-                self.store = self.whole
-            v = self.whole.table[:, 7]
-            if too_fine:
-                self.exact = True
-                self.whole.in_full_precision()
-                self.whole.V[:], self.Z[:] = 0.0, 0.0
-            if self.exact:
-                self.z = self.whole.short(self.problem.design.adjoint(v))
-            self.s = self.whole.total - float(v.sum())  # afresh: rounding must not add up
-            self.c = self.whole.along_mean(self.z)
-            self.order, self.full_gap = np.arange(self.n), np.inf
-            self.visits = self.sweeps = 0
-        elif 2 * len(self.order) <= len(store.table):
-            self._bring_back()
-            chosen = self.order
+            chosen, store = self.order, self.store
             self.store = self.whole.part(store.members[chosen])
             self.store.V[:] = store.V[:, chosen]
             self.order = np.arange(len(chosen))
+
+    def _begin_epoch(self, too_fine: bool) -> None:
+        few = _SURVEY * len(self.order) <= self.n
+        self._bring_back()
+        if self.store is not self.whole:
+            self.whole.V[:] = 0.0
+            self.whole.V[:, self.store.members] = self.store.V
+            self.store = self.whole
+        v = self.whole.table[:, 7]
+        if too_fine:
+            self.exact = True
+            self.whole.in_full_precision()
+            self.whole.V[:], self.Z[:] = 0.0, 0.0
+        if self.exact:
+            self.z = self.whole.short(self.problem.design.adjoint(v))
+        self.s = self.whole.total - float(v.sum())  # afresh: rounding must not add up
+        self.c = self.whole.along_mean(self.z)
+        self.order, self.full_gap = np.arange(self.n), np.inf
+        self.visits = self.sweeps = 0
+        if few and not self.kind.entropic:
+            self._survey()
+
+    def _survey(self) -> None:
+        """Find the active rows by looking at all of them: cheaper than sweeping over them if they are few."""
+        rows, table, stays = self.whole.rows, self.whole.table, np.empty(self.n, np.bool_)
+
+        def look(part: slice) -> Any:
+            terms = (self.z, *self._terms(), self.threshold)
+            return self.kernels.survey(*rows, table, *terms, part.start, part.stop, stays)
+
+        seen = threads.each(look, threads.parts(self.n, float(len(rows[0]))))
+        pulls, self.gap = (float(total) for total in np.sum(seen, axis=0))
+        self.order = np.flatnonzero(stays)
+        self.threshold = pulls / max(len(self.order), 1)
+        self.estimate, self.full_gap = self.gap, self.gap
+        self.untold += self.n
+        # those that rest are about to be left behind, and with them what they had in the directions
+        self.kernels.leave_resting(*rows, table, self.kind.entropic, self.whole.V, self.Z, self.n)
 
     def sweep(self) -> None:
         """Sweeps: at least one, and as many as touch some times more entries than z has."""
@@ -282,15 +303,6 @@ def _by_the_end(gap: float, before: float) -> float:
         return 1.0
     r = max(gap / before, 0.01)
     return float(r * np.log(1 / r) / (1 - r))
-
-
-def _solve(H: Matrix, r: Vector) -> Vector:
-    """A solution of H x = r for a few directions that may be zero, or parallel but for rounding."""
-    size = np.sqrt(np.maximum(np.diag(H), 0.0))
-    size[size == 0] = np.inf
-    scaled = H / np.outer(size, size)
-    scaled[np.diag_indices(len(r))] = 1.0 + _PARALLEL
-    return np.asarray(np.linalg.solve(scaled, r / size) / size)
 
 
 # -- rows ---------------------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ line; scores are linear, so the search costs no pass over X. Losses made of line
 derivative at their seams, where any of its limits serves. Near the optimum every step doubles the number of
 correct digits, of J as of the lower bound that the tangent at w proves.
 
-The first steps do not need the exact Hessian: with many samples they sum it over a random part of them, which
-grows whenever a step has gained little. Gradients are always exact.
+The first steps do not need the exact Hessian: with many samples they sum it over a random part of them, drawn
+by their curvature, which grows whenever a step has gained little. Gradients are always exact.
 """
 
 from typing import Any
@@ -26,7 +26,7 @@ from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.bundle import Point, evaluate
 
 _EPS = float(np.finfo(float).eps)
-_SAMPLES_PER_FEATURE = 50  # in the first Hessian
+_SAMPLES_PER_FEATURE = 20  # in the first Hessian
 _LITTLE, _MORE = 0.1, 4.0  # if the decrement fell to more than a tenth, take four times as many
 
 
@@ -40,8 +40,8 @@ def newton(problem: Problem, state: dict[str, Any] | None = None, *, seed: int =
     """
     state = state or {}
     n, d = problem.design.shape
-    share, decrement = state.get("share", _SAMPLES_PER_FEATURE * d / n), state.get("decrement", np.inf)
-    lot = np.random.default_rng(seed).random(n) if share < 1 else np.zeros(n)
+    samples, decrement = state.get("samples", _SAMPLES_PER_FEATURE * d), state.get("decrement", np.inf)
+    lot = np.random.default_rng(seed).random(n) if samples < n else np.zeros(n)
     penalty_hessian = problem.alpha * _quadratic_form(problem)
     objective = (problem.alpha, problem.penalty)
     fresh = state.get("objective") != objective  # a run that goes on has already reported its point
@@ -53,18 +53,17 @@ def newton(problem: Problem, state: dict[str, Any] | None = None, *, seed: int =
     while True:
         minorant = problem.minorant(point.u, point.height, point.scores)
         if fresh:
-            now: dict[str, Any] = {"objective": objective, "point": point, "share": share}
+            now: dict[str, Any] = {"objective": objective, "point": point, "samples": samples}
             now["decrement"] = decrement
             yield Iterate(point.w, point.b, minorant, point.J, now.copy)
         fresh = True
         gradient = problem.alpha * problem.penalty.subgradient(point.w) + minorant.a
-        chosen = np.where(lot < share, 1 / min(share, 1.0), 0.0)
-        step = -solve_definite(penalty_hessian + _risk_hessian(problem, point, chosen), gradient)
+        step = -solve_definite(penalty_hessian + _risk_hessian(problem, point, lot, samples), gradient)
         before, decrement = decrement, -float(gradient @ step)
-        if share >= 1 and decrement <= 2 * _EPS * abs(point.J):
+        if samples >= n and decrement <= 2 * _EPS * abs(point.J):
             return  # what is left to gain is rounding
         if decrement > _LITTLE * before:
-            share *= _MORE
+            samples *= _MORE
         point = _line_search(problem, point, step, -decrement)
 
 
@@ -74,21 +73,33 @@ def _quadratic_form(problem: Problem) -> Matrix:
     return np.asarray(problem.penalty.subgradient(np.eye(d)))
 
 
-def _risk_hessian(problem: Problem, point: Point, chosen: Vector) -> Matrix:
-    D = chosen * problem.risk.curvature(point.scores, point.b)
+def _risk_hessian(problem: Problem, point: Point, lot: Vector, samples: float) -> Matrix:
+    """X'DX, centred, or an estimate from about so many samples, drawn with chances proportional to D."""
+    D = problem.risk.curvature(point.scores, point.b)
     total = float(D.sum())
+    if samples < len(D) and total > 0:
+        chance = np.minimum(D * (samples / total), 1.0)
+        D = np.where(lot < chance, D / np.maximum(chance, 1e-300), 0.0)
+        total = float(D.sum())
     centre = problem.design.adjoint(D) / total if problem.n_offsets and total > 0 else None
     return problem.design.weighted_gram(D, centre)
 
 
 def solve_definite(hessian: Matrix, gradient: Slope) -> Slope:
-    """A solution of the system; where rounding has cost the Hessian its definiteness, of one near by."""
+    """A solution of the system; where rounding has cost the Hessian its definiteness, of one near by.
+
+    Only the lower triangle of the Hessian counts.
+    """
     ridge = 0.0
     while True:
         try:
-            return np.asarray(cho_solve(cho_factor(hessian + ridge * np.eye(len(gradient))), gradient))
+            # a lower triangle, row by row, is an upper one, column by column, as LAPACK wants it
+            factor = cho_factor(hessian.T, lower=False, check_finite=False)
+            return np.asarray(cho_solve(factor, gradient, check_finite=False))
         except LinAlgError:
-            ridge = max(100 * ridge, _EPS * float(np.trace(hessian)))
+            more = max(100 * ridge, _EPS * float(np.trace(hessian)))
+            hessian = hessian + (more - ridge) * np.eye(len(gradient))
+            ridge = more
 
 
 def _line_search(problem: Problem, point: Point, step: Slope, slope: float) -> Point:

@@ -36,6 +36,7 @@ _SOLVED = 0.3  # a rounded problem is solved when its own gap is such a share of
 _SHARPEN = 2.0  # the factor of c from one rounded problem to the next
 _EASY, _HARD = 2, 5  # Newton steps for a rounded problem: sharpen faster after few, go back after many
 _SHARPEST = 1e12  # the last c, in units of the first
+_TAIL = 8.0  # times the mean distance from the targets is as wide as the first rounding may be
 _SEARCH = 40  # evaluations in a line search at most, each O(n)
 _FLAT = 0.1  # a line search ends where the slope has fallen to such a share
 _SHARES = (16, 4)  # the first steps see a 16th, then a quarter of the samples,
@@ -70,9 +71,9 @@ def _learn_from_shares(problem: Problem, seed: int) -> Generator[Iterate, Certif
     known: dict[str, Any] = {}
     if n < _SHARES[0] * _SAMPLES_PER_FEATURE * d:
         return known
-    order = np.random.default_rng(seed).permutation(n)
+    lot = np.random.default_rng(seed).random(n, dtype=np.float32)
     for share in _SHARES:
-        path = _Path(problem.take(np.sort(order[: n // share])))
+        path = _Path(problem.take(np.flatnonzero(lot < 1 / share)))
         path.start(known)
         while path.look() > _ROUGH * abs(path.primal) and path.step():
             yield Iterate(path.w, path.offsets(), estimate=np.inf)
@@ -101,22 +102,19 @@ class _Path:
         self.kink, self.quad = kink, quad
         # large means would drown the Hessian; where there is an intercept they can be taken out
         self.mean: Slope = problem.design.adjoint(self.p) if problem.n_offsets else np.zeros(d)
-        self.losses = np.empty((8, n))  # as the kernels want them
+        self.losses = np.zeros((8, n))  # as the kernels want them
         with np.errstate(divide="ignore"):
             sharp = np.minimum(1 / quad, 1e300)
         for row, values in (
-            (1, kink),
-            (2, self.lower),
-            (3, self.upper),
-            (5, self.target),
-            (6, quad),
-            (7, sharp),
-        ):
-            self.losses[row] = values
+            (1, kink), (2, self.lower), (3, self.upper), (5, self.target), (6, quad), (7, sharp)
+        ):  # fmt: skip
+            if values.any():  # zeros that were never written take no memory, and no time to read
+                self.losses[row] = values
         self.parts = threads.parts(n, 8 * n)
         self.steps = 0  # since the rounding was last sharpened
-        self.v, self.curvature = np.zeros(n), np.zeros(n)
+        self.v, self.z = np.zeros(n), np.zeros(d)  # z = X'v
         self.gram, self.in_gram = np.zeros((d, d)), np.zeros(n)  # see _gram; the weights in it
+        self.curvature, self.moved, self.change = np.empty(n), np.empty(n), np.empty(n)  # see kernels
 
     def start(self, known: dict[str, Any]) -> None:
         """Begin where something is known, or from nothing with a rounding that reaches most samples."""
@@ -126,7 +124,10 @@ class _Path:
         level = float(p @ (target - scores)) if self.problem.n_offsets else 0.0
         self.b = float(known.get("b", level))
         self.f = scores + self.b
-        spread = float(p @ np.abs(target - self.f))
+        distance = np.abs(target - self.f)
+        spread = float(p @ distance)
+        if spread > 0 and not self.w.any():  # the few that are far away shall not be the last to move
+            spread = min(float(p @ distance**2) / spread, _TAIL * spread)
         if spread == 0:  # all targets alike and met: what a step along the mean sample would change
             mean = self.problem.design.adjoint(p)
             spread = float(p @ np.abs(self.problem.design.scores(mean))) / self.problem.alpha or 1.0
@@ -137,24 +138,27 @@ class _Path:
         if self.w.any():  # margins tell the dual solution, except of samples near their kinks
             middle = np.where(np.isfinite(width) & (self.kink == 0), 0.5 * (self.lower + self.upper), 0.0)
             self._round_off(middle, 2 * self.first_c)
-            self._respond()
-            self._round_off(self.v, 4 * self.first_c)
+            self._maximise(middle)
+            self._round_off(middle, 4 * self.first_c)
 
     def _round_off(self, centre: Vector, c: float) -> None:
         self.centre, self.c = centre.copy(), c
-        weight = c * self.p
-        self.losses[0] = self.target + centre / weight
-        self.losses[4] = weight / (1 + weight * self.quad)
+        threads.each(
+            lambda rows: self.kernels.round_off(self.losses, self.centre, self.p, c, rows.start, rows.stop),
+            self.parts,
+        )
 
     def snapshot(self) -> dict[str, Any]:
         """All that `resume` needs to go on with the same bytes."""
-        kept = ("w", "b", "f", "centre", "c", "first_c", "gram", "in_gram", "steps")
-        path = {name: getattr(self, name) for name in kept}  # none of these arrays is ever changed in place
+        kept = ("w", "b", "f", "v", "z", "centre", "c", "first_c", "gram", "in_gram", "steps")
+        path = {name: getattr(self, name) for name in kept}
+        for changed_in_place in ("v", "z", "in_gram"):
+            path[changed_in_place] = path[changed_in_place].copy()
         return {"objective": self.objective, "path": path}
 
     def resume(self, state: dict[str, Any]) -> None:
         for name, value in state["path"].items():
-            setattr(self, name, value)
+            setattr(self, name, np.copy(value) if isinstance(value, np.ndarray) else value)
         self._round_off(self.centre, self.c)
         self.look()
         self.step()
@@ -194,7 +198,7 @@ class _Path:
         if problem.n_offsets:  # in terms of x - mean and b + <w, mean>
             # samples at rest give no curvature in b; a little stands in, and the line search does the rest
             total = self.bend + 1e-6 * self.c
-            across = problem.design.adjoint(self.curvature) - self.bend * self.mean
+            across = self.c * problem.design.adjoint(self.in_gram) - self.bend * self.mean
             hessian -= np.outer(across, across) / total
             gradient -= self.imbalance * self.mean
         dw = -solve_definite(hessian, gradient - across * (self.imbalance / total))
@@ -208,26 +212,29 @@ class _Path:
 
     def _respond(self) -> tuple[float, float]:
         """v and curvature at f, and what follows from v; returns the losses and minus their conjugates."""
-        sums = threads.each(
-            lambda rows: self.kernels.respond(
-                self.losses, self.f, rows.start, rows.stop, self.v, self.curvature
-            ),
-            self.parts,
-        )
-        loss, bound, total, self.bend = (float(part) for part in np.sum(sums, axis=0))
-        self.z: Slope = self.problem.design.adjoint(self.v)
+        sums = (float(part) for part in self._maximise(self.v))
+        loss, bound, total, self.bend, self.curved, self.changed = sums
+        self.z += self.problem.design.adjoint(self.moved)  # few samples move
         self.imbalance = self.total - total if self.problem.n_offsets else 0.0
         return loss, bound
 
+    def _maximise(self, v: Vector) -> Any:
+        """Set v to the maximisers of the rounded losses at f; see the kernel for the rest."""
+        arrays = (v, self.moved, self.in_gram, self.curvature, self.change)
+        sums = threads.each(
+            lambda rows: self.kernels.respond(self.losses, self.f, self.c, rows.start, rows.stop, *arrays),
+            self.parts,
+        )
+        return np.sum(sums, axis=0)
+
     def _gram(self) -> Any:
         """sum of curvature (x - mean)(x - mean)' / c; visits only samples whose curvature has changed."""
-        weight = self.curvature / self.c
-        change = weight - self.in_gram
-        if np.count_nonzero(change) < np.count_nonzero(weight):
-            self.gram = self.gram + self.problem.design.weighted_gram(change, self.mean)
+        design = self.problem.design
+        if self.changed < self.curved:
+            self.gram = self.gram + design.weighted_gram(self.change, self.mean)
         else:
-            self.gram = self.problem.design.weighted_gram(weight, self.mean)
-        self.in_gram = weight
+            self.gram = design.weighted_gram(self.curvature, self.mean)
+        self.in_gram, self.curvature = self.curvature, self.in_gram
         return self.gram
 
     def _line_search(self, dw: Slope, db: float, df: Vector) -> float:
