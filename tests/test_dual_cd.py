@@ -28,8 +28,8 @@ def text(n=300, common=60, own=4, seed=0):
 def steps(problem, how_many, state=None):
     """Iterates, each with its gap."""
     for iterate in islice(dual_cd(problem, state=state), how_many):
-        risk, _, _, _ = problem.tangent(problem.scores(iterate.w), iterate.b)
-        primal = problem.alpha * problem.penalty.value(iterate.w) + risk
+        risk, _, _, _ = problem.tangent(problem.scores(iterate.point()), iterate.b)
+        primal = problem.alpha * problem.penalty.value(iterate.point()) + risk
         yield iterate, primal - problem.dual(iterate.minorant())
 
 
@@ -59,7 +59,7 @@ def test_the_guess_of_the_gap_is_a_good_one(loss, intercept):
 def test_any_step_can_be_continued_with_the_same_bytes(loss, words):
     X, y = text(own=words)
     problem = Problem(X, y, loss, alpha=1e-4)
-    whole = [(iterate.w.copy(), iterate.estimate, iterate.snapshot()) for iterate, _ in steps(problem, 16)]
+    whole = [(iterate.point().copy(), iterate.estimate, iterate.snapshot()) for iterate, _ in steps(problem, 16)]
     for stop in (1, 3, 8, 13):
         rest = steps(problem, 16 - stop, whole[stop - 1][2])
         for (w, estimate, _), (again, _) in zip(whole[stop:], rest, strict=True):

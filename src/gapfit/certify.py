@@ -25,7 +25,8 @@ def certify(problem: Problem, w: Slope, b: Vector, minorant: Minorant) -> Certif
     """Recompute J(w, b) and the lower bound that the minorant proves."""
     primal = problem.evaluate(w, b)
     risk = primal - problem.alpha * problem.penalty.value(w)
-    _check_below(problem, w, minorant, float(minorant.a @ w) + minorant.c, risk)
+    noise = rounding(problem, w, minorant)
+    _check_below(problem, noise, float(minorant.a @ w) + minorant.c, risk)
     return certify_claim(problem, w, primal, minorant, problem.dual(minorant))
 
 
@@ -33,16 +34,16 @@ def certify_claim(problem: Problem, w: Slope, primal: float, minorant: Minorant,
     """The certificate of two bounds, the gap with an allowance for rounding."""
     if np.isnan(primal) or np.isnan(dual):
         raise ContractError(f"{problem.loss!r} returned a value that is not a number")
-    _check_below(problem, w, minorant, dual, primal)
-    gap = max(float(primal - dual), 0.0) + rounding(problem, w, minorant)
+    noise = rounding(problem, w, minorant)
+    _check_below(problem, noise, dual, primal)
+    gap = max(float(primal - dual), 0.0) + noise
     return Certificate(float(primal), float(min(dual, primal)), gap, minorant.evidence)
 
 
-def _check_below(problem: Problem, w: Slope, minorant: Minorant, bound: float, value: float) -> None:
+def _check_below(problem: Problem, noise: float, bound: float, value: float) -> None:
     """A lower bound above an attained value, by more than rounding explains, betrays a broken contract."""
     slope_of_rounding_size = _EPS * problem.design.largest
-    noise = rounding(problem, w, minorant) + slope_of_rounding_size**2 / problem.alpha
-    if bound - value > 1e3 * noise:
+    if bound - value > 1e3 * (noise + slope_of_rounding_size**2 / problem.alpha):
         raise ContractError(
             f"a lower bound ({bound:.17g}) exceeds an attained value ({value:.17g}): "
             f"{problem.loss!r} is not convex, or its subgradient or conjugate is wrong"

@@ -181,7 +181,8 @@ class Problem:
         taken anew at each call, so data that were changed in place are noticed.
         """
         d = self.design.shape[1]
-        probe = np.cos(np.arange(d) * np.sqrt(2.0) + 0.5)  # no two entries alike, and quick to make
+        # no two entries alike (an odd factor modulo 2^32 leads everywhere), and quick to make
+        probe = np.arange(1, d + 1, dtype=np.uint32) * np.uint32(2654435769) / 2.0**32
         seen = self.design.scores(probe) + np.pi * self.y + np.e * self.weight + np.sqrt(3.0) * self.offset
         digest = blake2b(seen.tobytes(), digest_size=16)
         digest.update(bytes([self.n_offsets]))

@@ -23,13 +23,17 @@ class Status(Enum):
 class Iterate(NamedTuple):
     """What a solver hands to the driver at each step."""
 
-    w: Slope
+    w: Slope | Callable[[], Slope]  # lazy where making it costs more than a step
     b: Vector  # the solver's idea of the offsets; the driver minimises over them exactly
     minorant: Minorant | Callable[[], Minorant] | None = None  # lazy where it costs a pass over the data
     primal: float | None = None  # the solver's claim of J(w); None: the driver evaluates
     snapshot: Callable[[], dict[str, Any]] = dict  # a solver given this as `state` continues from here
     estimate: float | None = None  # the solver's guess of its gap: only says when a look is worth its cost
     objective: float | None = None  # its guess of J(w), to the same end
+
+    def point(self) -> Slope:
+        """w itself."""
+        return self.w() if callable(self.w) else self.w
 
 
 class Record(NamedTuple):

@@ -160,7 +160,7 @@ class _Schedule:
     def due(self, best: "_Best", iterate: Iterate) -> bool:
         if iterate.estimate is None:
             return iterate.primal is not None or best.n_iter >= self.next
-        overdue = best.n_iter >= (self.next if self.watched else max(16, 4 * self.next))
+        overdue = best.n_iter >= (self.next if self.watched else max(64, 4 * self.next))
         guess = self.correction * iterate.estimate
         return (overdue and iterate.estimate < np.inf) or best.suffices(guess, iterate.objective)
 
@@ -211,17 +211,17 @@ class _Best:
 
     def take(self, iterate: Iterate) -> Record:
         """Certify an iterate, keep what improves a bound, and write the history."""
-        problem, primal, b = self.problem, iterate.primal, iterate.b
+        problem, w, primal, b = self.problem, iterate.point(), iterate.primal, iterate.b
         if primal is None:
-            risk, _, _, b = problem.tangent(problem.scores(iterate.w), iterate.b)
-            primal = problem.alpha * problem.penalty.value(iterate.w) + risk
+            risk, _, _, b = problem.tangent(problem.scores(w), iterate.b)
+            primal = problem.alpha * problem.penalty.value(w) + risk
         minorant = iterate.minorant() if callable(iterate.minorant) else iterate.minorant
         if self.dual == -np.inf and primal < -1e9 * (1.0 + self.scale):
             raise UnboundedProblem(
                 f"{problem.loss!r} with {problem.penalty!r} falls below {primal:.3g}: no minimum"
             )
         if primal < self.primal:
-            self.w, self.b, self.primal = iterate.w.copy(), b.copy(), primal
+            self.w, self.b, self.primal = w.copy(), b.copy(), primal
             self.evaluated = iterate.primal is None
         if minorant is not None:
             self._offer(problem.feasible(minorant))

@@ -327,6 +327,15 @@ def _cost(row, v, entropic):
     return kink * abs(v) + 0.5 * quad * v * v - target * v
 
 
+@jit(fast=True, reorder=True)
+def costs(table, entropic):
+    """The sum of psi_i(v_i) - target_i v_i."""
+    total = 0.0
+    for i in range(table.shape[0]):
+        total += _cost(table[i], table[i, 7], entropic)
+    return total
+
+
 @jit(fast=True)
 def step_beyond(
     data, indices, indptr, table, entropic, V, Z, latest, crowd, least, z, new_z, new_v,

@@ -5,22 +5,21 @@ Near the centre the rounded loss of a sample at score f is
     phi(f) = max over lower <= v <= upper of
                  (target - f) v - kink |v| - quad v^2 / 2 - (v - centre)^2 / (2 c p).
 
-It arrives as eight numbers, in the rows of ``losses``: what the loops would otherwise divide by is divided
-by beforehand, and there are no branches, so that the compiler can work on several samples at a time.
-
-    0 aim = target + centre / (c p)    1 kink    2 lower    3 upper    4 give = 1 / (quad + 1 / (c p))
-    5 target    6 quad    7 1 / quad (or a huge number)
+It arrives as seven arrays, the tuple ``losses``: aim = target + centre / (c p), give = 1 / (quad + 1 / (c p)),
+target, kink, quad, lower and upper. There are no branches, so that the compiler can work on several samples at
+a time; a divisor of zero is replaced by TINY, which is as good where bounds follow.
 """
 
 from gapfit.kernels._jit import jit
 
+TINY = 1e-300
 BLOCK = 1024  # samples whose numbers stay in the cache from one loop to the next
 
 
 @jit(fast=True)
 def round_off(losses, centre, p, c, start, stop):
-    """Write what depends on the centre and on c: the rows 0 and 4."""
-    aim, give, target, quad = losses[0], losses[4], losses[5], losses[6]
+    """Write what depends on the centre and on c: aim and give."""
+    aim, give, target, _, quad, _, _ = losses
     for i in range(start, stop):
         weight = c * p[i]
         aim[i] = target[i] + centre[i] / weight
@@ -30,7 +29,7 @@ def round_off(losses, centre, p, c, start, stop):
 @jit(fast=True, reorder=True)
 def slope_along(losses, f, df, t, start, stop):
     """Derivatives of the sum of rounded losses at f + t df with respect to t: the first and the second."""
-    aim, kink, lower, upper, give, _, _, _ = losses
+    aim, give, _, kink, _, lower, upper = losses
     first = 0.0
     second = 0.0
     for i in range(start, stop):
@@ -50,7 +49,7 @@ def respond(losses, f, c, start, stop, v, moved, known, weight, change):
     minus the sum of their conjugates at v, the sums of v and of the second derivatives, how many of those are
     not zero, and how many have changed.
     """
-    aim, kink, lower, upper, give, target, quad, sharp = losses
+    aim, give, target, kink, quad, lower, upper = losses
     loss = 0.0
     bound = 0.0
     total = 0.0
@@ -81,6 +80,6 @@ def respond(losses, f, c, start, stop, v, moved, known, weight, change):
             total += v[i]
             margin = target[i] - f[i]
             beyond = margin - min(max(margin, -kink[i]), kink[i])
-            exact = min(max(beyond * sharp[i], lower[i]), upper[i])
+            exact = min(max(beyond / max(quad[i], TINY), lower[i]), upper[i])
             loss += margin * exact - kink[i] * abs(exact) - 0.5 * quad[i] * exact * exact
     return loss, bound, total, c * bend, curved, changed

@@ -64,7 +64,7 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
             logger.info("auto: %s gave up, too many samples are in play", name)
             continue  # two sweeps have taught nothing
         logger.info("auto: the gap of %s stopped falling", name)
-        state = {"w": last.w}
+        state = {"w": last.point()}
     if "w" in state and len(choices) > 1:
         bound = last.minorant() if callable(last.minorant) else last.minorant
         state["cuts"] = [cut for cut in (problem.zero_plane(), bound) if cut is not None]

@@ -271,13 +271,18 @@ class _Descent:
         """The point, and what is known of it."""
         self.told, self.untold = self.estimate, 0
         self._bring_back()
-        w = self.whole.point(self.z, self.s, self._best_responses(), self.w)
-        offset = np.full(self.problem.n_offsets, self.b - float(w @ self.whole.mean))
+        along_mean = (self.c + self.s * self.whole.mean_sq) / self.problem.alpha
+        offset = np.full(self.problem.n_offsets, self.b - along_mean)
+        costs = self.kernels.costs(self.whole.table, self.kind.entropic)
+        objective = self.estimate - costs - 0.5 * self._scale()  # the gap above the dual
+
+        def point() -> Slope:
+            return self.whole.point(self.z, self.s, self._best_responses(), self.w)
 
         def minorant() -> Minorant:
             return self.problem.minorant_at(-self.whole.table[:, 7])
 
-        return Iterate(w, offset, minorant, snapshot=self.snapshot, estimate=self.estimate)
+        return Iterate(point, offset, minorant, None, self.snapshot, self.estimate, objective)
 
     def _best_responses(self) -> Vector:
         """v, or what suits the scores best: columns that only one sample uses are that sample's to choose."""

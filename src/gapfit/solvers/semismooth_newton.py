@@ -81,6 +81,11 @@ def _learn_from_shares(problem: Problem, seed: int) -> Generator[Iterate, Certif
     return known
 
 
+def _light(x: Vector) -> Vector:
+    """Zeros that nobody has written take no memory, and no time to read."""
+    return x if x.any() else np.zeros_like(x)
+
+
 class _Path:
     """A point (w, b) on its way, with the rounding c and the guess of the dual solution that it is near."""
 
@@ -98,18 +103,12 @@ class _Path:
         sign, lin, kink, quad, lo, hi, self.total = problem.risk.dual_atoms()
         self.p = problem.weight / problem.weight.sum()
         self.target: Vector = sign * lin - problem.offset  # an offset is the same as a smaller target
-        self.lower, self.upper = np.where(sign > 0, (lo, hi), (-hi, -lo))  # v = sign * a
-        self.kink, self.quad = kink, quad
+        self.lower, self.upper = np.where(sign > 0, lo, -hi), np.where(sign > 0, hi, -lo)  # v = sign * a
+        self.kink, self.quad = _light(kink), _light(quad)
         # large means would drown the Hessian; where there is an intercept they can be taken out
         self.mean: Slope = problem.design.adjoint(self.p) if problem.n_offsets else np.zeros(d)
-        self.losses = np.zeros((8, n))  # as the kernels want them
-        with np.errstate(divide="ignore"):
-            sharp = np.minimum(1 / quad, 1e300)
-        for row, values in (
-            (1, kink), (2, self.lower), (3, self.upper), (5, self.target), (6, quad), (7, sharp)
-        ):  # fmt: skip
-            if values.any():  # zeros that were never written take no memory, and no time to read
-                self.losses[row] = values
+        aim, give = np.empty(n), np.empty(n)
+        self.losses = (aim, give, self.target, self.kink, self.quad, self.lower, self.upper)
         self.parts = threads.parts(n, 8 * n)
         self.steps = 0  # since the rounding was last sharpened
         self.v, self.z = np.zeros(n), np.zeros(d)  # z = X'v
@@ -132,7 +131,7 @@ class _Path:
             mean = self.problem.design.adjoint(p)
             spread = float(p @ np.abs(self.problem.design.scores(mean))) / self.problem.alpha or 1.0
         with np.errstate(divide="ignore"):
-            reach = float(np.minimum(width, 2 * spread / self.quad).sum())
+            reach = float((np.minimum(width, 2 * spread / self.quad) if self.quad.any() else width).sum())
         self.first_c = reach / (2 * spread)
         self._round_off(np.zeros_like(target), self.first_c)
         if self.w.any():  # margins tell the dual solution, except of samples near their kinks
