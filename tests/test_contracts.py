@@ -7,6 +7,7 @@ from gapfit import ContractError, Problem, registry, solve
 from gapfit.losses import Hinge, PointwiseLoss
 from gapfit.penalties import L1, L2, Box, ElasticNet, SquaredLp
 from gapfit.testing import check_loss, check_penalty, check_solver
+from metrics import METRICS, registry_name
 from problems import labels_problem, make_penalty
 from tables import LOSSES, PENALTIES, TARGETS
 
@@ -22,7 +23,7 @@ def targets(loss, n=12, seed=0):
 
 
 def test_the_tables_are_complete():
-    assert set(LOSSES) == set(registry.LOSSES)
+    assert set(LOSSES) | {registry_name(metric) for metric in METRICS} == set(registry.LOSSES)
     assert {name.partition("(")[0] for name in PENALTIES} == set(registry.PENALTIES)
 
 

@@ -59,11 +59,13 @@ def test_the_guess_of_the_gap_is_a_good_one(loss, intercept):
 def test_any_step_can_be_continued_with_the_same_bytes(loss, words):
     X, y = text(own=words)
     problem = Problem(X, y, loss, alpha=1e-4)
-    whole = [(iterate.point().copy(), iterate.estimate, iterate.snapshot()) for iterate, _ in steps(problem, 16)]
+    whole = [
+        (iterate.point().copy(), iterate.estimate, iterate.snapshot()) for iterate, _ in steps(problem, 16)
+    ]
     for stop in (1, 3, 8, 13):
         rest = steps(problem, 16 - stop, whole[stop - 1][2])
         for (w, estimate, _), (again, _) in zip(whole[stop:], rest, strict=True):
-            assert np.array_equal(w, again.w)
+            assert np.array_equal(w, again.point())
             assert estimate == again.estimate
 
 

@@ -12,6 +12,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from gapfit._types import Slope, Vector
@@ -49,6 +50,7 @@ class Problem:
     sample_weight : non-negative weights (n,). Weight k equals k copies, weight 0 equals absence.
     intercept : add an unpenalised b to all scores. (Novelty losses need it.)
     offset : known numbers (n,) added to the scores.
+    groups : the query (n,) that each sample belongs to, for losses that rank within queries; of any kind.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class Problem:
         sample_weight: Any = None,
         intercept: bool = True,
         offset: Any = None,
+        groups: Any = None,
     ) -> None:
         self.loss = as_loss(loss)
         self.penalty = as_penalty(penalty)
@@ -72,6 +75,7 @@ class Problem:
         y = as_column("y", y, n)
         weight = as_weights(sample_weight, n)
         offset = np.zeros(n) if offset is None else as_column("offset", offset, n)
+        groups = None if groups is None else as_groups(groups, n)
         present = np.flatnonzero(weight)  # weight zero equals absence
         if len(present) < n:
             design, y, weight, offset = (
@@ -80,6 +84,7 @@ class Problem:
                 weight[present],
                 offset[present],
             )
+            groups = None if groups is None else groups[present]
         for name, size in (("X", design.largest), ("y", np.abs(y).max()), ("offset", np.abs(offset).max())):
             if size > _HUGE:
                 raise ValueError(
@@ -91,7 +96,8 @@ class Problem:
         self.offset: Vector = offset
         self.weight: Vector = weight
         self.y: Vector = y
-        self.risk = self.loss.bind(y, weight)
+        self.groups = groups
+        self.risk = self.loss.bind(y, weight, groups)
         self.n_offsets = self.risk.offsets.size if intercept else 0
         if self.n_offsets and (why := self.risk.unattained()):
             raise UnboundedProblem(f"{self.loss!r} with an intercept has no minimum: {why}")
@@ -100,7 +106,7 @@ class Problem:
         """The same problem on some of the samples."""
         return Problem(
             self.design.take(rows), self.y[rows], self.loss, self.penalty, self.alpha, self.weight[rows],
-            self.n_offsets > 0, self.offset[rows],
+            self.n_offsets > 0, self.offset[rows], None if self.groups is None else self.groups[rows],
         )  # fmt: skip
 
     def start(self) -> Slope:
@@ -186,11 +192,21 @@ class Problem:
         seen = self.design.scores(probe) + np.pi * self.y + np.e * self.weight + np.sqrt(3.0) * self.offset
         digest = blake2b(seen.tobytes(), digest_size=16)
         digest.update(bytes([self.n_offsets]))
+        if self.groups is not None:
+            digest.update(self.groups.tobytes())
         return self.loss, digest.hexdigest()
 
     def inner(self, a: Slope, other: Slope) -> float:
         """<a, other> in the dual metric of a quadratic penalty."""
         return self.design.inner(a, self.penalty.argmax(other))
+
+
+def as_groups(groups: Any, n: int) -> NDArray[np.int64]:
+    """Queries of any kind, numbered."""
+    groups = np.asarray(groups)
+    if groups.shape != (n,):
+        raise ValueError(f"groups has shape {groups.shape}, and X has {n} rows: one query for each")
+    return np.unique(groups, return_inverse=True)[1].astype(np.int64)
 
 
 def as_weights(sample_weight: Any, n: int) -> Vector:

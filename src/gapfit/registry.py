@@ -23,6 +23,23 @@ LOSSES: dict[str, type[Loss]] = {
     "huber": losses.Huber,
     "poisson": losses.Poisson,
     "novelty": losses.Novelty,
+    "f_beta": losses.FBeta,
+    "jaccard": losses.Jaccard,
+    "matthews": losses.Matthews,
+    "error_rate": losses.ErrorRate,
+    "balanced_accuracy": losses.BalancedAccuracy,
+    "precision_at_k": losses.PrecisionAtK,
+    "recall_at_k": losses.RecallAtK,
+    "lift": losses.Lift,
+    "precision_at_recall": losses.PrecisionAtRecall,
+    "recall_at_precision": losses.RecallAtPrecision,
+    "break_even": losses.BreakEven,
+    "contingency": losses.Contingency,
+    "roc_area": losses.RocArea,
+    "partial_roc_area": losses.PartialRocArea,
+    "pairwise_ranking": losses.PairwiseRanking,
+    "ordinal_pairs": losses.OrdinalPairs,
+    "ndcg": losses.NDCG,
 }
 
 PENALTIES: dict[str, type[Penalty]] = {

@@ -5,9 +5,9 @@ Near the centre the rounded loss of a sample at score f is
     phi(f) = max over lower <= v <= upper of
                  (target - f) v - kink |v| - quad v^2 / 2 - (v - centre)^2 / (2 c p).
 
-It arrives as seven arrays, the tuple ``losses``: aim = target + centre / (c p), give = 1 / (quad + 1 / (c p)),
-target, kink, quad, lower and upper. There are no branches, so that the compiler can work on several samples at
-a time; a divisor of zero is replaced by TINY, which is as good where bounds follow.
+It arrives as seven arrays, the tuple ``losses``: aim = target + centre / (c p), give = 1 / (quad + 1/(c p)),
+target, kink, quad, lower and upper. There are no branches, so that the compiler can work on several samples
+at a time; a divisor of zero is replaced by TINY, which is as good where bounds follow.
 """
 
 from gapfit.kernels._jit import jit
@@ -69,10 +69,10 @@ def respond(losses, f, c, start, stop, v, moved, known, weight, change):
             x = v[i]
             inside = (x > lower[i]) & (x < upper[i]) & ((kink[i] == 0.0) | (x != 0.0))
             bent = scale * give[i] * inside
-            bend += bent
             change[i] = bent - known[i]
             weight[i] = bent
-        for i in range(first, last):
+        for i in range(first, last):  # sums apart from writing, or their order depends on where arrays lie
+            bend += weight[i]
             curved += 1 if weight[i] != 0.0 else 0
             changed += 1 if change[i] != 0.0 else 0
         for i in range(first, last):

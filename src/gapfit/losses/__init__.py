@@ -2,6 +2,11 @@
 
 from gapfit.losses.base import Loss as Loss
 from gapfit.losses.base import Risk as Risk
+from gapfit.losses.contingency import ContingencyLoss as ContingencyLoss
+from gapfit.losses.f_measure import FBeta as FBeta
+from gapfit.losses.f_measure import Jaccard as Jaccard
+from gapfit.losses.floors import PrecisionAtRecall as PrecisionAtRecall
+from gapfit.losses.floors import RecallAtPrecision as RecallAtPrecision
 from gapfit.losses.margin import Exponential as Exponential
 from gapfit.losses.margin import Hinge as Hinge
 from gapfit.losses.margin import Logistic as Logistic
@@ -11,6 +16,11 @@ from gapfit.losses.margin import SquaredHinge as SquaredHinge
 from gapfit.losses.piecewise import Atoms as Atoms
 from gapfit.losses.piecewise import PiecewiseLoss as PiecewiseLoss
 from gapfit.losses.pointwise import PointwiseLoss as PointwiseLoss
+from gapfit.losses.queries import NDCG as NDCG
+from gapfit.losses.queries import PairwiseRanking as PairwiseRanking
+from gapfit.losses.ranking import OrdinalPairs as OrdinalPairs
+from gapfit.losses.ranking import PartialRocArea as PartialRocArea
+from gapfit.losses.ranking import RocArea as RocArea
 from gapfit.losses.regression import Absolute as Absolute
 from gapfit.losses.regression import EpsilonInsensitive as EpsilonInsensitive
 from gapfit.losses.regression import Huber as Huber
@@ -18,3 +28,11 @@ from gapfit.losses.regression import Poisson as Poisson
 from gapfit.losses.regression import Quantile as Quantile
 from gapfit.losses.regression import Squared as Squared
 from gapfit.losses.regression import SquaredEpsilonInsensitive as SquaredEpsilonInsensitive
+from gapfit.losses.selection import BalancedAccuracy as BalancedAccuracy
+from gapfit.losses.selection import BreakEven as BreakEven
+from gapfit.losses.selection import ErrorRate as ErrorRate
+from gapfit.losses.selection import Lift as Lift
+from gapfit.losses.selection import PrecisionAtK as PrecisionAtK
+from gapfit.losses.selection import RecallAtK as RecallAtK
+from gapfit.losses.table import Contingency as Contingency
+from gapfit.losses.table import Matthews as Matthews

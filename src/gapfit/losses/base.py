@@ -16,7 +16,7 @@ Weights, their normalisation and the offset b are dealt with here, once.
 """
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -85,6 +85,8 @@ class Risk(ABC):
 
 class Loss(ABC):
     """The parameters of a loss. Representation, equality and hash follow them."""
+
+    unit_free: ClassVar[bool] = True  # does multiplying all weights by a number change nothing?
 
     @abstractmethod
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:

@@ -12,8 +12,8 @@
 "Few features" means that a d x d matrix is factorised in the time of some passes over X, or in a few
 milliseconds. Where that is not so but the matrix would fit, `dual_cd` goes first and the Newton methods wait:
 coordinate descent is fast on easy problems and endless on hard ones. Before `semismooth_newton` it goes first
-as well, unless samples are very many: two sweeps tell whether few samples matter, and it gives up if more than
-a quarter of them are still in play. A solver hands over to the next when its gap no longer halves while its
+as well, unless samples are very many: a sweep tells whether few samples matter; it gives up if more than a
+quarter of them are still in play. A solver hands over to the next when its gap no longer halves while its
 steps double; `bundle` is always the last. The choice and the reason are logged under `gapfit` at level INFO.
 """
 
@@ -35,7 +35,7 @@ FEW = 500  # features whose Hessian is factorised in milliseconds
 MANY = 3000  # features whose Hessian is too large to factorise again and again
 FACTORISATIONS = 10  # passes over X that a factorisation may cost
 CROWD = 1600  # samples for each feature: then the first steps learn from a share of them
-IN_PLAY = 0.25  # of the samples, still in play after two sweeps, are too many for coordinate descent
+IN_PLAY = 0.25  # of the samples, still in play after a sweep, are too many for coordinate descent
 PATIENCE = 64  # steps before the first look at how fast the gap falls
 
 
@@ -62,7 +62,7 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
         last, gave_up = yield from _while_the_gap_falls(steps)
         if gave_up and probe:
             logger.info("auto: %s gave up, too many samples are in play", name)
-            continue  # two sweeps have taught nothing
+            continue  # one sweep has taught nothing
         logger.info("auto: the gap of %s stopped falling", name)
         state = {"w": last.point()}
     if "w" in state and len(choices) > 1:

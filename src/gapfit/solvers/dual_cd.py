@@ -36,7 +36,6 @@ from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 
-_TRIAL = 2  # sweeps after which most samples at rest are known
 _REVISITS = 4  # visits to active rows in an epoch, at most, in units of n
 _SURVEY = 4  # times as many rows as were active at the end of an epoch: then the next begins with a survey
 _SWEEPS = 300  # in an epoch, at most, however few rows are active
@@ -64,7 +63,7 @@ def dual_cd(
     Parameters
     ----------
     seed : of the order in which samples are visited.
-    most_active : give up if a larger share of the samples than this is still active after two sweeps.
+    most_active : give up if a larger share of the samples than this is still active after the first sweep.
     """
     descent = _Descent(problem, state or {}, seed)
     for step in count(1):
@@ -73,7 +72,7 @@ def dual_cd(
         descent.sweep()
         if descent.has_news():
             yield descent.iterate()
-        if step == _TRIAL and len(descent.order) > most_active * descent.n:
+        if step == 2 and len(descent.order) > most_active * descent.n:
             return
 
 

@@ -1,0 +1,123 @@
+"""Losses of a contingency table: how many positives and negatives are labelled positive, out of how many.
+
+A labelling ybar of all samples together costs Delta(y, ybar), a function of the true and false positives tp
+and fp (with fn = P - tp and tn = N - fp). The risk is the papers' convex upper bound of Delta(y, sign f):
+
+    R(f) = max over ybar in {-1, +1}^n of  Delta(y, ybar) + (1 / n) sum_i c_i f_i (ybar_i - y_i),
+
+c_i = score_weight for positives (the papers: 1) and 1 for negatives. For given tp and fp the best labelling
+takes the highest scores of each class; each loss has its own way to find the best tp and fp, always exactly.
+
+Weights are multiplicities. A whole number k equals k copies of the sample, which ybar may label differently;
+n, P and N count copies. If some weight is not a whole number, samples are divisible: ybar ranges over
+[-1, 1]^n, and a sample of weight v with ybar_i in between counts v (1 + ybar_i) / 2 as labelled positive.
+"""
+
+from abc import abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from gapfit._types import Vector
+from gapfit.errors import as_number
+from gapfit.losses.base import FREE, Cone, Loss, Risk
+from gapfit.losses.sorting import Ranked, ranked
+from gapfit.threads import each
+
+_APART = 100_000  # samples from which two threads sort the two classes
+
+
+def check_labels(loss: Loss, y: Vector) -> None:
+    """Raise a ValueError unless y holds -1 and +1, both."""
+    if not np.isin(y, (-1.0, 1.0)).all():
+        raise ValueError(f"y must hold the labels -1 and +1 for {loss!r}")
+    if np.ptp(y) == 0:
+        raise ValueError(f"y must hold both classes for {loss!r}, but all of it is {y[0]:+.0f}")
+
+
+class ContingencyLoss(Loss):
+    """A loss of the contingency table. See the module for the risk and for what weights mean."""
+
+    # does the risk stay as it is when all weights are multiplied by a number? Not if copies can be labelled
+    # in more ways than samples, to some effect
+    unit_free: ClassVar[bool] = False
+
+    def __init__(self, score_weight: float = 1.0) -> None:
+        if not 0 < as_number("score_weight", score_weight) < np.inf:
+            raise ValueError(f"score_weight must be positive and finite, got {score_weight!r}")
+        self.score_weight = score_weight
+
+    def check_target(self, y: Vector) -> None:
+        check_labels(self, y)
+
+
+class ContingencyRisk(Risk):
+    """max over ybar of Delta(y, ybar) + (1 / n) sum_i c_i (f_i + b) (ybar_i - y_i).
+
+    Write `best_labelling`.
+    """
+
+    offsets: Cone = FREE
+
+    def __init__(self, loss: ContingencyLoss, y: Any, weight: Vector) -> None:
+        y, _ = loss.prepare(y, weight)
+        self.loss: Loss = loss
+        self.weight = weight
+        self.positive = y > 0
+        self.P, self.N = float(weight[self.positive].sum()), float(weight[~self.positive].sum())
+        self.whole = bool((weight == np.rint(weight)).all())
+        # what a unit of score is worth to a positive and to a negative of weight one, from ybar = -1 to +1
+        self.scale = 2.0 * loss.score_weight / (self.P + self.N), 2.0 / (self.P + self.N)
+        self.step = weight * np.where(self.positive, *self.scale)
+
+    @abstractmethod
+    def best_labelling(self, scores: Vector, b: float) -> tuple[float, Vector]:
+        """Delta at the maximiser, and the share (0 to 1) of each sample that it labels positive."""
+
+    def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
+        f = scores + b.sum()
+        if not np.isfinite(f).all():
+            return float(np.abs(f).sum()), np.zeros_like(f), np.zeros(b.shape)
+        delta, share = self.best_labelling(scores, float(b.sum()))
+        u = self.step * (share - self.positive)
+        return delta + float(u @ f), u, np.full(b.shape, u.sum())
+
+
+class Classes(NamedTuple):
+    """The samples of each class by descending score."""
+
+    positive: Ranked
+    negative: Ranked
+
+
+class SortedRisk(ContingencyRisk):
+    """A contingency risk whose maximiser is found in the scores of each class, sorted."""
+
+    def __init__(self, loss: ContingencyLoss, y: Any, weight: Vector) -> None:
+        super().__init__(loss, y, weight)
+        self.rows = np.flatnonzero(self.positive), np.flatnonzero(~self.positive)
+        self.weights = weight[self.rows[0]], weight[self.rows[1]]
+        self.last: tuple[Vector, Classes] | None = None
+
+    def classes(self, scores: Vector) -> Classes:
+        """Both classes sorted. An intercept is sought at fixed scores, so the last ones are kept."""
+        last = self.last
+        if last is None or not np.array_equal(last[0], scores):
+
+            def one(k: int) -> Ranked:
+                return ranked(scores[self.rows[k]], self.weights[k])
+
+            parts = each(one, (0, 1)) if len(scores) >= _APART else [one(0), one(1)]
+            last = self.last = scores.copy(), Classes(*parts)
+        return last[1]
+
+    def label(self, classes: Classes, tp: float, fp: float) -> Vector:
+        """Label the highest scores positive: of positives the weight tp, of negatives the weight fp."""
+        share = np.zeros(len(self.weight))
+        for rows, samples, amount in zip(self.rows, classes, (tp, fp), strict=True):
+            k = int(np.searchsorted(samples.mass, amount, side="right")) - 1  # so many as a whole
+            share[rows[samples.rows[:k]]] = 1.0
+            if k < len(rows):
+                width = samples.mass[k + 1] - samples.mass[k]
+                share[rows[samples.rows[k]]] = (amount - samples.mass[k]) / width
+        return share

@@ -1,0 +1,159 @@
+"""Means over pairs within queries: who should be above whom in the answer to each."""
+
+from numbers import Integral
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from gapfit._types import Indices, Vector
+from gapfit.losses.base import Loss, Risk
+from gapfit.losses.ranking import RankRisk
+from gapfit.losses.sorting import descending
+
+
+class Queries:
+    """Samples query by query, and in each level by level, from the lowest up: the order of all arrays."""
+
+    def __init__(self, y: Vector, weight: Vector, groups: Any) -> None:
+        query = _numbered(groups, len(y))
+        self.rows: Indices = np.lexsort((y, query))
+        self.query, self.y, self.weight = query[self.rows], y[self.rows], weight[self.rows]
+        first = np.r_[True, np.diff(self.query) > 0]
+        self.starts = np.r_[np.flatnonzero(first), len(y)]
+        new_level = np.r_[True, np.diff(self.y) > 0] | first
+        block = np.cumsum(new_level) - 1  # levels of all queries, numbered
+        self.level: Indices = block - block[self.starts[self.query]]
+        before = np.r_[0.0, np.cumsum(self.weight)]
+        ends = np.r_[np.flatnonzero(new_level), len(y)]
+        # weights of the query's samples on lower, on higher, and on the same level
+        self.lower: Vector = before[ends[block]] - before[self.starts[self.query]]
+        self.higher: Vector = before[self.starts[self.query + 1]] - before[ends[block + 1]]
+        self.same: Vector = before[ends[block + 1]] - before[ends[block]]
+
+    def sums(self, values: Vector) -> Vector:
+        """The sum over the samples of each query."""
+        return np.asarray(np.bincount(self.query, values))
+
+
+def _numbered(groups: Any, n: int) -> Indices:
+    """The query of each sample, numbered from zero; one for all without groups."""
+    if groups is None:
+        return np.zeros(n, np.intp)
+    groups = np.asarray(groups)
+    if groups.shape != (n,):
+        raise ValueError(f"groups must hold one query a sample: shape {groups.shape}, not {(n,)}")
+    return np.unique(groups, return_inverse=True)[1].astype(np.intp)
+
+
+class QueryRisk(RankRisk):
+    """sum over the pairs of each query with y_i < y_j of weight_i price_j max(0, 1 - (f_j - f_i))."""
+
+    def __init__(self, loss: Loss, queries: Queries, price: Vector) -> None:
+        if not (price * queries.lower).any():
+            raise ValueError(f"y must differ between two samples of some query for {loss!r}")
+        self.loss = loss
+        self.queries, self.price = queries, price
+
+    def highest_plane(self, scores: Vector, u: Vector) -> float:
+        from gapfit.kernels.rank import pairs_within_runs
+
+        rows, starts, level, weight = (
+            self.queries.rows, self.queries.starts, self.queries.level, self.queries.weight,
+        )  # fmt: skip
+        order, values = descending(scores[rows], starts)
+        parts = np.empty_like(u)
+        total = pairs_within_runs(values, starts, level[order], weight[order], self.price[order], parts)
+        u[rows[order]] = parts
+        return float(total)
+
+
+class PairwiseRanking(Loss):
+    """max(0, 1 - (f_j - f_i)) for all pairs of a query's samples with y_i < y_j, as in RankSVM.
+
+    `groups` says which query each sample belongs to, in any order; without it, all are one query. The levels
+    y may be any numbers: only their order within a query counts. O(n log n), never all pairs. Weights
+    multiply, so weight k equals k copies. A common shift changes nothing: no intercept.
+
+    Parameters
+    ----------
+    mean : "pairs" (default), the mean over all pairs of all queries, or "queries", the mean over the queries
+        (those with a pair) of the mean over each one's pairs.
+    """
+
+    def __init__(self, mean: Literal["pairs", "queries"] = "pairs") -> None:
+        if mean not in ("pairs", "queries"):
+            raise ValueError(f"mean must be 'pairs' or 'queries', got {mean!r}")
+        self.mean = mean
+
+    def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
+        y, _ = self.prepare(y, weight)
+        # a power of two leaves whole numbers exact, and products within bounds
+        queries = Queries(y, weight / 2.0 ** np.frexp(weight.max())[1], groups)
+        pairs = queries.sums(queries.weight * queries.lower)
+        if self.mean == "pairs":
+            share = np.full(len(pairs), 1.0 / (float(pairs.sum()) or 1.0))
+        else:
+            share = _mean_over_queries(pairs)
+        return QueryRisk(self, queries, queries.weight * share[queries.query])
+
+
+def _mean_over_queries(units: Vector) -> Vector:
+    """What one unit of each query counts if all queries that have any count the same, one altogether."""
+    count = int((units > 0).sum())
+    return np.asarray(1.0 / np.where(units > 0, units * count, np.inf))
+
+
+class NDCG(Loss):
+    """1 - NDCG@k, bounded from above by pairs: the mean over queries of
+
+    sum over pairs with y_i < y_j of  price_j max(0, 1 - (f_j - f_i)),
+
+    price_j = (2^y_j - 1) / DCG(ideal) * max over m of (d(p_j) - d(p_j + m)) / m,
+
+    where d(p) = 1 / log2(1 + p) for the places p = 1 to k and 0 below, DCG(ideal) is the sum of gains 2^y - 1
+    times d in the best order, and p_j the first place of j's level in it. A sample that m samples of lower
+    levels have overtaken is at most m places lower, and has lost at most m times its price. O(n log n).
+
+    `groups` says which query each sample belongs to; queries without gain (y = 0 throughout) are left out.
+    Weights must be whole numbers: they count copies of a sample within its query. For linear gains, hand over
+    log2(1 + y). A common shift changes nothing: no intercept.
+
+    Parameters
+    ----------
+    k : whole number of places that count, or None for all
+    """
+
+    unit_free: ClassVar[bool] = False  # twice the copies make a list of twice the length
+
+    def __init__(self, k: int | None = 10) -> None:
+        if k is not None and (isinstance(k, bool) or not isinstance(k, Integral)):
+            raise TypeError(f"k must be a whole number or None, got {k!r}")
+        if k is not None and k < 1:
+            raise ValueError(f"k must be at least 1, got {k!r}")
+        self.k = k
+
+    def check_target(self, y: Vector) -> None:
+        if (y < 0).any() or (y > 60).any():
+            raise ValueError(f"y must lie between 0 and 60 for {self!r}, whose gains are 2^y - 1")
+
+    def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
+        y, _ = self.prepare(y, weight)
+        if not (weight == np.rint(weight)).all():
+            raise ValueError(f"sample_weight must hold whole numbers for {self!r}: they count copies")
+        queries = Queries(y, weight, groups)
+        longest = float((queries.higher + queries.same + queries.lower).max())
+        k = int(longest if self.k is None else min(self.k, longest))
+        discount = np.r_[1.0 / np.log2(np.arange(2, k + 2)), 0.0]
+        total = np.r_[0.0, np.cumsum(discount[:k])]
+        # places in the ideal order, counted from zero; all beyond k are alike
+        first, second, end = (
+            np.minimum(queries.higher + more, k).astype(np.intp) for more in (0.0, 1.0, queries.same)
+        )
+        gain = np.exp2(queries.y) - 1.0
+        ideal = queries.sums(gain * queries.weight * (total[end] - total[first]) / queries.same)
+        # discounts fall ever more slowly, but for the drop after place k
+        to_the_drop = np.maximum(k - first, 1)
+        drop = np.where(to_the_drop <= queries.lower, discount[first] / to_the_drop, 0.0)
+        fall = np.maximum(discount[first] - discount[second], drop)
+        share = _mean_over_queries(ideal)
+        return QueryRisk(self, queries, queries.weight * gain * fall * share[queries.query])

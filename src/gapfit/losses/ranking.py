@@ -1,0 +1,155 @@
+"""Means over pairs of samples: who should be above whom. Weights multiply, so weight k equals k copies.
+
+None of them changes when all scores are shifted, so they have no intercept.
+"""
+
+from abc import abstractmethod
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gapfit._types import Matrix, Vector
+from gapfit.errors import as_number, as_numbers
+from gapfit.losses.base import Loss, Risk
+from gapfit.losses.contingency import check_labels
+from gapfit.losses.sorting import descending
+
+_MANY = 1000  # levels, for which a table of costs is too large
+
+
+class RankRisk(Risk):
+    """The maximum of planes <u, f> + c, one for each way to rank, none of which knows a common shift."""
+
+    infimum = 0.0
+
+    @abstractmethod
+    def highest_plane(self, scores: Vector, u: Vector) -> float:
+        """Write to u (zeros) the slope of the plane that is highest at these scores, and return its c.
+
+        For a mean over pairs of max(0, 1 - (f_j - f_i)) that is the weight of the pairs with f_j - f_i < 1.
+        """
+
+    def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
+        del b  # of size zero
+        u = np.zeros_like(scores)
+        if not np.isfinite(scores).all():
+            return float(np.abs(scores).sum()), u, np.zeros(0)
+        c = self.highest_plane(scores, u)
+        return max(c + float(u @ scores), 0.0), u, np.zeros(0)
+
+
+class _Area(Loss):
+    def check_target(self, y: Vector) -> None:
+        check_labels(self, y)
+
+
+class RocArea(_Area):
+    """The area above the ROC curve, with a margin: the mean over all pairs of a positive i and a negative j
+
+    of max(0, 1 - (f_i - f_j)).
+    """
+
+    def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
+        del groups
+        return AreaRisk(self, 1.0, y, weight)
+
+
+class PartialRocArea(_Area):
+    """The area above the part of the ROC curve with false positive rate up to max_fpr, with a margin:
+
+    the mean of max(0, 1 - (f_i - f_j)) over all positives i and the negatives j with the highest scores,
+    which make up a share max_fpr of the negatives' weight (the last of them in part). It is the largest such
+    mean over all choices of negatives, which makes it convex.
+    """
+
+    def __init__(self, max_fpr: float = 0.1) -> None:
+        if not 0 < as_number("max_fpr", max_fpr) <= 1:
+            raise ValueError(f"max_fpr must lie in (0, 1], got {max_fpr!r}")
+        self.max_fpr = max_fpr
+
+    def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
+        del groups
+        return AreaRisk(self, self.max_fpr, y, weight)
+
+
+class AreaRisk(RankRisk):
+    """The mean over positives and a share of the negatives, those with the highest scores."""
+
+    def __init__(self, loss: Loss, share: float, y: Any, weight: Vector) -> None:
+        self.y = loss.prepare(y, weight)[0].copy()  # may be written to: one version of the kernel will do
+        self.loss = loss
+        P, N = weight[self.y > 0].sum(), weight[self.y < 0].sum()
+        self.weight = weight / np.where(self.y > 0, P, share * N)
+        self.half = 0.5 * self.y
+
+    def highest_plane(self, scores: Vector, u: Vector) -> float:
+        from gapfit.kernels.rank import positives_below_negatives
+
+        order, _ = descending(scores - self.half)  # i is below j in this order where f_i - f_j < 1
+        return float(positives_below_negatives(order, self.y, self.weight, 1.0, u))
+
+
+class OrdinalPairs(Loss):
+    """Ordinal regression by pairs: the mean over all pairs with y_i < y_j of
+
+    cost(y_i, y_j) max(0, 1 - (f_j - f_i)).
+
+    Parameters
+    ----------
+    cost : "difference" (default), y_j - y_i; or a table, cost[y_i][y_j] >= 0, for levels y = 0, 1, 2, ...
+        Only entries above the diagonal are used.
+
+    O(n log n + levels * n). The mean is over the weighted number of pairs, whatever they cost.
+    """
+
+    def __init__(self, cost: Literal["difference"] | ArrayLike = "difference") -> None:
+        if not isinstance(cost, str):
+            table = as_numbers("cost", cost)
+            if table.ndim != 2 or table.shape[0] != table.shape[1]:
+                raise ValueError(f"cost must be a square table, got shape {table.shape}")
+            if not (np.isfinite(table).all() and (table >= 0).all()):
+                raise ValueError("cost must hold finite numbers that are not negative")
+            cost = tuple(tuple(row) for row in table.tolist())
+        elif cost != "difference":
+            raise ValueError(f"cost must be 'difference' or a table, got {cost!r}")
+        self.cost = cost
+
+    def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
+        del groups
+        y, p = self.prepare(y, weight)
+        levels, level = np.unique(y, return_inverse=True)
+        if len(levels) < 2:
+            raise ValueError(f"y must hold at least two levels for {self!r}")
+        if len(levels) > _MANY:
+            raise ValueError(f"y holds {len(levels)} levels; {self!r} is for at most {_MANY}")
+        return OrdinalRisk(self, level, p, self.table(levels))
+
+    def table(self, levels: Vector) -> Matrix:
+        """The cost of each pair of levels."""
+        if isinstance(self.cost, str):
+            return levels - levels[:, None]
+        table = np.array(self.cost)
+        if not np.isin(levels, np.arange(len(table))).all():
+            raise ValueError(f"y must hold the levels 0 to {len(table) - 1} that `cost` has rows for")
+        chosen = levels.astype(np.intp)
+        return np.asarray(table[np.ix_(chosen, chosen)])
+
+
+class OrdinalRisk(RankRisk):
+    """A mean over all pairs of different levels, with costs."""
+
+    def __init__(self, loss: OrdinalPairs, level: Any, p: Vector, cost: Matrix) -> None:
+        self.loss: Loss = loss
+        self.level, self.p = level, p
+        mass = np.bincount(level, p)
+        self.cost = np.triu(cost, 1) / float(mass[1:] @ np.cumsum(mass)[:-1])
+
+    def highest_plane(self, scores: Vector, u: Vector) -> float:
+        from gapfit.kernels.rank import pairs_with_costs
+
+        order, values = descending(scores)
+        parts = np.empty_like(u)
+        total = pairs_with_costs(values, self.level[order], self.p[order], self.cost, parts)
+        u[order] = parts
+        return float(total)
