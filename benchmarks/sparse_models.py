@@ -2,7 +2,9 @@
 
     python benchmarks/sparse_models.py [data folder] [tolerances, as 1e-3,1e-6]
 
-    minimise  alpha |w|_1 + mean loss(y, X w),      alpha = a fraction of the one above which w = 0
+    minimise  alpha |w|_1 + mean loss(y, X w + b),      alpha = a fraction of the one above which w = 0
+
+without an intercept (b = 0) and with a free one, where peers have that.
 
 Ours is timed from the CSR matrix to the certified relative gap, `Problem` and every check included. A peer is
 run at one tolerance after another, from loose to tight, and its w is judged by us, in two ways:
@@ -19,6 +21,7 @@ import os
 import sys
 import time
 import warnings
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +32,8 @@ from sklearn.preprocessing import normalize
 from gapfit import Problem, datasets, solve
 
 ROUNDS = 3
+LOSSES = ["squared", "logistic"]
+INTERCEPTS = [False, True]
 FRACTIONS = [10, 100, 300]
 LONG = 3.0  # seconds: longer fits are not repeated
 LIMIT = 30.0  # seconds after which a peer is not asked for more
@@ -42,26 +47,26 @@ def tasks(folder):
     yield "20news", normalize(data.X), data.y
 
 
-def celer(loss, alpha, n):
+def celer(loss, alpha, n, intercept):
     from celer import Lasso, LogisticRegression
 
-    for tol in 10.0 ** -np.arange(0, 10):
-        options = {"tol": tol, "fit_intercept": False, "max_iter": 100}
-        lasso = loss == "squared"
+    lasso = loss == "squared"
+    for tol in 10.0 ** -np.arange(0, 10) if lasso or not intercept else []:
+        options = {"tol": tol, "fit_intercept": intercept, "max_iter": 100}
         yield Lasso(alpha=alpha, **options) if lasso else LogisticRegression(C=1 / (alpha * n), **options)
 
 
-def skglm(loss, alpha, n):
+def skglm(loss, alpha, n, intercept):
     from skglm import Lasso, SparseLogisticRegression
 
     del n
     for share in 10.0 ** -np.arange(0, 7):
         model = Lasso if loss == "squared" else SparseLogisticRegression
-        yield model(alpha=alpha, tol=share * alpha, fit_intercept=False, max_iter=200)
+        yield model(alpha=alpha, tol=share * alpha, fit_intercept=intercept, max_iter=200)
 
 
-def liblinear(loss, alpha, n):
-    if loss == "logistic":
+def liblinear(loss, alpha, n, intercept):
+    if loss == "logistic" and not intercept:  # it would penalise that
         for tol in 10.0 ** -np.arange(0, 7):
             yield LogisticRegression(
                 l1_ratio=1.0,
@@ -82,16 +87,16 @@ def timed(function, rounds=ROUNDS):
     return best, result
 
 
-def relative_gap(problem, w):
-    """The gap that w proves by itself: its own tangent, scaled to be dual feasible."""
+def judge(problem, w):
+    """J(w) with the best intercept, and the relative gap that w proves: by its own tangent, scaled down."""
     at = problem.oracle(w)
     primal = problem.alpha * problem.penalty.value(w) + at.risk
     u = problem.tangent(at.scores)[1] * problem.penalty.shrinkage(at.minorant.a / -problem.alpha)
-    return 1 - problem.dual(problem.feasible(problem.minorant_at(u))) / primal
+    return primal, 1 - problem.dual(problem.feasible(problem.minorant_at(u))) / primal
 
 
 def race(models, problem, X, y, optimum, tolerances):
-    """For each tolerance: seconds by gap and by objective, from CSR and from CSC."""
+    """For each tolerance: seconds by gap and by objective, from CSR and from CSC; None without models."""
     found = {(tol, how): (np.inf, np.inf) for tol in tolerances for how in ("gap", "free")}
     columns, compiled = X.tocsc(), False
     for model in models:
@@ -100,7 +105,8 @@ def race(models, problem, X, y, optimum, tolerances):
             compiled = True
         seconds, _ = timed(lambda model=model: model.fit(X, y), 1)
         w = np.asarray(model.coef_, dtype=np.float64).ravel()
-        reached = {"gap": relative_gap(problem, w), "free": problem.evaluate(w, np.zeros(0)) / optimum - 1}
+        objective, gap = judge(problem, w)
+        reached = {"gap": gap, "free": objective / optimum - 1}
         new = [key for key in found if found[key][0] == np.inf and reached[key[1]] <= key[0]]
         if new:
             rounds = ROUNDS if seconds < LONG else 1
@@ -108,7 +114,7 @@ def race(models, problem, X, y, optimum, tolerances):
             found.update(dict.fromkeys(new, (min(both[0], seconds), both[1])))
         if seconds > LIMIT or all(seconds < np.inf for seconds, _ in found.values()):
             break
-    return found
+    return found if compiled else None
 
 
 def main():
@@ -118,42 +124,46 @@ def main():
     peers = {"celer": celer, "skglm": skglm, "liblinear": liblinear}
     ratios = {(name, how): [] for name in peers for how in ("gap", "free")}
     for name, X, y in tasks(folder):
-        for loss in ("squared", "logistic"):
-            solve(
-                Problem(X[:99], y[:99], loss, "l1", 1e-3, intercept=False), "primal_cd", tol=1e-3
-            )  # compile
-            slope = 1.0 if loss == "squared" else 0.5
-            for fraction in FRACTIONS:
-                alpha = slope * float(np.abs(X.T @ y).max()) / len(y) / fraction
-                problem = Problem(X, y, loss, "l1", alpha, intercept=False)
-                optimum = solve(problem, "primal_cd", tol=1e-9).certificate.primal
-                times = {
-                    peer: race(models(loss, alpha, len(y)), problem, X, y, optimum, tolerances)
-                    for peer, models in peers.items()
-                }
-                for tol in tolerances:
+        for loss, intercept, fraction in product(LOSSES, INTERCEPTS, FRACTIONS):
+            options = {"loss": loss, "penalty": "l1", "intercept": intercept}
+            solve(Problem(X[:99], y[:99], **options, alpha=1e-3), "primal_cd", tol=1e-3)  # compile
+            at_zero = Problem(X, y, **options).oracle(np.zeros(X.shape[1]))
+            alpha = float(np.abs(at_zero.minorant.a).max()) / fraction
+            problem = Problem(X, y, **options, alpha=alpha)
+            optimum = solve(problem, "primal_cd", tol=1e-9).certificate.primal
+            times = {
+                peer: race(models(loss, alpha, len(y), intercept), problem, X, y, optimum, tolerances)
+                for peer, models in peers.items()
+            }
+            for tol in tolerances:
 
-                    def fit(loss=loss, alpha=alpha, tol=tol, X=X, y=y):
-                        ours = Problem(X, y, loss, "l1", alpha, intercept=False)
-                        return solve(ours, "primal_cd", tol=tol, max_time=120)
+                def fit(options=options, alpha=alpha, tol=tol, X=X, y=y):
+                    return solve(Problem(X, y, **options, alpha=alpha), "primal_cd", tol=tol, max_time=120)
 
-                    ours, solution = timed(fit)
-                    print(f"{name} {loss} alpha_max/{fraction} tol {tol:g}: gapfit {ours:.3f}", end="")
-                    print(f" ({solution.status.name.lower()}, {np.count_nonzero(solution.w)} weights)")
-                    for peer in peers:
-                        for how in ("gap", "free"):
-                            from_csr, from_csc = times[peer][tol, how]
-                            if loss == "logistic" or peer != "liblinear":
-                                ratios[peer, how].append(ours / from_csr)
-                                print(
-                                    f"    {peer:9s} {how:4s} {from_csr:7.3f} ({from_csc:.3f})"
-                                    f"  ratio {ours / from_csr:.2f} ({ours / from_csc:.2f})",
-                                    flush=True,
-                                )
+                ours, solution = timed(fit)
+                kind = f"{loss}{' with intercept' if intercept else ''}"
+                print(f"{name} {kind} alpha_max/{fraction} tol {tol:g}: gapfit {ours:.3f}", end="")
+                print(f" ({solution.status.name.lower()}, {np.count_nonzero(solution.w)} weights)")
+                for peer, how in ratios:
+                    if times[peer] is None:
+                        continue
+                    from_csr, from_csc = times[peer][tol, how]
+                    ratios[peer, how].append(ours / from_csr)
+                    print(
+                        f"    {peer:9s} {how:4s} {from_csr:7.3f} ({from_csc:.3f})"
+                        f"  ratio {ours / from_csr:.2f} ({ours / from_csc:.2f})",
+                        flush=True,
+                    )
     for (peer, how), values in ratios.items():
-        lost = sum(value > 1 for value in values)
-        mean = np.exp(np.mean(np.log(np.maximum(values, 1e-3))))
-        print(f"{peer} {how}: geometric mean of the ratios {mean:.2f}, worst {max(values):.2f}, {lost} lost")
+        reached = np.array(
+            [value for value in values if value > 0]
+        )  # a peer that never gets there has ratio 0
+        if len(reached):
+            mean, never, lost = np.exp(np.log(reached).mean()), len(values) - len(reached), sum(reached > 1)
+            print(
+                f"{peer} {how}: geometric mean of the ratios {mean:.2f}, worst {reached.max():.2f},", end=""
+            )
+            print(f" {lost} of {len(values)} lost, {never} never reached by {peer}")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ import numpy as np
 
 from gapfit.kernels._jit import jit
 
+BLOCK = 2048  # rows of a sum that stay at hand while columns are added to it
+
 
 @jit
 def reach(data, indices, indptr, u, d):
@@ -88,20 +90,91 @@ def dots(data, rows, starts, chosen, u):
 
 @jit(fast=True)
 def combine(data, rows, starts, chosen, v, n):
-    """The sum of v_j x_j over the chosen columns, of n rows each."""
+    """The sum of v_j x_j over the chosen sparse columns, of n rows each."""
     f = np.zeros(n)
     for c in range(chosen.size):
         if v[c] != 0.0:
-            j = chosen[c]
-            start, stop = starts[j], starts[j + 1]
-            if rows.size == 0:
-                x = data[start:stop]
-                for i in range(n):
-                    f[i] += v[c] * x[i]
-            else:
-                for k in range(start, stop):
-                    f[rows[k]] += v[c] * data[k]
+            for k in range(starts[chosen[c]], starts[chosen[c] + 1]):
+                f[rows[k]] += v[c] * data[k]
     return f
+
+
+@jit(fast=True)
+def combine_dense(data, starts, chosen, v, first, last):
+    """The rows ``first:last`` of the sum of v_j x_j over the chosen dense columns."""
+    f = np.zeros(last - first)
+    for begin in range(first, last, BLOCK):
+        some = f[begin - first : begin - first + BLOCK]
+        for c in range(chosen.size):
+            if v[c] != 0.0:
+                start = starts[chosen[c]] + begin
+                x = data[start : start + some.size]
+                for i in range(some.size):
+                    some[i] += v[c] * x[i]
+    return f
+
+
+@jit
+def transpose(data, rows, starts, chosen, n):
+    """The chosen sparse columns as rows: values, which of the chosen they belong to, and starts of rows."""
+    row_starts = np.zeros(n + 1, np.int64)
+    for j in chosen:
+        for k in range(starts[j], starts[j + 1]):
+            row_starts[rows[k] + 1] += 1
+    row_starts = np.cumsum(row_starts)
+    fill = row_starts[:-1].copy()
+    taken, slots = np.empty(row_starts[-1], np.float32), np.empty(row_starts[-1], np.uint32)
+    for c in range(chosen.size):
+        for k in range(starts[chosen[c]], starts[chosen[c] + 1]):
+            to = fill[rows[k]]
+            taken[to] = data[k]
+            slots[to] = c
+            fill[rows[k]] = to + 1
+    return taken, slots, row_starts
+
+
+@jit(fast=True)
+def curved(data, slots, starts, D, v, first, last):
+    """X'DXv over the rows ``first:last``: the few numbers that are gathered and scattered stay at hand."""
+    result = np.zeros(v.size)
+    for i in range(first, last):
+        start, stop = starts[i], starts[i + 1]
+        f = D[i] * _column_dot(data, slots, start, stop, v)
+        for k in range(start, stop):
+            result[slots[k]] += f * data[k]
+    return result
+
+
+@jit(fast=True)
+def gram(data, slots, starts, place, D, size, first, last):
+    """X'DX up to the diagonal, over the rows ``first:last``, for ``size`` columns.
+
+    Slot s is number ``place[s]`` of them if that is not negative; they are in order.
+    """
+    result = np.zeros((size, size))
+    columns, values = np.empty(size, np.int64), np.empty(size)
+    for i in range(first, last):
+        count = 0
+        for k in range(starts[i], starts[i + 1]):
+            c = place[slots[k]]
+            if c >= 0:
+                columns[count], values[count] = c, data[k]
+                count += 1
+        for p in range(count):
+            row, weighted = result[columns[p]], D[i] * values[p]
+            for q in range(p + 1):
+                row[columns[q]] += weighted * values[q]
+    return result
+
+
+@jit(fast=True, reorder=True)
+def _dense_moments(x, D):
+    one = two = 0.0
+    for i in range(x.size):
+        weighted = D[i] * x[i]
+        one += weighted
+        two += weighted * x[i]
+    return one, two
 
 
 @jit(fast=True)
@@ -111,10 +184,12 @@ def moments(data, rows, starts, chosen, D):
     for c in range(chosen.size):
         j = chosen[c]
         start, stop = starts[j], starts[j + 1]
+        if rows.size == 0:
+            first[c], second[c] = _dense_moments(data[start:stop], D)
+            continue
         one = two = 0.0
         for k in range(start, stop):
-            i = rows[k] if rows.size else k - start
-            weighted = D[i] * data[k]
+            weighted = D[rows[k]] * data[k]
             one += weighted
             two += weighted * data[k]
         first[c], second[c] = one, two

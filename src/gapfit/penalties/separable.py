@@ -63,6 +63,12 @@ class ElasticNet(Separable):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(beyond == 0, 0.0, np.sign(mu) * beyond / self.modulus)
 
+    def conjugate(self, mu: Slope) -> float:
+        beyond = np.maximum(np.abs(mu) - self.l1_ratio, 0.0)
+        if self.modulus == 0:
+            return np.inf if beyond.any() else 0.0
+        return 0.5 * float(beyond @ beyond) / self.modulus
+
     def argmax_slope(self, mu: Slope) -> Vector:
         return np.where(np.abs(mu) > self.l1_ratio, 1.0, 0.0) / max(self.modulus, np.finfo(float).tiny)
 

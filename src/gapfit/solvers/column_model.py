@@ -7,9 +7,12 @@ Near a point with derivatives u and second derivatives D of the risk in the scor
 f being the change of the scores: sum_j (w_j - its start) x_j, plus one number for the intercept, which is
 eliminated. Sweeps of coordinate descent find out which coordinates are zero. Among the others the model is a
 parabola as long as no sign changes, and conjugate gradients minimise it in far fewer passes than sweeps do.
+What they leave is much larger in a few equations than in all others (those of the heaviest columns), and the
+largest decides how large the gap is: these few are solved as a small system in the end.
 """
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,11 +22,14 @@ from gapfit.problem import Problem
 from gapfit.solvers.columns import Selection
 
 _ROUNDS = 20  # of one sweep and some runs of conjugate gradients
+_SWEEPS = 5  # as long as it is not settled which coordinates are zero
 _RUNS = 3  # in a round, if each ends at a kink
 _PRODUCTS = 200  # in a run,
 _LOOK = 10  # which ends at the next look after it has passed a kink, looking every so many products,
-_FORCING = 0.03  # or when the gradient has shrunk so much
-_FINER = 0.5  # or is so much below the tolerance
+_FORCING = 0.003  # or when the gradient has shrunk so much
+_SMALL = 100  # equations that are solved directly
+_SOLVED = 32  # equations, the worst that are left, which are solved as a small system of their own
+_FINER = 0.1  # or is typically so much below the tolerance
 
 
 class Terms(NamedTuple):
@@ -68,22 +74,31 @@ class ColumnModel:
     ) -> None:
         self.columns, self.terms = columns, terms
         self.w, self.r, self.D, self.shift = w.copy(), u.copy(), D, 0.0
-        self.m, square = columns.moments(D)
+        self.m, self.square = columns.moments(D)
         self.per_total = 1.0 / float(D.sum()) if centred else 0.0
         # where the difference cancels, rounding is all there is to know of it
-        self.h = np.maximum(square - self.per_total * self.m**2, 1e-15 * square)
-        self.gram: Matrix | None = None  # of D; made when it is first needed, if that is cheap
+        self.h = np.maximum(self.square - self.per_total * self.m**2, 1e-15 * self.square)
 
-    def minimise(self, tolerance: float) -> Slope:
-        """The w near the model's minimum at which no sweep changes a derivative by more than this."""
-        for _ in range(_ROUNDS):
+    def minimise(self, tolerance: float, *, settled: bool) -> Slope:
+        """The w near the model's minimum at which no sweep changes a derivative by more than this; only some
+        sweeps closer to it if it is not settled which coordinates are zero there."""
+        for _ in range(_ROUNDS if settled else _SWEEPS):
             if self.sweep() <= tolerance:
                 break
-            self.gram = self.columns.gram(self.D) if self.gram is None else self.gram
-            for _ in range(_RUNS):
-                if not self.glide(_FINER * tolerance):
-                    break
+            for _ in range(_RUNS if settled else 0):
+                if not self.glide(tolerance):
+                    return self.w
         return self.w
+
+    @cached_property
+    def curved(self) -> Callable[[Slope], Slope]:
+        """The second derivatives as a map, the intercept fixed."""
+        return self.columns.curved(self.D)
+
+    @cached_property
+    def gram(self) -> Matrix:
+        """The second derivatives as a matrix, the intercept fixed."""
+        return self.columns.gram(self.D, np.arange(len(self.w)))
 
     def bend(self, f: Vector) -> float:
         """What the quadratic part adds to the model when the scores change by f, and the offset with them."""
@@ -112,28 +127,44 @@ class ColumnModel:
             low = np.where(here > 0, np.maximum(low, 0.0), low)
             high = np.where(here < 0, np.minimum(high, 0.0), high)
         gradient = columns.adjoint(self.r) + self.shift * m + l1 * np.sign(here) + l2 * here
-        gram = None if self.gram is None else self.gram[np.ix_(smooth, smooth)]
 
         def times(v: Slope) -> Slope:
-            centre = self.per_total * float(m @ v)
-            curved = columns.adjoint(self.D * columns.scores(v)) if gram is None else gram @ v
-            return curved - centre * m + l2 * v
+            whole = np.zeros_like(self.w)
+            whole[smooth] = v
+            return self.curved(whole)[smooth] - self.per_total * float(m @ v) * m + l2 * v
 
         def beyond_a_kink(v: Slope) -> bool:
             return bool(((here + v < low) | (here + v > high)).any())
 
-        way = _conjugate_gradients(times, -gradient, self.h[smooth] + l2, tolerance, beyond_a_kink)
+        def system(some: Indices, gram: Matrix, b: Slope) -> Slope:
+            """Some of the equations, solved on their own."""
+            gram = gram - self.per_total * np.outer(m[some], m[some])
+            rounding = 16 * self.columns.precision * self.square[smooth[some]]
+            gram[np.diag_indices(len(some))] += l2 + rounding  # it must stay positive definite
+            return np.asarray(np.linalg.solve(gram, b))
+
+        if len(self.w) <= _SMALL:
+            way = system(np.arange(len(smooth)), self.gram[np.ix_(smooth, smooth)], -gradient)
+        else:
+            way, left = _conjugate_gradients(times, -gradient, self.h[smooth] + l2, tolerance, beyond_a_kink)
+            if not beyond_a_kink(way):
+                worst = np.sort(np.argsort(-np.abs(left))[:_SOLVED])
+                way[worst] += system(worst, self.columns.gram(self.D, smooth[worst]), left[worst])
+        if not np.isfinite(way).all():
+            return False  # beyond single precision; sweeps are not
         with np.errstate(divide="ignore", invalid="ignore"):
             reach = np.where(way > 0, (high - here) / way, np.where(way < 0, (low - here) / way, np.inf))
+        f_way = columns.scores(way)
 
         def towards(length: float) -> tuple[float, Slope, Vector]:
             """Go that length, each coordinate up to its kink: how far on the straight line to that target the
             model falls (a parabola, since no sign changes), the target, and the change of the scores."""
             target = np.clip(here + length * way, low, high)
-            there = reach <= length
+            there = np.flatnonzero(reach <= length)
             target[there] = np.where(way > 0, high, low)[there]
             step = target - here
-            slope, f, shift = float(gradient @ step), columns.scores(step), float(m @ step)
+            f = length * f_way + columns.take(there).scores((step - length * way)[there])
+            slope, shift = float(gradient @ step), float(m @ step)
             curvature = float(f @ (self.D * f)) - self.per_total * shift**2 + l2 * float(step @ step)
             return (1.0 if curvature <= -slope else max(-slope / curvature, 0.0)), target, f
 
@@ -162,8 +193,8 @@ def _conjugate_gradients(
     diagonal: Slope,
     tolerance: float,
     far_enough: Callable[[Slope], bool],
-) -> Slope:
-    """x with times(x) = b, nearly, or on the way there; preconditioned by the diagonal."""
+) -> tuple[Slope, Slope]:
+    """x with times(x) = b, nearly, or on the way there, and b - times(x); preconditioned by the diagonal."""
     x, r = np.zeros_like(b), b.copy()
     z = r / diagonal
     p, rz = z, float(r @ z)
@@ -177,7 +208,12 @@ def _conjugate_gradients(
         r -= (rz / bend) * image
         z = r / diagonal
         before, rz = rz, float(r @ z)
-        if rz <= goal or np.abs(r).max() <= tolerance or (k % _LOOK == 0 and far_enough(x)):
+        if rz <= goal or _typical(r) <= _FINER * tolerance or (k % _LOOK == 0 and far_enough(x)):
             break
         p = z + (rz / before) * p
-    return x
+    return x, r
+
+
+def _typical(r: Slope) -> float:
+    """The largest number, but for those that a system of their own will take care of."""
+    return float(np.partition(np.abs(r), -_SOLVED - 1)[-_SOLVED - 1]) if len(r) > _SOLVED else 0.0

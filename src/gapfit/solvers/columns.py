@@ -1,6 +1,7 @@
 """Columns copied out of X, one after another in memory, and products with some of them."""
 
-from functools import partial
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -60,10 +61,15 @@ class Selection:
         self.columns, self.positions, self.n = columns, positions, columns.n
         self.flat = (columns.data, columns.rows, columns.starts)
         entries = np.cumsum(columns.starts[positions + 1] - columns.starts[positions])
-        work = float(entries[-1]) if len(entries) else 0.0
-        count = len(threads.parts(len(positions), work))
-        cuts = np.searchsorted(entries, work * np.arange(1, count) / count).tolist()
+        self.entries = float(entries[-1]) if len(entries) else 0.0
+        count = len(threads.parts(len(positions), self.entries))
+        cuts = np.searchsorted(entries, self.entries * np.arange(1, count) / count).tolist()
         self.parts = [slice(*edges) for edges in zip([0, *cuts], [*cuts, len(positions)], strict=True)]
+
+    @property
+    def precision(self) -> float:
+        """Of `curved` and `gram`, relative."""
+        return float(np.finfo(np.float32 if self.flat[1].size else np.float64).eps)
 
     def take(self, chosen: Indices) -> "Selection":
         """Some of these columns."""
@@ -79,13 +85,19 @@ class Selection:
 
     def scores(self, v: Slope) -> Vector:
         """The sum of v_j x_j."""
-        return threads.total(partial(self._partial_scores, v), self.parts)
+        from gapfit.kernels.columns import combine, combine_dense
 
-    def _partial_scores(self, v: Slope, part: slice) -> Vector:
-        from gapfit.kernels.columns import combine
-
-        f: Vector = combine(*self.flat, self.positions[part], v[part], self.n)
-        return f
+        data, rows, starts = self.flat
+        if rows.size:
+            return threads.total(
+                lambda part: combine(data, rows, starts, self.positions[part], v[part], self.n), self.parts
+            )
+        parts = threads.parts(self.n, self.entries)
+        return np.concatenate(
+            threads.each(
+                lambda part: combine_dense(data, starts, self.positions, v, part.start, part.stop), parts
+            )
+        )
 
     def moments(self, D: Vector) -> tuple[Slope, Slope]:
         """<x_j, D> and <x_j, D x_j> for each column."""
@@ -95,19 +107,46 @@ class Selection:
         first, second = (np.concatenate(halves) for halves in zip(*pairs, strict=True))
         return first, second
 
-    def gram(self, D: Vector) -> Matrix | None:
-        """X' diag(D) X, where it costs no more than some products with X: for dense columns, few and long."""
-        k, (data, rows, _) = len(self.positions), self.flat
-        if rows.size or k > min(_NARROW, self.n // 20):
-            return None
-        whole = data.reshape(-1, self.n)
+    def curved(self, D: Vector) -> Callable[[Slope], Slope]:
+        """The map v -> X'DXv, in a form that pays after some products; sparse X in single precision."""
+        if self.flat[1].size:
+            from gapfit.kernels.columns import curved
+
+            parts = threads.parts(self.n, 2.0 * len(self._rows[0]))
+            return lambda v: threads.total(
+                lambda some: curved(*self._rows, D, v, some.start, some.stop), parts
+            )
+        k = len(self.positions)
+        if k <= min(_NARROW, self.n // 20):
+            return partial(np.matmul, self.gram(D, np.arange(k)))
+        return lambda v: self.adjoint(D * self.scores(v))
+
+    def gram(self, D: Vector, chosen: Indices) -> Matrix:
+        """X'DX of some of the columns, in order; sparse X in single precision."""
+        k = len(chosen)
+        if self.flat[1].size:
+            from gapfit.kernels.columns import gram
+
+            place = np.full(len(self.positions), -1)
+            place[chosen] = np.arange(k)
+            parts = threads.parts(self.n, len(self._rows[0]))
+            half = threads.total(lambda some: gram(*self._rows, place, D, k, some.start, some.stop), parts)
+            return half + np.tril(half, -1).T
+        whole = self.flat[0].reshape(-1, self.n)
 
         def over(part: slice) -> Matrix:
             total = np.zeros((k, k))
             for first in range(part.start, part.stop, _BLOCK):
                 some = slice(first, min(first + _BLOCK, part.stop))
-                block = whole[self.positions, some].astype(np.float64, copy=False)
-                total += (block * D[some]) @ block.T
+                block = whole[self.positions[chosen], some] * np.sqrt(D[some])
+                total += block @ block.T  # a product with its own transpose costs half
             return total
 
         return threads.total(over, threads.parts(self.n, 0.1 * self.n * k * k))
+
+    @cached_property
+    def _rows(self) -> tuple[Any, Any, Any]:
+        from gapfit.kernels.columns import transpose
+
+        rows: tuple[Any, Any, Any] = transpose(*self.flat, self.positions, self.n)
+        return rows

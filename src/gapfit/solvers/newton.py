@@ -26,7 +26,8 @@ from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.bundle import Point, evaluate
 
 _EPS = float(np.finfo(float).eps)
-_SAMPLES_PER_FEATURE = 20  # in the first Hessian
+_MANY, _SAMPLES_PER_FEATURE = 50, 20  # if there are many, so few make the first Hessian
+_EXACT = 64  # times as many as there are: then those with little curvature are all counted, too
 _LITTLE, _MORE = 0.1, 4.0  # if the decrement fell to more than a tenth, take four times as many
 
 
@@ -40,8 +41,9 @@ def newton(problem: Problem, state: dict[str, Any] | None = None, *, seed: int =
     """
     state = state or {}
     n, d = problem.design.shape
-    samples, decrement = state.get("samples", _SAMPLES_PER_FEATURE * d), state.get("decrement", np.inf)
-    lot = np.random.default_rng(seed).random(n) if samples < n else np.zeros(n)
+    samples = state.get("samples", _SAMPLES_PER_FEATURE * d if n > _MANY * d else np.inf)
+    decrement = state.get("decrement", np.inf)
+    lot = np.random.default_rng(seed).random(n) if samples < _EXACT * n else np.zeros(n)
     penalty_hessian = problem.alpha * _quadratic_form(problem)
     objective = (problem.alpha, problem.penalty)
     fresh = state.get("objective") != objective  # a run that goes on has already reported its point
@@ -60,7 +62,7 @@ def newton(problem: Problem, state: dict[str, Any] | None = None, *, seed: int =
         gradient = problem.alpha * problem.penalty.subgradient(point.w) + minorant.a
         step = -solve_definite(penalty_hessian + _risk_hessian(problem, point, lot, samples), gradient)
         before, decrement = decrement, -float(gradient @ step)
-        if samples >= n and decrement <= 2 * _EPS * abs(point.J):
+        if samples >= _EXACT * n and decrement <= 2 * _EPS * abs(point.J):
             return  # what is left to gain is rounding
         if decrement > _LITTLE * before:
             samples *= _MORE
@@ -77,7 +79,7 @@ def _risk_hessian(problem: Problem, point: Point, lot: Vector, samples: float) -
     """X'DX, centred, or an estimate from about so many samples, drawn with chances proportional to D."""
     D = problem.risk.curvature(point.scores, point.b)
     total = float(D.sum())
-    if samples < len(D) and total > 0:
+    if samples < _EXACT * len(D) and total > 0:
         chance = np.minimum(D * (samples / total), 1.0)
         D = np.where(lot < chance, D / np.maximum(chance, 1e-300), 0.0)
         total = float(D.sum())

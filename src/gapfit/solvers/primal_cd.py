@@ -6,7 +6,8 @@ At the optimum most weights are zero, and three nested sets of columns keep the 
 
 * the plausible columns, copied out of X once: those whose |x_j|'|u| could ever reach l1;
 * the working set among them: those that are not at rest, and those that want most urgently to leave it. On
-  these, Newton steps are made: each minimises the quadratic model of the risk with the penalty as it is;
+  these, Newton steps are made: each minimises the quadratic model of the risk with the penalty as it is. As
+  long as many others want to leave, that is not worth much effort, and a few sweeps have to do;
 * within the model, those that are not zero.
 
 Derivatives X'u of all plausible columns tell who is to work next, and how large the gap is if the others do
@@ -14,6 +15,7 @@ not matter. When that is small enough for the driver to look, the lower bound is
 column that matters after all is copied as well.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,10 +34,10 @@ _EPS = float(np.finfo(float).eps)
 _MARGIN = 2.0  # derivatives of the loss are expected to grow no more than this
 _FEWEST = 100  # columns to add to those that are at work,
 _GROWTH = 3  # and how many times as many as those at most
+_FEW = 0.2  # of the number of columns at work: if so few others want to work, those are nearly the ones
+_CHEAP = 0.05  # of the entries of all: work on so few costs little beside finding out who wants to work
 _SHARPER = 0.2  # work lowers the urges on its columns to this share of the largest of all
 _NEWTON_STEPS = 20  # on one working set
-_MILESTONE = 0.1  # a step of the solver ends when the gap has shrunk so much
-_ROUNDS = 20  # or when it has seen so many working sets
 _BLOCK = 1024  # rows
 _FLOOR = 1e-3  # second derivatives count at least so much of their bound or mean
 
@@ -53,43 +55,47 @@ class Point(NamedTuple):
 
 @needs("smooth", "curvature", penalty="elastic net")
 def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
-    """One step: Newton steps on working sets of columns, until the gap has shrunk to a tenth."""
+    """One step: sweeps or Newton steps on one working set of columns."""
     state = state or {}
     whole, rest, objective = Terms.of(problem), problem.start(), (problem.alpha, problem.penalty)
+    recent: Indices = np.empty(0, np.int64)
     if state.get("objective") == objective:
-        ids, point, milestone, lowest = (state[key] for key in ("ids", "point", "milestone", "lowest"))
+        ids, recent, point, lowest = (state[key] for key in ("ids", "recent", "point", "lowest"))
     else:
         w = np.clip(state.get("w", rest), whole.lower, whole.upper)
         point = _evaluate(problem, w, problem.scores(w))
         ids = _plausible(problem, whole.l1, point, rest)
-        point, milestone, lowest = point._replace(w=w[ids]), None, (np.inf, np.inf)
-    columns = Columns(problem.design, ids)
-    part, rounds = _Part.of(problem, columns, whole, rest), 0
+        point, lowest = point._replace(w=w[ids]), (np.inf, np.inf)
+    columns, fresh = Columns(problem.design, ids), False
+    part = _Part.of(problem, columns, whole, rest)
+    chosen = part.columns.take(recent)
     while True:
         a = part.columns.adjoint(point.u)
-        primal, estimate = _bounds(problem, part, point, a)
         urges = part.terms.urges(a, point.w)
         worst = float(urges.max(initial=0.0))
-        stuck = primal >= lowest[0] - 4 * _EPS * abs(primal) and worst >= 0.5 * lowest[1]
-        milestone = _MILESTONE * estimate if milestone is None else milestone
-        if stuck or estimate <= milestone or rounds == _ROUNDS:
-            milestone, rounds = _MILESTONE * estimate, 0
+        if fresh:
+            primal, estimate = _bounds(problem, part, point, a)
+            stuck = primal >= lowest[0] - 4 * _EPS * abs(primal) and worst >= 0.5 * lowest[1]
+            lowest, fresh = (min(primal, lowest[0]), min(worst, lowest[1])), False
             w = rest.copy()
             w[columns.ids] = point.w
-            look = _Look(problem, point)
-            now = {"objective": objective, "ids": columns.ids, "point": point}
-            now |= {"milestone": milestone, "lowest": lowest}
-            yield Iterate(w, point.b, look, primal if stuck else None, now.copy, estimate)
-            if len(new := look.missing(columns.ids, whole, w)):
-                columns.add(new)
+            look = _Look(problem, point, columns.ids, whole, w)
+            now = {"objective": objective, "lowest": lowest, "recent": chosen.positions}
+            snapshot = partial(look.known, now)
+            yield Iterate(w, point.b, look, primal if stuck else None, snapshot, estimate, primal)
+            if len(look.ids) > len(columns.ids):
+                columns.add(look.ids[len(columns.ids) :])
                 part = _Part.of(problem, columns, whole, rest)
-                point, milestone, lowest = point._replace(w=w[columns.ids]), None, (np.inf, np.inf)
+                chosen = part.columns.take(chosen.positions)
+                point = point._replace(w=w[columns.ids])
                 continue
             if stuck:
                 return  # what is left to gain is rounding
-        lowest, rounds = (min(primal, lowest[0]), min(worst, lowest[1])), rounds + 1
-        working = _working_set(urges, point.w != part.rest)
-        point = _work(problem, part, point, working, a[working], worst)
+        working, settled = _working_set(urges, point.w != part.rest)
+        if not _nearly(working, chosen.positions):
+            chosen = part.columns.take(working)
+        settled |= chosen.entries <= _CHEAP * part.columns.entries
+        point, fresh = _work(problem, part, point, chosen, a[chosen.positions], worst, settled=settled), True
 
 
 class _Part(NamedTuple):
@@ -156,41 +162,51 @@ def _minorant(problem: Problem, penalty: Penalty, point: Point, a: Slope) -> Min
 
 
 class _Look:
-    """The lower bound that a point proves, with all of X; made if the driver asks for it."""
+    """The lower bound that a point proves, with all of X; made if the driver asks for it.
 
-    def __init__(self, problem: Problem, point: Point) -> None:
-        self.problem, self.point = problem, point
-        self.a: Slope | None = None
+    Columns beyond `ids` that are then seen to matter are added to those.
+    """
+
+    def __init__(self, problem: Problem, point: Point, ids: Indices, terms: Terms, w: Slope) -> None:
+        self.problem, self.point, self.ids, self.terms, self.w = problem, point, ids, terms, w
 
     def __call__(self) -> Minorant:
-        self.a = self.problem.design.adjoint(self.point.u)
-        return _minorant(self.problem, self.problem.penalty, self.point, self.a)
+        a = self.problem.design.adjoint(self.point.u)
+        if len(self.ids) < len(a):
+            urges = self.terms.urges(a, self.w)
+            urges[self.ids] = -np.inf
+            self.ids = np.concatenate([self.ids, np.flatnonzero(urges > 0)])
+        return _minorant(self.problem, self.problem.penalty, self.point, a)
 
-    def missing(self, ids: Indices, terms: Terms, w: Slope) -> Indices:
-        """Columns beyond `ids` that were seen to matter."""
-        if self.a is None or len(ids) == len(w):
-            return np.empty(0, np.int64)
-        urges = terms.urges(self.a, w)
-        urges[ids] = -np.inf
-        return np.flatnonzero(urges > 0)
+    def known(self, now: dict[str, Any]) -> dict[str, Any]:
+        """The state, with what the look has found out."""
+        return {**now, "ids": self.ids, "point": self.point._replace(w=self.w[self.ids])}
 
 
-def _working_set(urges: Vector, moving: Any) -> Indices:
-    """The columns that are not at rest, and the most urgent others: half of those that want to move, but
-    neither fewer than already do nor many more."""
+def _working_set(urges: Vector, moving: Any) -> tuple[Indices, bool]:
+    """The columns that are not at rest, and others that want to move, the most urgent first and up to a few
+    times as many; and whether those that want to are few."""
     n_moving = int(np.count_nonzero(moving))
     others = np.where(moving, -np.inf, urges)
     wanting = int(np.count_nonzero(others > 0))
-    size = min(max(n_moving, min(wanting // 2, _GROWTH * n_moving), _FEWEST), len(urges) - n_moving)
+    size = min(wanting, max(_GROWTH * n_moving, _FEWEST))
     chosen = moving.copy()
     if size > 0:
         chosen[np.argpartition(others, -size)[-size:]] = True
-    return np.flatnonzero(chosen)
+    return np.flatnonzero(chosen), wanting <= _FEW * n_moving or len(urges) <= _FEWEST
 
 
-def _work(problem: Problem, part: _Part, start: Point, working: Indices, a: Slope, worst: float) -> Point:
-    """Newton steps on the working columns until none of them wants to move much."""
-    columns, terms = part.columns.take(working), part.terms.take(working)
+def _nearly(working: Indices, recent: Indices) -> bool:
+    """Are these columns among the recent ones, and nearly all of those?"""
+    return len(recent) <= 1.1 * len(working) and bool(np.isin(working, recent, assume_unique=True).all())
+
+
+def _work(
+    problem: Problem, part: _Part, start: Point, columns: Selection, a: Slope, worst: float, *, settled: bool
+) -> Point:
+    """Newton steps on the working columns until none of them wants to move much, or a single rough one."""
+    working = columns.positions
+    terms = part.terms.take(working)
     point = start._replace(w=start.w[working])
     for _ in range(_NEWTON_STEPS):
         urge = float(terms.urges(a, point.w).max(initial=0.0))
@@ -198,12 +214,14 @@ def _work(problem: Problem, part: _Part, start: Point, working: Indices, a: Slop
             break
         D = _curvature(problem, point)
         model = ColumnModel(columns, terms, point.w, point.u, D, centred=problem.n_offsets > 0)
-        target = model.minimise(max(0.5 * _SHARPER * worst, 0.1 * urge))
+        target = model.minimise(max(0.5 * _SHARPER * worst, 0.1 * urge), settled=settled)
         moved = _line_search(problem, terms, point, a, target, columns.scores(target - point.w), model)
         if moved is None:
             break
         point = moved
         a = columns.adjoint(point.u)
+        if not settled:
+            break
     w = start.w.copy()
     w[working] = point.w
     return point._replace(w=w)
