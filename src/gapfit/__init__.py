@@ -10,6 +10,7 @@ from gapfit.errors import UnboundedProblem as UnboundedProblem
 from gapfit.estimators import LinearClassifier as LinearClassifier
 from gapfit.estimators import LinearRegressor as LinearRegressor
 from gapfit.estimators import NoveltyDetector as NoveltyDetector
+from gapfit.estimators import Ranker as Ranker
 from gapfit.persistence import load as load
 from gapfit.persistence import save as save
 from gapfit.plotting import plot_convergence as plot_convergence

@@ -101,6 +101,8 @@ def optimal_ball(problem: Problem, solution: Solution) -> Ball | None:
     if problem.n_offsets == 0:
         return ball
     ball = ball._replace(mean=problem.design.adjoint(problem.weight / problem.weight.sum()))
+    if not problem.risk.separable:  # nothing is known of how the offset follows the scores
+        return ball._replace(lo=-np.inf, hi=np.inf)
     lo, hi = ball.score_bounds(problem.design.X)
     b_lo, _ = offset_interval(problem.risk, hi + problem.offset, 0.0)
     _, b_hi = offset_interval(problem.risk, lo + problem.offset, 0.0)
@@ -111,8 +113,10 @@ def support_status(problem: Problem, ball: Ball) -> Vector:
     """For each training row, what is proved of its dual coefficient at the optimum.
 
     "zero": it is no support vector; "bound": it is one, at the bound of its dual coefficient;
-    "support": it is one; "undecided": the gap is too large to tell. Rows of weight zero are "zero".
+    "support": it is one; "undecided": the gap is too large to tell, or the samples interact in the risk.
     """
+    if not problem.risk.separable:
+        return np.full(len(problem.weight), "undecided")
     lo, hi = ball.score_bounds(problem.design.X)
     with np.errstate(invalid="ignore"):  # a bound may be infinite; its value is not used
         at_lo, at_hi = (

@@ -2,13 +2,11 @@
 
 import logging
 from collections.abc import Callable, Generator, Iterable
-from functools import cache
 from numbers import Integral
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from gapfit import threads
 from gapfit._types import Slope, Vector
@@ -73,19 +71,13 @@ def solve(
     method = as_solver(solver)
     check_needs(method, problem)
     name = solver_name(method)
-    # vectors are short and sums must not depend on the number of threads
-    with _blas().limit(limits=1, user_api="blas"), threads.using(n_jobs):
+    with threads.using(n_jobs):
         known = _Known.of(start, problem, name)
         best = _Best(problem, known, tol)
         status = _drive(best, method(problem, state=known.state), max_iter, max_time, tuple(callbacks))
         solution = best.solution(status, name)
     logger.info("%s: %s after %d steps, gap %.3g", name, status.name, best.n_iter, solution.certificate.gap)
     return solution
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
 
 
 class _Known(NamedTuple):

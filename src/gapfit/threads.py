@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from itertools import pairwise
 from numbers import Integral
 from typing import Any, TypeVar
 
 from joblib import cpu_count
+from threadpoolctl import ThreadpoolController
 
 from gapfit._types import Vector
 
@@ -44,13 +46,23 @@ class _Team:
 _team: ContextVar[_Team] = ContextVar("team")
 
 
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
 @contextmanager
 def using(n_jobs: int | None) -> Iterator[None]:
-    """Let the work inside use `n_jobs` threads: None for every core that is free to use, -1 for all."""
+    """Let the work inside use `n_jobs` threads: None for every core that is free to use, -1 for all.
+
+    BLAS gets one: its sums would depend on the number, and to wake threads for short vectors costs more than
+    they save.
+    """
     team = _Team(effective(n_jobs))
     token = _team.set(team)
     try:
-        yield
+        with _blas().limit(limits=1, user_api="blas"):
+            yield
     finally:
         _team.reset(token)
         team.close()

@@ -10,6 +10,7 @@ import click
 from gapfit.cli.convert import convert
 from gapfit.cli.info import info
 from gapfit.cli.predict import predict
+from gapfit.cli.rank import rank
 from gapfit.cli.train import train
 
 OK, WRONG_INPUT, NOT_CONVERGED, INTERRUPTED = 0, 1, 2, 130
@@ -25,7 +26,7 @@ def gapfit() -> None:
     """
 
 
-for command in (train, predict, info, convert):
+for command in (train, predict, rank, info, convert):
     gapfit.add_command(command)
 
 

@@ -56,7 +56,7 @@ def predict(
     if probabilities:
         columns.append(fitted.predict_proba(X))
     if certified:
-        if isinstance(fitted, LinearRegressor):
+        if not hasattr(fitted, "certified"):
             raise click.UsageError("--certified is for classifiers and novelty detectors")
         columns.append(fitted.certified(X).astype(int))
     with click.open_file(out, "w") as file:

@@ -1,6 +1,5 @@
 """Rows of a dense or sparse matrix: their norms, and which are equal."""
 
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse

@@ -2,4 +2,5 @@
 
 from gapfit.estimators.classification import LinearClassifier as LinearClassifier
 from gapfit.estimators.novelty import NoveltyDetector as NoveltyDetector
+from gapfit.estimators.ranking import Ranker as Ranker
 from gapfit.estimators.regression import LinearRegressor as LinearRegressor

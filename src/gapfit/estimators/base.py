@@ -49,6 +49,7 @@ class Samples(NamedTuple):
     weight: Vector
     offset: Vector | None
     origin: Multiset
+    groups: Any = None
 
 
 class LinearModel(CallbackSupportMixin, BaseEstimator):
@@ -136,8 +137,9 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         with _shown(self.verbose), threads.using(self.n_jobs):
             for target, start in zip(targets, self._starts(design.shape[1], len(targets)), strict=True):
                 problem = Problem(
-                    design, target, loss, penalty, self.alpha, weight, intercept, samples.offset
-                )
+                    design, target, loss, penalty, self.alpha, weight, intercept,
+                    samples.offset, samples.groups,
+                )  # fmt: skip
                 left = max(limit - (perf_counter() - began), min(limit, 0.0))  # all parts share the time
                 with self._told(context, samples, solutions, len(targets)) as callbacks:
                     solution = solve(
@@ -199,7 +201,10 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
             ws = [*(s.w for s in solved), w, *[np.zeros_like(w)] * to_come]
             return self._point(ws, [*(s.intercept for s in solved), b, *[0.0] * to_come])
 
-        data = dict(X=samples.X, y=samples.y, metadata={"sample_weight": samples.weight})
+        metadata = {"sample_weight": samples.weight}
+        if samples.groups is not None:
+            metadata["qid"] = samples.groups
+        data = dict(X=samples.X, y=samples.y, metadata=metadata)
         steps = Steps(self, context, data, attributes)
         yield [steps]
         steps.close()

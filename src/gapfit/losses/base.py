@@ -43,6 +43,7 @@ class Risk(ABC):
     loss: "Loss"
     offsets: Cone = NONE  # the offsets this risk can have; a Problem may fix them at zero
     infimum: float = -np.inf  # a lower bound of R
+    separable: bool = False  # a sum over the samples, but for the offset?
     # of "smooth", "curvature", "conjugate", "dual_atoms", "dual_entropy"
     capabilities: frozenset[str] = frozenset()
 

@@ -99,6 +99,7 @@ class PiecewiseRisk(Risk):
     """total * b + sum_i p_i phi(y_i, f_i + b) for a `PiecewiseLoss`."""
 
     offsets = FREE
+    separable = True
 
     def __init__(self, loss: PiecewiseLoss, y: Vector, p: Vector) -> None:
         self.loss: PiecewiseLoss = loss

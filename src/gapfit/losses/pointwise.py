@@ -52,6 +52,7 @@ class PointwiseRisk(Risk):
     """sum_i p_i phi(y_i, f_i + b) for a `PointwiseLoss`."""
 
     offsets = FREE
+    separable = True
 
     def __init__(self, loss: PointwiseLoss, y: Vector, p: Vector) -> None:
         self.loss: PointwiseLoss = loss

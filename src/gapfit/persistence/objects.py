@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gapfit.estimators.ranking import NAMES
 from gapfit.persistence.container import need
 from gapfit.persistence.values import Kind, Shelf, fields, one_of, read_plain, write_plain
 from gapfit.registry import LOSSES, PENALTIES, SOLVERS
@@ -13,8 +14,11 @@ from gapfit.registry import LOSSES, PENALTIES, SOLVERS
 _ARRAYS = {"Q": (2,), "lo": (0, 1), "hi": (0, 1)}  # parameters of penalties, and their dimensions
 
 
-def _registered(kind: str, table: Mapping[str, Any]) -> Kind:
-    """A name of the registry, or an object of one of its classes: {kind: name, parameters: {...}}."""
+def _registered(kind: str, table: Mapping[str, Any], *other_names: str) -> Kind:
+    """A name of the registry, or an object of one of its classes: {kind: name, parameters: {...}}.
+
+    Estimators may have `other_names` of their own.
+    """
 
     def write(thing: Any, shelf: Shelf) -> Any:
         if isinstance(thing, str):
@@ -32,7 +36,7 @@ def _registered(kind: str, table: Mapping[str, Any]) -> Kind:
 
     def read(value: Any, shelf: Shelf) -> Any:
         if isinstance(value, str):
-            return one_of(value, table)
+            return one_of(value, {**table, **dict.fromkeys(other_names)})
         name, parameters = fields(value, kind, "parameters")
         make = table[one_of(name, table)]
         need(isinstance(parameters, dict), f"the parameters of {name} are not an object")
@@ -50,7 +54,7 @@ def _registered(kind: str, table: Mapping[str, Any]) -> Kind:
     return Kind(write, read)
 
 
-LOSS = _registered("loss", LOSSES)
+LOSS = _registered("loss", LOSSES, *NAMES)
 PENALTY = _registered("penalty", PENALTIES)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gapfit.errors import ModelFileError
-from gapfit.estimators import LinearClassifier, LinearRegressor, NoveltyDetector
+from gapfit.estimators import LinearClassifier, LinearRegressor, NoveltyDetector, Ranker
 from gapfit.persistence import fits, objects, values
 from gapfit.persistence.container import need, show
 from gapfit.persistence.values import Kind, Shelf
@@ -47,6 +47,7 @@ CLASSES: dict[str, tuple[Any, dict[str, Kind]]] = {
     "LinearClassifier": (LinearClassifier, _CLASSIFIER),
     "LinearRegressor": (LinearRegressor, {**_LINEAR, "_exponential_mean": values.FLAG}),
     "NoveltyDetector": (NoveltyDetector, {**_LINEAR, "offset_": values.FINITE}),
+    "Ranker": (Ranker, _LINEAR),
 }
 # What a file may lack. Attributes that a later version adds belong here, so that older files still load.
 OPTIONAL = {"feature_names_in_"}

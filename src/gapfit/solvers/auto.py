@@ -12,9 +12,10 @@
 "Few features" means that a d x d matrix is factorised in the time of some passes over X, or in a few
 milliseconds. Where that is not so but the matrix would fit, `dual_cd` goes first and the Newton methods wait:
 coordinate descent is fast on easy problems and endless on hard ones. Before `semismooth_newton` it goes first
-as well, unless samples are very many: a sweep tells whether few samples matter; it gives up if more than a
-quarter of them are still in play. A solver hands over to the next when its gap no longer halves while its
-steps double; `bundle` is always the last. The choice and the reason are logged under `gapfit` at level INFO.
+as well, if X is large but samples are not very many for each feature: a sweep tells whether few of them matter,
+and it gives up if more than a quarter is still in play. A solver hands over to the next when its gap no longer
+halves while its steps double; `bundle` is always the last. The choice and the reason are logged under `gapfit`
+at level INFO.
 """
 
 import logging
@@ -34,6 +35,7 @@ logger = logging.getLogger("gapfit")
 FEW = 500  # features whose Hessian is factorised in milliseconds
 MANY = 3000  # features whose Hessian is too large to factorise again and again
 FACTORISATIONS = 10  # passes over X that a factorisation may cost
+SMALL = 200_000  # entries of X: Newton's method is quick then, and its answer knows no order of the samples
 CROWD = 1600  # samples for each feature: then the first steps learn from a share of them
 IN_PLAY = 0.25  # of the samples, still in play after a sweep, are too many for coordinate descent
 PATIENCE = 64  # steps before the first look at how fast the gap falls
@@ -90,7 +92,7 @@ def plan(problem: Problem) -> Iterator[Choice]:
     few = d <= FEW or d**3 / 24 <= FACTORISATIONS * problem.design.size
     newton = next((name for name in ("newton", "semismooth_newton") if takes(name)), None)
     if newton and few and d <= MANY:
-        if newton == "semismooth_newton" and n < CROWD * d:
+        if newton == "semismooth_newton" and n < CROWD * d and problem.design.size > SMALL:
             yield Choice("dual_cd", "few samples may be in play", {"most_active": IN_PLAY})
         yield Choice(newton, f"X has {d} columns only")
     elif takes("dual_cd"):

@@ -13,7 +13,7 @@ augmented Lagrangian relaxes it: -b s + rho s^2 / 2 is added, and b <- b - rho s
 the origin to the mean row changes nothing where s = 0, and takes the direction of the intercept out of |z|^2;
 the formulas do that (z + s mean stands for z), never the data.
 
-Shrinking: most piecewise coordinates soon rest at a bound. A sweep over all rows is followed by sweeps over
+Shrinking: most piecewise coordinates soon rest at a bound. A survey of all rows is followed by sweeps over
 those that did not rest firmly, copied side by side in single precision, until their gap is a tenth of what it
 was. Every epoch looks at every row again, so one that was dropped too early is never lost.
 
@@ -69,11 +69,11 @@ def dual_cd(
     for step in count(1):
         descent.step_beyond()
         descent.choose_rows()
+        if step == 2 and len(descent.order) > most_active * descent.n:
+            return
         descent.sweep()
         if descent.has_news():
             yield descent.iterate()
-        if step == 2 and len(descent.order) > most_active * descent.n:
-            return
 
 
 class _Descent:
@@ -109,7 +109,7 @@ class _Descent:
         self.latest = 0
         self.gap, self.full_gap = 0.0, np.inf
         self.estimate = self.told = self.threshold = np.inf
-        self.visits, self.sweeps, self.untold, self.exact = 0, 0, 0, False
+        self.visits, self.sweeps, self.untold, self.exact, self.surveyed = 0, 0, 0, False, False
         if same:
             self._restore(state)
 
@@ -117,7 +117,7 @@ class _Descent:
 
     _NUMBERS = (
         "b", "s", "c", "latest", "threshold", "gap", "full_gap", "estimate", "told", "visits",
-        "sweeps", "untold", "exact",
+        "sweeps", "untold", "exact", "surveyed",
     )  # fmt: skip
 
     def snapshot(self) -> dict[str, Any]:
@@ -174,6 +174,8 @@ class _Descent:
             or self.sweeps >= _SWEEPS
         ):
             self._begin_epoch(too_fine)
+        elif not self.surveyed and self.sweeps == 1 and not self.kind.entropic:
+            self._survey()
         if 0 < 2 * len(self.order) <= len(self.store.table):
             self._bring_back()
             chosen, store = self.order, self.store
@@ -216,6 +218,7 @@ class _Descent:
         self.threshold = pulls / max(len(self.order), 1)
         self.estimate, self.full_gap = self.gap, self.gap
         self.untold += self.n
+        self.surveyed = True
         # those that rest are about to be left behind, and with them what they had in the directions
         self.kernels.leave_resting(*rows, table, self.kind.entropic, self.whole.V, self.Z, self.n)
 

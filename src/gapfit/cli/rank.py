@@ -1,0 +1,175 @@
+"""`gapfit rank data -o model`: learn to rank the answers to queries, or rank them with a model."""
+
+import warnings
+from time import perf_counter
+from typing import Any
+
+import click
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from gapfit import datasets
+from gapfit.cli.files import data_format, output_format, say, target_column
+from gapfit.cli.predict import matched
+from gapfit.cli.progress import progress_line
+from gapfit.cli.train import fields, last_line
+from gapfit.datasets import Data
+from gapfit.estimators import Ranker
+from gapfit.losses import NDCG, PairwiseRanking
+from gapfit.losses.queries import Queries
+from gapfit.persistence import load, save
+from gapfit.ranking_metrics import average_precision_per_query, ndcg_per_query
+from gapfit.registry import SOLVERS
+from gapfit.solution import Status
+
+
+@click.command()
+@click.argument("data")
+@click.option("-o", "--out", help="The model to write; with --predict the file of scores [default: -].")
+@click.option("--predict", "model", metavar="MODEL", help="Rank DATA with this model instead of training.")
+@click.option(
+    "--loss", type=click.Choice(["pairwise", "ndcg"]), default="pairwise", show_default=True, help="Loss."
+)
+@click.option(
+    "--mean",
+    type=click.Choice(["pairs", "queries"]),
+    default="pairs",
+    show_default=True,
+    help="What counts the same for --loss pairwise.",
+)
+@click.option("-k", type=int, default=10, show_default=True, help="Places that count: --loss ndcg, NDCG@k.")
+@click.option("--penalty", type=click.Choice(["l2", "l1", "elastic_net"]), default="l2", help="Penalty.")
+@click.option("--alpha", type=float, help="Weight of the penalty; the loss is a mean [default: 1e-4].")
+@click.option("-c", "--cost", "C", type=float, help="SVM-Rank's C instead of alpha, for --loss pairwise.")
+@click.option("--positive", is_flag=True, help="Weights must not be negative.")
+@click.option(
+    "-e", "--tol", type=float, default=1e-4, show_default=True, help="Relative duality gap to be certified."
+)
+@click.option("--max-iter", type=int, default=10_000, show_default=True, help="Limit on steps.")
+@click.option("--max-time", type=float, help="Limit on seconds.")
+@click.option("--n-jobs", type=int, help="Threads [default: one for each core, where that pays].")
+@click.option(
+    "--solver", type=click.Choice(list(SOLVERS)), default="auto", show_default=True, help="Algorithm."
+)
+@click.option("-q", "--quiet", is_flag=True, help="No progress and no last lines.")
+@data_format
+@target_column
+@click.option("--qid", "query", metavar="NAME|NUMBER", help="Query column of a CSV or Parquet table.")
+@output_format
+def rank(
+    data: str,
+    *,
+    out: str | None,
+    model: str | None,
+    k: int,
+    quiet: bool,
+    data_format: str | None,
+    target: str | None,
+    query: str | None,
+    output: str,
+    **options: Any,
+) -> int:
+    """Learn to rank DATA and write the model, or rank DATA with a model and write one score a line.
+
+    DATA is an svmlight file whose lines have a qid, as for SVM-Rank: relevance qid:1 1:0.5 3:2. Lines of one
+    query need not be neighbours; without qid all are one query. Both ways end with the mean of NDCG@k and of
+    the average precision over the queries that have a relevant document.
+    """
+    samples = _read(data, data_format, target, query)
+    if model is not None:
+        return _predict(samples, model, out or "-", k, quiet, output)
+    if out is None:
+        raise click.UsageError("give -o MODEL, the file to write, or --predict MODEL, the one to rank with")
+    if samples.y is None:
+        raise click.UsageError("the data hold no relevance; name its column with --target")
+    ranker = make_ranker(samples, k=k, **options)
+    began = perf_counter()
+    with warnings.catch_warnings(), progress_line(quiet=quiet):
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the last line and the exit code say it
+        ranker.fit(samples.X, samples.y, qid=samples.qid)
+    seconds = perf_counter() - began
+    scores = ranker.predict(samples.X)
+    if samples.names is not None:
+        ranker.feature_names_in_ = np.array(samples.names, dtype=object)
+    save(ranker, out)
+    measured = measure(samples, scores, k)
+    if not quiet:
+        told = f"{last_line(ranker, seconds)}\n{in_words(measured)}"
+        say(output, told, fields(ranker, seconds) | measured)
+    return {Status.CERTIFIED: 0, Status.INTERRUPTED: 130}.get(ranker.status_, 2)
+
+
+def _read(path: str, data_format: str | None, target: str | None, query: str | None) -> Data:
+    columns: dict[str, Any] = {} if query is None else {"qid": query}
+    try:
+        return datasets.load(path, format=data_format, target=target, **columns)
+    except TypeError as error:
+        if query is None:
+            raise
+        raise click.UsageError("--qid is for tables; svmlight and npz files know their queries") from error
+
+
+def make_ranker(
+    samples: Data, *, loss: str, mean: Any, k: int, alpha: float | None, C: float | None, **rest: Any
+) -> Ranker:
+    """The estimator that the options describe."""
+    if alpha is not None and C is not None:
+        raise click.UsageError("--alpha and -c say the same thing twice; give one of them")
+    if C is not None:
+        if loss != "pairwise":
+            raise click.UsageError("-c is SVM-Rank's, which has --loss pairwise only; give --alpha")
+        if not C > 0:
+            raise click.UsageError(f"-c must be positive, got {C}")
+        alpha = alpha_of_svm_rank(samples, C, mean)
+    made = NDCG(k) if loss == "ndcg" else PairwiseRanking(mean)
+    return Ranker(loss=made, alpha=1e-4 if alpha is None else alpha, **rest)
+
+
+def alpha_of_svm_rank(samples: Data, C: float, mean: str) -> float:
+    """SVM-Rank minimises 1/2 |w|^2 + C / queries * (sum of all pairs, or of each query's mean over pairs)."""
+    queries = Queries(np.asarray(samples.y, np.float64), np.ones(samples.X.shape[0]), samples.qid)
+    pairs = queries.sums(queries.lower)
+    units = pairs.sum() if mean == "pairs" else (pairs > 0).sum()
+    if not units:
+        raise ValueError("no query has two documents of different relevance")
+    return float(len(pairs) / (C * units))
+
+
+def measure(samples: Data, scores: Any, k: int) -> dict[str, Any]:
+    """The measures of a ranking, in the mean and query by query; those that these relevances have."""
+    y, qid = np.asarray(samples.y, np.float64), samples.qid
+    each = {"AP": average_precision_per_query(y, scores, qid)}
+    if y.min() >= 0 and y.max() <= 60:
+        each = {f"NDCG@{k}": ndcg_per_query(y, scores, qid, k)} | each
+    valued = ~np.isnan(each["AP"])
+    names = np.zeros(1, np.int64) if qid is None else np.unique(qid)
+    table = zip(names[valued], *(values[valued] for values in each.values()), strict=True)
+    means = {name: float(values[valued].mean()) for name, values in each.items() if valued.any()}
+    return {
+        "means": {"MAP" if name == "AP" else name: mean for name, mean in means.items()},
+        "queries": len(names),
+        "relevant_queries": int(valued.sum()),
+        "per_query": [dict(zip(("qid", *each), row, strict=True)) for row in table],
+    }
+
+
+def in_words(measured: dict[str, Any]) -> str:
+    """What a person wants to know of a ranking."""
+    queries, relevant = measured["queries"], measured["relevant_queries"]
+    if not relevant:
+        return f"none of {queries} queries has a relevant document"
+    means = ", ".join(f"{name} {mean:.6g}" for name, mean in measured["means"].items())
+    return f"{means} over {relevant} of {queries} queries"
+
+
+def _predict(samples: Data, model: str, out: str, k: int, quiet: bool, output: str) -> int:
+    ranker = load(model)
+    if not isinstance(ranker, Ranker):
+        raise click.UsageError(f"{model} holds a {type(ranker).__name__}; gapfit predict is for that")
+    scores = ranker.predict(matched(samples, ranker))
+    with click.open_file(out, "w") as file:
+        file.writelines(f"{score:.17g}\n" for score in scores.tolist())
+    if samples.y is not None and not quiet and out != "-":
+        measured = measure(samples, scores, k)
+        say(output, in_words(measured), measured)
+    return 0

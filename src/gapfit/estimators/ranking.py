@@ -1,0 +1,269 @@
+"""Linear ranking: the answers to queries, in the order of their relevance."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
+
+from gapfit._types import Indices, Slope, Vector
+from gapfit.estimators.base import LinearModel, Samples, all_or_nothing, check_loss, naming
+from gapfit.losses import NDCG, OrdinalPairs, PartialRocArea, RocArea
+from gapfit.losses.base import Loss
+from gapfit.problem import as_column, as_weights
+from gapfit.ranking_metrics import as_queries, mean_ndcg
+from gapfit.reductions import Multiset
+
+NAMES = {"pairwise": "pairwise_ranking"}  # what is called otherwise than in the registry
+LOSSES = ("pairwise_ranking", "ndcg", "roc_area", "partial_roc_area", "ordinal_pairs")
+_OF_ONE_QUERY = (RocArea, PartialRocArea, OrdinalPairs)
+
+
+class Ranker(LinearModel):
+    """A linear ranking whose fit carries a proof of how close to optimal it is.
+
+    Documents i and j of one query with relevances y_i < y_j should have scores f_i < f_j, where f_i = x_i'w.
+    It minimises ::
+
+        J(w) = alpha * Omega(w) + R(X w)
+
+    over w. With loss="pairwise" (RankSVM) R is the mean over all such pairs of all queries, ::
+
+        R(f) = sum of s_i s_j max(0, 1 - (f_j - f_i)) / sum of s_i s_j
+
+    where s_i are the weights. With loss="ndcg" it is the mean over the queries that have a relevant document
+    of an upper bound of 1 - NDCG@10, made of the same pairs with prices; see `gapfit.losses.NDCG`. Neither
+    looks at all pairs: a step takes O(n log n). Only differences within a query count, so there is no
+    intercept. A document of weight k counts as k documents of its query, one of weight 0 is absent.
+
+    Queries that have no pair (one document, or all of the same relevance) say nothing about w. The means over
+    pairs leave them out, and so does "ndcg" if nothing in them is relevant; otherwise their NDCG is 1 in any
+    order, and they count as such. If no query has a pair, `fit` raises a ValueError.
+
+    Parameters
+    ----------
+    loss : str or Loss, default="pairwise"
+        "pairwise", "ndcg", or an object of `gapfit.losses`: `PairwiseRanking(mean="queries")` counts all
+        queries the same, `NDCG(k=5)` looks at five places. `RocArea()`, `PartialRocArea()` and
+        `OrdinalPairs()` know no queries and are taken without qid. Or a loss of your own.
+    penalty : str or Penalty, default="l2"
+        Omega: "l2" (1/2 |w|^2), "l1", "elastic_net", "squared_lp", "entropy", "simplex_entropy", or an object
+        of `gapfit.penalties`, such as `ElasticNet(l1_ratio=0.1)` or `Box(L2(), -1, 1)`.
+    alpha : float, default=1e-4
+        Multiplies the penalty.
+    positive : bool, default=False
+        Allow only coefficients w >= 0.
+    solver : str or function, default="auto"
+        "auto", "bundle", "line_search_bundle" or "pegasos". All reach the same optimum.
+    tol : float, default=1e-4
+        Stop when the duality gap is at most tol times the objective.
+    max_iter : int, default=10_000
+        The most steps a solver may take.
+    max_time : float or None, default=None
+        The most seconds the fit may take.
+    warm_start : bool, default=False
+        Start from the last fit. The answer is certified as ever, so it does not depend on the start.
+    random_state : int, RandomState or None, default=None
+        Seeds the solvers that visit samples in random order. None is a fixed seed: fits are repeatable.
+    n_jobs : int, default=None
+        Threads for one fit; None for as many as there are cores, used where the work is worth it. The model
+        is the same to the last bit for any number.
+    verbose : int, default=0
+        1 shows the log (logger "gapfit") on stderr while fitting, 2 every step.
+
+    Attributes
+    ----------
+    coef_ : array of shape (d,)
+        w, in the precision of X.
+    intercept_ : float
+        0, as there is none.
+    objective_, dual_objective_ : float
+        J at the returned point, and a lower bound of its minimum.
+    dual_gap_ : float
+        J is at most this far above its minimum.
+    converged_ : bool
+        Whether tol was certified.
+    status_ : Status
+        How the fit ended, in words: `status_.value`.
+    n_iter_ : int
+        Steps of the solver.
+    history_ : list of Record
+        The bounds after each step: (n_iter, time, primal, dual, gap).
+    certificates_ : list of Certificate
+        The certificate, in a list of one.
+    support_status_ : array of str of shape (n,)
+        "zero" for documents without weight, else "undecided": nothing is proved of single documents here.
+    alpha_, C_ : float
+        alpha, and 1 / (alpha * sum of weights).
+    n_features_in_ : int
+    feature_names_in_ : array of str, if X had names
+
+    Notes
+    -----
+    The names of the queries do not matter, and for up to 10,000 documents neither does their order: the model
+    is the same to the last bit.
+
+    `fit` and `score` ask for `qid` as metadata. With ``sklearn.set_config(enable_metadata_routing=True)``,
+    ``GridSearchCV(Ranker(), grid, cv=GroupKFold()).fit(X, y, qid=qid, groups=qid)`` does what it says.
+
+    Examples
+    --------
+    >>> X = [[1.0, 0.0], [0.0, 1.0], [3.0, 2.0], [2.0, 4.0]]
+    >>> model = Ranker(alpha=0.1, tol=1e-8).fit(X, [1, 0, 2, 1], qid=["a", "a", "b", "b"])
+    >>> model.coef_.round(3)
+    array([ 0.5, -0.5])
+    >>> model.score(X, [1, 0, 2, 1], qid=["a", "a", "b", "b"])
+    1.0
+    """
+
+    # what scikit-learn's metadata routing hands on without being asked
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"qid": True}
+    __metadata_request__score: ClassVar[dict[str, bool]] = {"qid": True}
+
+    def __init__(
+        self,
+        *,
+        loss: Any = "pairwise",
+        penalty: Any = "l2",
+        alpha: float = 1e-4,
+        positive: bool = False,
+        solver: Any = "auto",
+        tol: float = 1e-4,
+        max_iter: int = 10_000,
+        max_time: float | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.penalty = penalty
+        self.alpha = alpha
+        self.positive = positive
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.positive_only = self.loss == "ndcg" or isinstance(self.loss, NDCG)
+        return tags
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> "Ranker":
+        """Fit the model; if that fails, the estimator stays as it was.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            A document a row.
+        y : array of shape (n,)
+            Relevance: the larger, the higher up. For "ndcg" from 0, which has no gain, to 60.
+        qid : array of shape (n,), default=None
+            The query that each document belongs to: numbers or words, in any order. None: all are one query.
+        sample_weight : array of shape (n,), default=None
+            For "ndcg" whole numbers.
+
+        Returns
+        -------
+        self
+        """
+        loss = _check_loss(self.loss)
+        samples = self._samples(X, lambda n: _check_relevance(y, n), sample_weight)
+        n = len(samples.origin.place)
+        if n == 1:
+            raise ValueError("X holds 1 sample only; there is nothing to put in order")
+        query, queries = as_queries(qid, n)
+        if queries > 1 and isinstance(loss, _OF_ONE_QUERY):
+            raise ValueError(f"{loss!r} knows no queries; leave qid out, or take loss='pairwise'")
+        samples = _within_queries(samples, query, as_weights(sample_weight, n))
+        self._solve(samples, [samples.y], loss, False)
+        return self
+
+    def _point(self, w: Sequence[Slope], b: Sequence[float]) -> dict[str, Any]:
+        del b
+        return {"coef_": w[0], "intercept_": 0.0}
+
+    def predict(self, X: Any) -> Vector:
+        """The score x'coef_ of each row of X: the larger, the higher up among the documents of its query."""
+        return self._scores(X)
+
+    def decision_function(self, X: Any) -> Vector:
+        """The same as `predict`."""
+        return self._scores(X)
+
+    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
+        """The mean of NDCG@10 over the queries that have a relevant document (NaN if none has).
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+        y : array of shape (n,)
+            Relevance, from 0 to 60.
+        qid : array of shape (n,), default=None
+        sample_weight : array of shape (n,), default=None
+            Copies of each document within its query.
+
+        Returns
+        -------
+        ndcg : float
+
+        See Also
+        --------
+        gapfit.ranking_metrics.ndcg_per_query
+        gapfit.ranking_metrics.map_scorer
+        """
+        return mean_ndcg(y, self.predict(X), qid, sample_weight=sample_weight)
+
+
+def _check_loss(loss: Any) -> Loss:
+    if isinstance(loss, str):
+        if loss not in (*NAMES, *LOSSES):
+            raise ValueError(f"loss must be 'pairwise', 'ndcg' or an object of gapfit.losses, got {loss!r}")
+        loss = NAMES.get(loss, loss)
+    return check_loss(loss, LOSSES)
+
+
+def _check_relevance(y: Any, n: int) -> NDArray[Any]:
+    with naming("y"):
+        y = column_or_1d(y, warn=True)
+    return as_column("y", y, n)
+
+
+def _within_queries(samples: Samples, query: Indices, weight: Vector) -> Samples:
+    """The samples, equal ones of different queries apart again, and the query of each."""
+    there = np.flatnonzero(samples.origin.place >= 0)
+    place, weight = samples.origin.place[there], weight[there]
+    query = _by_content(query[there], place, weight)
+    queries = int(query.max()) + 1
+    pairs, first, number = np.unique(place * queries + query, return_index=True, return_inverse=True)
+    different, groups = np.divmod(pairs, queries)  # in the order of the samples, which may be canonical
+    spread = np.full(len(samples.origin.place), -1)
+    spread[there] = number
+    merged = np.bincount(number, weight).astype(np.float64, copy=False)
+    origin = Multiset(there[first], merged, spread)
+    as_they_are = len(pairs) == len(samples.weight)  # no two queries share a sample
+    X, y = (part if as_they_are else part[different] for part in (samples.X, samples.y))
+    return Samples(X, y, origin.weight, None, origin, groups)
+
+
+def _by_content(query: Indices, place: Indices, weight: Vector) -> Indices:
+    """Queries numbered by the samples that they hold, whatever they were called."""
+    samples = int(place.max()) + 1
+    pairs, number = np.unique(query * samples + place, return_inverse=True)
+    held = np.empty(len(pairs), dtype=[("place", ">i8"), ("weight", ">f8")])  # bytes that sort as numbers do
+    held["place"], held["weight"] = pairs % samples, np.bincount(number, weight)
+    starts = np.flatnonzero(np.diff(pairs // samples, prepend=-1)).tolist()
+    ends = [*starts[1:], len(pairs)]
+    contents = [held[start:end].tobytes() for start, end in zip(starts, ends, strict=True)]
+    rank = np.empty(len(contents), np.intp)
+    rank[sorted(range(len(contents)), key=contents.__getitem__)] = np.arange(len(contents))
+    present = np.unique(query, return_inverse=True)[1]
+    return np.asarray(rank[present])
