@@ -10,12 +10,12 @@
 | anything else                                 | `bundle`            | takes everything            |
 
 "Few features" means that a d x d matrix is factorised in the time of some passes over X, or in a few
-milliseconds. Where that is not so but the matrix would fit, `dual_cd` goes first and the Newton methods wait:
-coordinate descent is fast on easy problems and endless on hard ones. Before `semismooth_newton` it goes first
-as well, if X is large but samples are not very many for each feature: a sweep tells whether few of them matter,
-and it gives up if more than a quarter is still in play. A solver hands over to the next when its gap no longer
-halves while its steps double; `bundle` is always the last. The choice and the reason are logged under `gapfit`
-at level INFO.
+milliseconds. Where that is not so but the matrix would fit, `dual_cd` goes first and the Newton methods
+wait: coordinate descent is fast on easy problems and endless on hard ones. Before `semismooth_newton` it
+goes first as well, if X is large but samples are not very many for each feature: a sweep tells whether few
+of them matter, and it gives up if more than a quarter is still in play. A solver hands over to the next
+when its gap no longer halves while its steps double; `bundle` is always the last. The choice and the reason
+are logged under `gapfit` at level INFO.
 """
 
 import logging
