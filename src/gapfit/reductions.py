@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils.class_weight import compute_class_weight
 
 from gapfit._types import Data, Vector
-from gapfit.design.rows import first_equal
+from gapfit.design.rows import first_equal, take_rows
 
 
 class Multiset(NamedTuple):
@@ -51,7 +51,9 @@ class Multiset(NamedTuple):
 
     def apply(self, values: Any) -> Any:
         """The rows that stand for all; no copy is made if these are all of them, in their order."""
-        return values if values is None or self.rows is self.place else values[self.rows]
+        if values is None or self.rows is self.place:
+            return values
+        return take_rows(values, self.rows)
 
     def invert(self, values: NDArray[Any], absent: Any) -> NDArray[Any]:
         """A value for every sample: `absent` where it had no weight."""

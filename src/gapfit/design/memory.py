@@ -15,6 +15,7 @@ from sklearn.utils import check_array
 
 from gapfit import threads
 from gapfit._types import Data, Matrix, Slope, Vector
+from gapfit.design.rows import take_rows
 
 _BLOCK_ELEMENTS = 2**21
 
@@ -94,7 +95,7 @@ class MemoryDesign:
 
     def take(self, rows: Any) -> "MemoryDesign":
         """The design of some of the rows."""
-        return MemoryDesign(self.X[rows])
+        return MemoryDesign(take_rows(self.X, rows))
 
     @cached_property
     def largest(self) -> float:

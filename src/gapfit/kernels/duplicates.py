@@ -20,11 +20,10 @@ def first_equal(words, indices, indptr, codes, count):
     for i in range(count):
         start, stop = indptr[i], indptr[i + 1]
         h = (codes[i] + np.uint64(stop - start)) * np.uint64(0x9E3779B97F4A7C15)
-        for k in range(start, stop):
-            h = (h ^ np.uint64(words[k])) * np.uint64(0xFF51AFD7ED558CCD)
-            h ^= h >> np.uint64(29)
-            if indices.size:
-                h += np.uint64(indices[k]) * np.uint64(0xC4CEB9FE1A85EC53)
+        for k in range(start, stop):  # a sum of terms that do not wait for each other
+            place = np.uint64(indices[k] if indices.size else k - start)
+            word = np.uint64(words[k]) ^ (place * np.uint64(0xC4CEB9FE1A85EC53))
+            h += (word ^ (word >> np.uint64(31))) * np.uint64(0xFF51AFD7ED558CCD)
         h ^= h >> np.uint64(32)
         hashes[i] = h
         slot = np.int64(h & np.uint64(size - 1))
