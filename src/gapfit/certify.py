@@ -73,8 +73,12 @@ class Ball(NamedTuple):
 
     def score_bounds(self, X: Data) -> tuple[Vector, Vector]:
         """Bounds on X w* + b* that hold for every optimal (w*, b*)."""
-        scores = MemoryDesign(X).scores(self.centre) - self.mean @ self.centre
-        reach = self.radius * self.penalty.dual_norms(X, self.mean)
+        return self.around(MemoryDesign(X).scores(self.centre), self.penalty.dual_norms(X, self.mean))
+
+    def around(self, scores: Vector, distances: Vector) -> tuple[Vector, Vector]:
+        """The bounds for rows with these scores at the centre and at these distances from the mean."""
+        scores = scores - self.mean @ self.centre
+        reach = self.radius * distances
         reach += 16 * _EPS * (np.abs(scores) + reach + max(abs(self.lo), abs(self.hi)))
         return scores - reach + self.lo, scores + reach + self.hi
 
@@ -100,13 +104,17 @@ def optimal_ball(problem: Problem, solution: Solution) -> Ball | None:
     ball = Ball(penalty, centre, radius, np.zeros_like(w), 0.0, 0.0)
     if problem.n_offsets == 0:
         return ball
-    ball = ball._replace(mean=problem.design.adjoint(problem.weight / problem.weight.sum()))
+    ball = ball._replace(mean=problem.mean)
     if not problem.risk.separable:  # nothing is known of how the offset follows the scores
         return ball._replace(lo=-np.inf, hi=np.inf)
-    lo, hi = ball.score_bounds(problem.design.X)
+    lo, hi = _training_bounds(problem, ball)
     b_lo, _ = offset_interval(problem.risk, hi + problem.offset, 0.0)
     _, b_hi = offset_interval(problem.risk, lo + problem.offset, 0.0)
     return ball._replace(lo=b_lo, hi=b_hi)
+
+
+def _training_bounds(problem: Problem, ball: Ball) -> tuple[Vector, Vector]:
+    return ball.around(problem.design.scores(ball.centre), problem.distances)
 
 
 def support_status(problem: Problem, ball: Ball) -> Vector:
@@ -117,7 +125,7 @@ def support_status(problem: Problem, ball: Ball) -> Vector:
     """
     if not problem.risk.separable:
         return np.full(len(problem.weight), "undecided")
-    lo, hi = ball.score_bounds(problem.design.X)
+    lo, hi = _training_bounds(problem, ball)
     with np.errstate(invalid="ignore"):  # a bound may be infinite; its value is not used
         at_lo, at_hi = (
             problem.risk.value_and_subgradient(scores + problem.offset, np.zeros(1))[1] for scores in (lo, hi)

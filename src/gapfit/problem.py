@@ -8,6 +8,7 @@ the unpenalised offset b, and turns a minorant into a lower bound of the optimum
     min J >= min over w of  alpha * Omega(w) + <a, w> + c  =  c - alpha * Omega*(-a / alpha).
 """
 
+from functools import cached_property
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -108,6 +109,17 @@ class Problem:
             self.design.take(rows), self.y[rows], self.loss, self.penalty, self.alpha, self.weight[rows],
             self.n_offsets > 0, self.offset[rows], None if self.groups is None else self.groups[rows],
         )  # fmt: skip
+
+    @cached_property
+    def mean(self) -> Slope:
+        """The mean row, weighted."""
+        return self.design.adjoint(self.weight / self.weight.sum())
+
+    @cached_property
+    def distances(self) -> Vector:
+        """Of the rows from their mean if there are offsets, else from zero; in the penalty's dual norm."""
+        centre = self.mean if self.n_offsets else np.zeros(self.design.shape[1])
+        return self.penalty.dual_norms(self.design.X, centre)
 
     def start(self) -> Slope:
         """The minimiser of the penalty."""

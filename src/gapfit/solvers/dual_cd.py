@@ -342,7 +342,7 @@ class _Whole(_Store):
         squares, self.mean, self.rho = squared_norms(self.original[0], self.original[2]), np.zeros(d), 0.0
         if problem.n_offsets:
             p = problem.weight / problem.weight.sum()
-            self.mean = problem.design.adjoint(p)
+            self.mean = problem.mean
             table[:, 6] = problem.design.scores(self.mean)
             # |x - mean|^2, expanded; where that cancels, rounding is all there is to know of it
             squares = np.maximum(squares - 2 * table[:, 6] + self.mean @ self.mean, 1e-15 * squares)

@@ -106,7 +106,7 @@ class _Path:
         self.lower, self.upper = np.where(sign > 0, lo, -hi), np.where(sign > 0, hi, -lo)  # v = sign * a
         self.kink, self.quad = _light(kink), _light(quad)
         # large means would drown the Hessian; where there is an intercept they can be taken out
-        self.mean: Slope = problem.design.adjoint(self.p) if problem.n_offsets else np.zeros(d)
+        self.mean: Slope = problem.mean if problem.n_offsets else np.zeros(d)
         aim, give = np.empty(n), np.empty(n)
         self.losses = (aim, give, self.target, self.kink, self.quad, self.lower, self.upper)
         self.parts = threads.parts(n, 8 * n)
