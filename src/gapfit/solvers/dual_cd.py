@@ -25,16 +25,18 @@ The gap is a sum over rows, and a sweep sees each term in passing: the driver kn
 """
 
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gapfit import threads
-from gapfit._types import Matrix, Slope, Vector
+from gapfit._types import Slope, Vector
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.dual_kinds import KINDS
+from gapfit.solvers.dual_rows import MEMORY, Store, Whole
 
 _REVISITS = 4  # visits to active rows in an epoch, at most, in units of n
 _SURVEY = 4  # times as many rows as were active at the end of an epoch: then the next begins with a survey
@@ -44,11 +46,9 @@ _NEWS = 0.7  # the gap must fall to that share before the driver is told again,
 _SILENCE = 8  # or so many visits be made, in units of n
 _CAUTION = 1.3  # in guessing the gap: a look too many costs more than a sweep too many of active rows
 _SINGLE = 2e-6  # of |z|^2 / alpha is a gap that is too small for rows in single precision
-_MEMORY = 3  # directions that a plane is laid through
 _ROUNDING = 1e-13  # of |z|^2 / alpha is too little to gain: rounding would show
 _NEAR = 0.1  # of |z|^2 / alpha is a gap so small that a better primal point is worth some work
 _FEW = 10  # rows are no crowd
-_INSIDE = 1e-14  # of their range entropic variables are away from their bounds at the start
 _CROWD = 0.1  # of the active rows, come to rest during a sweep: then its way is no direction to go on in
 
 
@@ -84,8 +84,8 @@ class _Descent:
 
         self.kernels, self.problem = dual, problem
         self.n = problem.design.shape[0]
-        self.kind = next(kind for kind in _KINDS if kind.capability in problem.risk.capabilities)
-        self.whole = whole = _Whole(problem, self.kind)
+        self.kind = next(kind for kind in KINDS if kind.capability in problem.risk.capabilities)
+        self.whole = whole = Whole(problem, self.kind)
         self.rng = np.random.default_rng(seed)
         self.z = np.zeros(whole.width)
         u, stored = state.get("u", np.empty(0)), state.get("z", np.empty(0))
@@ -101,9 +101,9 @@ class _Descent:
             same = same and np.allclose(stored, self.z, rtol=0, atol=1e-6 * noise)
         self.b = float(state.get("b", problem.tangent(problem.offset)[3].sum()))
         self.s = self.c = 0.0
-        self.store: _Store = whole
+        self.store: Store = whole
         self.order = np.arange(self.n)
-        self.Z = np.zeros((_MEMORY, whole.width))
+        self.Z = np.zeros((MEMORY, whole.width))
         self.spare = np.empty(whole.width)
         self.w = np.empty(problem.design.shape[1])
         self.latest = 0
@@ -160,7 +160,7 @@ class _Descent:
             self.z, self.spare = self.spare, self.z
         else:
             V[:], Z[:] = 0.0, 0.0
-        self.latest = (self.latest + 1) % _MEMORY
+        self.latest = (self.latest + 1) % MEMORY
         self.b -= self.whole.rho * self.s
 
     def choose_rows(self) -> None:
@@ -310,214 +310,3 @@ def _by_the_end(gap: float, before: float) -> float:
         return 1.0
     r = max(gap / before, 0.01)
     return float(r * np.log(1 / r) / (1 - r))
-
-
-# -- rows ---------------------------------------------------------------------------------------------------
-
-
-class _Store:
-    """Rows side by side, their table, and the ways of the last sweeps in their variables."""
-
-    def __init__(self, rows: tuple[Any, Any, Any], table: Matrix, members: Any) -> None:
-        self.rows, self.table, self.members = rows, table, members
-        self.V = np.zeros((_MEMORY, len(table)))
-        self.spare = np.empty(len(table))
-
-
-class _Whole(_Store):
-    """All rows, and what the dual needs to know of them together.
-
-    A column with a single entry, in row i, holds v_i x_ij in z and nothing else. Where there are many such
-    columns, sweeps go without them: what they add to |z|^2 is a parabola in v_i, and joins psi_i.
-    """
-
-    def __init__(self, problem: Problem, kind: "type[_Piecewise]") -> None:
-        from gapfit.kernels.rows import as_rows, squared_norms
-
-        n, d = problem.design.shape
-        self.problem, self.original = problem, as_rows(*problem.design.rows())
-        moderate = 1e-20 < problem.design.largest < 1e20
-        self.precision = np.dtype(np.float32) if moderate else self.original[0].dtype
-        table, self.total = kind.table(problem)
-        squares, self.mean, self.rho = squared_norms(self.original[0], self.original[2]), np.zeros(d), 0.0
-        if problem.n_offsets:
-            p = problem.weight / problem.weight.sum()
-            self.mean = problem.mean
-            table[:, 6] = problem.design.scores(self.mean)
-            # |x - mean|^2, expanded; where that cancels, rounding is all there is to know of it
-            squares = np.maximum(squares - 2 * table[:, 6] + self.mean @ self.mean, 1e-15 * squares)
-            # a share of the coordinates' own curvature, and what the losses need
-            self.rho = 0.01 * float(p @ squares) / problem.alpha + kind.offset_per_imbalance(problem, table)
-        self.mean_sq = float(self.mean @ self.mean)
-        table[:, 5] = squares / problem.alpha
-        super().__init__(self.original, table, np.arange(n))
-        self.singles = self._split_off_singles()
-        self.width = d
-        if self.singles is not None:
-            own = self.singles.squares / problem.alpha
-            table[:, 2] += own
-            table[:, 5] = np.maximum(table[:, 5] - own, 0.0)
-            self.width = d - len(self.singles.values)
-
-    def _split_off_singles(self) -> "_Singles | None":
-        """Copy the rows without the columns that have one entry, if it pays."""
-        from gapfit.kernels import packing
-        from gapfit.kernels.rows import as_rows
-
-        _, indices, indptr = self.original
-        n, d = self.problem.design.shape
-        if 10 * d < len(indices) or len(indices) == 0:
-            return None  # there cannot be many
-        number, how_many = packing.number_columns(indices, d)
-        if 10 * how_many < len(indices):
-            return None
-        values, rows, squares = np.empty(how_many, self.precision), np.empty(how_many, np.int32), np.zeros(n)
-        room, lengths = len(indices) - how_many, np.empty(n, np.int64)
-        packed, columns = np.empty(room, self.precision), np.empty(room, np.int32)
-        parts = threads.parts(n, float(len(indices)))
-
-        def count(part: slice) -> None:
-            packing.count_others(indices, indptr, number, part.start, part.stop, lengths)
-
-        threads.each(count, parts)
-        starts = np.concatenate(([0], np.cumsum(lengths)))
-        targets = (packed, columns, starts, values, rows, squares)
-
-        def split(part: slice) -> None:
-            packing.split(*self.original, number, part.start, part.stop, *targets)
-
-        threads.each(split, parts)
-        self.rows = as_rows(packed, columns, starts)
-        return _Singles(values, rows, squares, number)
-
-    def part(self, members: Any) -> _Store:
-        """Some of the rows, copied."""
-        from gapfit.kernels.packing import pack
-        from gapfit.kernels.rows import as_rows
-
-        _, indices, indptr = self.rows
-        starts = np.concatenate(([0], np.cumsum(indptr[members + 1] - indptr[members])))
-        packed = np.empty(starts[-1], self.precision)
-        columns = np.empty(starts[-1] if len(indices) else 0, np.int32)
-
-        def copy(part: slice) -> None:
-            pack(*self.rows, members, part.start, part.stop, packed, columns, starts)
-
-        threads.each(copy, threads.parts(len(members), float(starts[-1])))
-        return _Store(as_rows(packed, columns, starts), self.table[members], members)
-
-    def in_full_precision(self) -> None:
-        """From now on."""
-        self.precision = self.original[0].dtype
-        self.singles = self._split_off_singles()
-
-    def short(self, z: Slope) -> Slope:
-        """z without the columns that sweeps do not see."""
-        return z if self.singles is None else z[self.singles.number >= 0]
-
-    def point(self, z: Slope, s: float, v: Vector, out: Slope) -> Slope:
-        """w = (z + s mean) / alpha in all columns; v for those that are not in z."""
-        if self.singles is None:
-            np.divide(z, self.problem.alpha, out=out)
-        else:
-            from gapfit.kernels.packing import long
-
-            singles = self.singles
-            long(z, singles.number, singles.values, singles.rows, v, 1 / self.problem.alpha, out)
-        if s != 0 and self.problem.n_offsets:
-            out += (s / self.problem.alpha) * self.mean
-        return out
-
-    def along_mean(self, z: Slope) -> float:
-        """<z, mean>, all columns."""
-        if not self.problem.n_offsets:
-            return 0.0
-        w = self.point(z, 0.0, self.table[:, 7].copy(), np.empty(len(self.mean)))
-        return self.problem.alpha * float(w @ self.mean)
-
-
-class _Singles(NamedTuple):
-    """The columns with one entry, numbered among themselves."""
-
-    values: Any  # the entries
-    rows: Any
-    squares: Vector  # of the entries, added up by row
-    number: Any  # of a column among the others, or -1 - that among the singles
-
-
-# -- kinds of duals -----------------------------------------------------------------------------------------
-
-
-def coordinates(problem: Problem) -> Matrix:
-    """The table of `kernels.rows`: the loss in its columns 0 to 4, the others zero.
-
-    v = sign * a turns the signs of the atoms into the order of their bounds, and a known offset of
-    a score is the same as a smaller target.
-    """
-    sign, lin, kink, quad, lo, hi, _ = problem.risk.dual_atoms()
-    table = np.zeros((len(sign), 8))
-    table[:, 0] = sign * lin - problem.offset
-    table[:, 1], table[:, 2] = kink, quad
-    table[:, 3] = np.where(sign > 0, lo, -hi)
-    table[:, 4] = np.where(sign > 0, hi, -lo)
-    return table
-
-
-def offset_per_imbalance(problem: Problem, table: Matrix) -> float:
-    """How far b should move for a unit of imbalance s (any step of that order is a good one).
-
-    Eight times as far as the losses need to make up for it: each gives way by its quad, or moves
-    from bound to bound over the spread of the targets.
-    """
-    target, kink, quad, lower, upper = table[:, :5].T
-    spread = np.average(np.abs(target - np.median(target)) + kink, weights=problem.weight)
-    with np.errstate(divide="ignore"):
-        give = np.sum(1 / (quad + spread / (upper - lower)))
-    return 8 / give if give < np.inf else 1.0
-
-
-class _Piecewise:
-    """Losses of lines and parabolas: psi is a parabola and a kink."""
-
-    capability, entropic = "dual_atoms", False
-    offset_per_imbalance = staticmethod(offset_per_imbalance)
-
-    @staticmethod
-    def table(problem: Problem) -> tuple[Matrix, float]:
-        """The kernels' table at v = 0, and what the v add up to if there is an intercept."""
-        return coordinates(problem), problem.risk.dual_atoms().total
-
-    @staticmethod
-    def put(table: Matrix, v: Vector) -> None:
-        """Write v into the table, as near as it can be."""
-        table[:, 7] = np.clip(v, table[:, 3], table[:, 4])
-
-
-class _Entropic(_Piecewise):
-    """The logistic loss: psi is an entropy."""
-
-    capability, entropic = "dual_entropy", True
-
-    @staticmethod
-    def offset_per_imbalance(problem: Problem, table: Matrix) -> float:
-        """As for the others: each loss gives way by a quarter of its range, or less."""
-        del problem
-        return 32.0 / float(np.sum(table[:, 4] - table[:, 3]))
-
-    @staticmethod
-    def table(problem: Problem) -> tuple[Matrix, float]:
-        lower, upper = problem.risk.dual_entropy()
-        table = np.zeros((len(lower), 8))
-        table[:, 0], table[:, 3], table[:, 4] = -problem.offset, lower, upper
-        _Entropic.put(table, np.zeros(len(lower)))
-        return table, 0.0
-
-    @staticmethod
-    def put(table: Matrix, v: Vector) -> None:
-        lower, upper = table[:, 3], table[:, 4]
-        share = np.clip((v - lower) / (upper - lower), _INSIDE, 1 - _INSIDE)
-        table[:, 1] = np.log(share) - np.log1p(-share)
-        table[:, 7] = lower + (upper - lower) * share
-
-
-_KINDS = (_Piecewise, _Entropic)

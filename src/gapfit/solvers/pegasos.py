@@ -27,7 +27,7 @@ from gapfit.minorant import Minorant, mix
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
-from gapfit.solvers.dual_cd import coordinates, offset_per_imbalance
+from gapfit.solvers.dual_kinds import coordinates, offset_per_imbalance
 from gapfit.solvers.line_search_bundle import best_share
 
 
