@@ -140,3 +140,32 @@ def test_numbers_beyond_single_precision(scale):
     X, y = text(n=80, own=1)
     problem = Problem(scale * X, y, "hinge", alpha=1e-3 * scale**2)
     assert solve(problem, "dual_cd", tol=1e-6).converged
+
+
+def crowd(n=2000, d=5):
+    """Many samples of few features: most rest at a bound."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(n, d))
+    return X, np.where(X[:, 0] + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "quantile", "epsilon_insensitive"])
+def test_rows_that_are_dismissed_rest_there_at_the_optimum(loss):
+    X, y = crowd()
+    problem = Problem(X, y, loss, alpha=1e-2, intercept=False)
+    exact = solve(problem, "semismooth_newton", tol=1e-11).state["path"]["v"]
+    most = 0
+    for iterate, _ in steps(problem, 40):
+        state = iterate.snapshot()
+        dismissed = np.setdiff1d(np.arange(len(y)), state["doubtful"])
+        most = max(most, len(dismissed))
+        np.testing.assert_allclose(-state["u"][dismissed], exact[dismissed], rtol=0, atol=1e-12)
+    assert most > len(y) / 2
+
+
+def test_what_is_proved_of_one_problem_is_not_believed_of_another():
+    X, y = crowd()
+    earlier = solve(Problem(X, y, "hinge", alpha=1e-2, intercept=False), "dual_cd", tol=1e-9)
+    assert len(earlier.state["doubtful"]) < len(y)
+    for other in (Problem(X, -y, "hinge", alpha=1e-2, intercept=False), Problem(X, y, "hinge", alpha=1e-3)):
+        assert solve(other, "dual_cd", tol=1e-9, start=earlier).converged

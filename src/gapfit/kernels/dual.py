@@ -152,11 +152,14 @@ def _entropic_gap(odds, slope, scale):
 
 @jit(fast=True)
 def _pull(v, g, kink, quad, lower, upper, threshold):
-    """Whether a piecewise variable rests firmly; the derivative that pulls at it, and its part of the gap."""
+    """Whether a piecewise variable rests firmly; the derivative that pulls at it, and its part of the gap.
+
+    Of one that rests, by how much its derivative would have to change to move it, instead of the pull.
+    """
     right = g + (kink if v >= 0.0 else -kink)  # the derivatives to either side
     left = g + (kink if v > 0.0 else -kink)
     if (v >= upper or right > threshold) and (v <= lower or left < -threshold):
-        return True, 0.0, 0.0
+        return True, min(math.inf if v >= upper else right, math.inf if v <= lower else -left), 0.0
     pull = reach = 0.0
     if v < upper and right < 0.0:
         pull, reach = -right, upper - v
@@ -255,21 +258,24 @@ def dual_sweep(
 
 @jit(fast=True)
 def survey(
-    data, indices, indptr, table, z, inv_alpha, mean_sq, b, rho, s, c, threshold, first, last, stays
+    data, indices, indptr, table, z, inv_alpha, mean_sq, b, rho, s, c, threshold,
+    members, first, last, firmness,
 ):  # fmt: skip
-    """Look at piecewise rows as a sweep does, from ``first`` to ``last``, and move none.
+    """Look at the piecewise rows ``members[first:last]`` as a sweep does, and move none.
 
-    Writes which of them would be kept; returns the sum of the derivatives that pull at them, and the gap.
-    Passing by rows in their order takes a fraction of the time that visiting them in another does.
+    Writes by how much the derivative of each would have to change to move it, or -1 if it does not rest;
+    returns the sum of the derivatives that pull at those, and the gap. Passing by rows in their order takes a
+    fraction of the time that visiting them in another does.
     """
     pulls = gap = 0.0
-    for i in range(first, last):
+    for k in range(first, last):
+        i = members[k]
         target, kink, quad, lower, upper, _, along, v = table[i]
         f = _row_dot(data, indices, indptr[i], indptr[i + 1], z) - c + s * (along - mean_sq)
         g = f * inv_alpha + b - rho * s - target + quad * v
         rests, pull, part = _pull(v, g, kink, quad, lower, upper, threshold)
-        stays[i] = not rests
-        pulls += pull
+        firmness[k] = pull if rests else -1.0
+        pulls += 0.0 if rests else pull
         gap += part
     return pulls, gap
 

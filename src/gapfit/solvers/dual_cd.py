@@ -15,7 +15,8 @@ the formulas do that (z + s mean stands for z), never the data.
 
 Shrinking: most piecewise coordinates soon rest at a bound. A survey of all rows is followed by sweeps over
 those that did not rest firmly, copied side by side in single precision, until their gap is a tenth of what it
-was. Every epoch looks at every row again, so one that was dropped too early is never lost.
+was. Every epoch looks at every row again, so one that was dropped too early is never lost; unless the gap
+proves by now that it rests there at the optimum.
 
 Acceleration: sweeps alone converge like a gradient method. Minimising also over the plane through the last
 sweep's way and the two before it makes them the preconditioner of a conjugate gradient method, and costs a
@@ -102,7 +103,7 @@ class _Descent:
         self.b = float(state.get("b", problem.tangent(problem.offset)[3].sum()))
         self.s = self.c = 0.0
         self.store: Store = whole
-        self.order = np.arange(self.n)
+        self.order = self.doubtful = np.arange(self.n)  # rows to visit, and rows not proved to be at rest
         self.Z = np.zeros((MEMORY, whole.width))
         self.spare = np.empty(whole.width)
         self.w = np.empty(problem.design.shape[1])
@@ -126,8 +127,13 @@ class _Descent:
         numbers = {name: getattr(self, name) for name in self._NUMBERS}
         table, store = self.whole.table, self.store
         arrays = dict(u=-table[:, 7], column=table[:, 1].copy(), z=self.z.copy(), order=self.order.copy())
+        arrays |= dict(doubtful=self.doubtful, problem=self._problem())
         directions = dict(members=store.members.copy(), V=store.V.copy(), Z=self.Z.copy())
         return {**numbers, **arrays, **directions, "rng": self.rng.bit_generator.state}
+
+    def _problem(self) -> Vector:
+        """What rows were proved to be at rest for."""
+        return np.append(self.whole.table[:, :5].sum(axis=0), self.problem.alpha)
 
     def _restore(self, state: dict[str, Any]) -> None:
         for name in self._NUMBERS:
@@ -137,6 +143,8 @@ class _Descent:
             self.whole.in_full_precision()
         self.whole.table[:, 1], self.whole.table[:, 7] = state["column"], -state["u"]
         self.z, self.Z, self.order = (np.array(state[name]) for name in ("z", "Z", "order"))
+        if not self.kind.entropic and np.array_equal(state["problem"], self._problem()):
+            self.doubtful = np.array(state["doubtful"])
         if len(state["members"]) < self.n:
             self.store = self.whole.part(state["members"])
         self.store.V[:] = state["V"]
@@ -192,35 +200,51 @@ class _Descent:
             self.store = self.whole
         v = self.whole.table[:, 7]
         if too_fine:
-            self.exact = True
+            self.exact, self.doubtful = True, np.arange(self.n)
             self.whole.in_full_precision()
             self.whole.V[:], self.Z[:] = 0.0, 0.0
         if self.exact:
             self.z = self.whole.short(self.problem.design.adjoint(v))
         self.s = self.whole.total - float(v.sum())  # afresh: rounding must not add up
         self.c = self.whole.along_mean(self.z)
-        self.order, self.full_gap = np.arange(self.n), np.inf
+        self.order, self.full_gap = self.doubtful, np.inf
         self.visits = self.sweeps = 0
         if few and not self.kind.entropic:
             self._survey()
 
     def _survey(self) -> None:
         """Find the active rows by looking at all of them: cheaper than sweeping over them if they are few."""
-        rows, table, stays = self.whole.rows, self.whole.table, np.empty(self.n, np.bool_)
+        rows, table, members = self.whole.rows, self.whole.table, self.doubtful
+        firmness = np.empty(len(members))
 
         def look(part: slice) -> Any:
-            terms = (self.z, *self._terms(), self.threshold)
-            return self.kernels.survey(*rows, table, *terms, part.start, part.stop, stays)
+            terms = (self.z, *self._terms(), self.threshold, members)
+            return self.kernels.survey(*rows, table, *terms, part.start, part.stop, firmness)
 
-        seen = threads.each(look, threads.parts(self.n, float(len(rows[0]))))
+        work = len(rows[0]) * len(members) / self.n
+        seen = threads.each(look, threads.parts(len(members), work))
         pulls, self.gap = (float(total) for total in np.sum(seen, axis=0))
-        self.order = np.flatnonzero(stays)
+        self.order = members[firmness < 0]
         self.threshold = pulls / max(len(self.order), 1)
         self.estimate, self.full_gap = self.gap, self.gap
         self.untold += self.n
         self.surveyed = True
         # those that rest are about to be left behind, and with them what they had in the directions
         self.kernels.leave_resting(*rows, table, self.kind.entropic, self.whole.V, self.Z, self.n)
+        self._dismiss(firmness)
+
+    def _dismiss(self, firmness: Vector) -> None:
+        """No more looks at rows that are proved to rest where they do at the optimum.
+
+        The gap confines w* to a ball around w, of radius sqrt(2 gap / alpha), and with it all derivatives.
+        What is dismissed stays fixed, and the gap of the others is that of the problem which is left. (With
+        an intercept the derivatives depend on more than w.)
+        """
+        if self.problem.n_offsets == 0:
+            noise = (_ROUNDING if self.exact else _SINGLE) * self._scale()
+            radius = np.sqrt(2 * (self.gap + noise) / self.problem.alpha)
+            lengths = np.sqrt(self.problem.alpha * self.whole.table[self.doubtful, 5])
+            self.doubtful = self.doubtful[firmness <= (1 + 1e-9) * radius * lengths]
 
     def sweep(self) -> None:
         """Sweeps: at least one, and as many as touch some times more entries than z has."""
