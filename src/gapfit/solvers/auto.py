@@ -2,8 +2,8 @@
 
 | the problem                                   | solver              | because                     |
 |-----------------------------------------------|---------------------|-----------------------------|
-| smooth loss, quadratic penalty, few features  | `newton`            | a handful of steps          |
 | lines and parabolas, L2, few features         | `semismooth_newton` | tens of steps at any alpha  |
+| smooth loss, quadratic penalty, few features  | `newton`            | a handful of steps          |
 | lines and parabolas, or logistic, L2          | `dual_cd`           | its steps only read X       |
 | smooth loss, L1 or elastic net                | `primal_cd`         | works on columns in use     |
 | differentiable loss and penalty               | `lbfgs`             | few passes                  |
@@ -24,6 +24,8 @@ from functools import partial
 from inspect import signature
 from itertools import count
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
@@ -90,9 +92,11 @@ def plan(problem: Problem) -> Iterator[Choice]:
         return missing_need(as_solver(name), problem) is None
 
     few = d <= FEW or d**3 / 24 <= FACTORISATIONS * problem.design.size
-    newton = next((name for name in ("newton", "semismooth_newton") if takes(name)), None)
+    newtons = ("semismooth_newton", "newton") if _has_seams(problem) else ("newton", "semismooth_newton")
+    newton = next((name for name in newtons if takes(name)), None)
     if newton and few and d <= MANY:
-        if newton == "semismooth_newton" and n < CROWD * d and problem.design.size > SMALL:
+        polyhedral = "smooth" not in problem.risk.capabilities
+        if polyhedral and n < CROWD * d and problem.design.size > SMALL and takes("dual_cd"):
             yield Choice("dual_cd", "few samples may be in play", {"most_active": IN_PLAY})
         yield Choice(newton, f"X has {d} columns only")
     elif takes("dual_cd"):
@@ -104,6 +108,14 @@ def plan(problem: Problem) -> Iterator[Choice]:
     elif takes("lbfgs"):
         yield Choice("lbfgs", "loss and penalty are differentiable")
     yield Choice("bundle", "it takes every loss and every penalty")
+
+
+def _has_seams(problem: Problem) -> bool:
+    """Is the loss made of lines and parabolas, and not of a single parabola for each sample?"""
+    if "dual_atoms" not in problem.risk.capabilities:
+        return False
+    atoms = problem.risk.dual_atoms()
+    return bool(np.isfinite(atoms.lo).any() or np.isfinite(atoms.hi).any() or atoms.kink.any())
 
 
 def _while_the_gap_falls(steps: Steps) -> Generator[Iterate, Certificate, tuple[Iterate, bool]]:
