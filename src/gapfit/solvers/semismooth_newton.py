@@ -135,7 +135,8 @@ class _Path:
         self.first_c = reach / (2 * spread)
         self._round_off(np.zeros_like(target), self.first_c)
         if self.w.any():  # margins tell the dual solution, except of samples near their kinks
-            middle = np.where(np.isfinite(width) & (self.kink == 0), 0.5 * (self.lower + self.upper), 0.0)
+            middle, bounded = np.zeros_like(width), np.isfinite(width) & (self.kink == 0)
+            np.add(0.5 * self.lower, 0.5 * self.upper, out=middle, where=bounded)
             self._round_off(middle, 2 * self.first_c)
             self._maximise(middle)
             self._round_off(middle, 4 * self.first_c)
