@@ -43,12 +43,13 @@ ARROWS: dict[str, set[str]] = {
     "reductions": {"design"},
     "datasets": {"kernels"},
     "testing": ENGINE,
+    "metrics": {"losses"},
     "ranking_metrics": {"problem"},
-    "estimators": ENGINE | {"ranking_metrics"},
+    "estimators": ENGINE | {"metrics", "ranking_metrics"},
     "plotting": set(),
     "cli": {"datasets", "estimators", "losses", "penalties", "persistence", "ranking_metrics", "registry"},
     "__main__": {"cli"},
-    "persistence": {"estimators", "certify", "penalties", "registry", "__init__"},
+    "persistence": {"estimators", "certify", "metrics", "penalties", "registry", "__init__"},
     "__init__": ENGINE | {"estimators", "testing", "plotting", "persistence"},
 }
 # `registry` serves `problem`, so it reaches for the solvers (which know `problem`) only when asked.

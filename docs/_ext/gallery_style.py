@@ -39,6 +39,7 @@ class Order:
         "robust_regression",
         "sparse_weights",
         "novelty",
+        "metric_classifier",
         "ranking",
     )
 

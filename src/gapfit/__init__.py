@@ -9,6 +9,7 @@ from gapfit.errors import ModelVersionWarning as ModelVersionWarning
 from gapfit.errors import UnboundedProblem as UnboundedProblem
 from gapfit.estimators import LinearClassifier as LinearClassifier
 from gapfit.estimators import LinearRegressor as LinearRegressor
+from gapfit.estimators import MetricClassifier as MetricClassifier
 from gapfit.estimators import NoveltyDetector as NoveltyDetector
 from gapfit.estimators import Ranker as Ranker
 from gapfit.persistence import load as load

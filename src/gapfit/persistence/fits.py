@@ -1,4 +1,4 @@
-"""What a fit leaves behind besides numbers and arrays: certificates, histories, support, the balls."""
+"""What a fit leaves behind besides numbers and arrays: certificates, histories, support, balls, trials."""
 
 from typing import Any
 
@@ -105,7 +105,26 @@ def _read_balls(value: Any, shelf: Shelf) -> list[Ball] | None:
     return [Ball(penalty, c, r, m, lo, hi) for c, r, m, (lo, hi) in parts]
 
 
+_TRIED = ("score", "spread", "threshold", "gap")  # numbers of each member that was tried
+
+
+def _write_tried(results: dict[str, list[Any]], shelf: Shelf) -> Any:
+    numbers = np.array([results[name] for name in _TRIED], dtype=np.float64).T
+    texts = {name: write_texts(results[name], shelf) for name in ("member", "strategy")}
+    return {**texts, "numbers": shelf.put(np.ascontiguousarray(numbers))}
+
+
+def _read_tried(value: Any, shelf: Shelf) -> dict[str, list[Any]]:
+    member, strategy, numbers = fields(value, "member", "strategy", "numbers")
+    member, strategy = read_texts(member, shelf), read_texts(strategy, shelf)
+    numbers = shelf.take(numbers, "<f8", 2)
+    need(numbers.shape == (len(member), len(_TRIED)) and len(strategy) == len(member), "its parts do not fit")
+    columns = dict(zip(_TRIED, numbers.T.tolist(), strict=True))
+    return {"member": member, "strategy": strategy, **columns}
+
+
 SUPPORT = Kind(_write_support, _read_support)
 CERTIFICATES = Kind(_write_certificates, _read_certificates)
 HISTORY = Kind(_write_history, _read_history)
+TRIED = Kind(_write_tried, _read_tried)
 BALLS = Kind(_write_balls, _read_balls)

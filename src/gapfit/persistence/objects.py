@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gapfit.estimators.ranking import NAMES
+from gapfit.metrics import NAMES as METRICS
 from gapfit.persistence.container import need
 from gapfit.persistence.values import Kind, Shelf, fields, one_of, read_plain, write_plain
 from gapfit.registry import LOSSES, PENALTIES, SOLVERS
@@ -55,6 +56,7 @@ def _registered(kind: str, table: Mapping[str, Any], *other_names: str) -> Kind:
 
 
 LOSS = _registered("loss", LOSSES, *NAMES)
+METRIC = _registered("loss", LOSSES, *METRICS)
 PENALTY = _registered("penalty", PENALTIES)
 
 

@@ -6,13 +6,15 @@ from typing import Any
 import numpy as np
 
 from gapfit.errors import ModelFileError
-from gapfit.estimators import LinearClassifier, LinearRegressor, NoveltyDetector, Ranker
+from gapfit.estimators import LinearClassifier, LinearRegressor, MetricClassifier, NoveltyDetector, Ranker
 from gapfit.persistence import fits, objects, values
 from gapfit.persistence.container import need, show
 from gapfit.persistence.values import Kind, Shelf
 
 PARAMETERS: dict[str, Kind] = {
+    "alpha": values.ONE_OR_SEVERAL,
     "loss": objects.LOSS,
+    "metric": objects.METRIC,
     "penalty": objects.PENALTY,
     "solver": objects.SOLVER,
     "class_weight": objects.CLASS_WEIGHT,
@@ -36,15 +38,23 @@ _LINEAR: dict[str, Kind] = {
     "support_status_": fits.SUPPORT,
     "_balls": fits.BALLS,
 }
+_OF_ONE_PROBLEM = ("history_", "support_status_", "_balls")
 _CLASSIFIER = {
     **_LINEAR,
     "coef_": values.floats(2),
     "intercept_": values.floats(1),
     "classes_": values.LABELS,
 }
+_METRIC = {
+    **{name: kind for name, kind in _CLASSIFIER.items() if name not in _OF_ONE_PROBLEM},
+    "strategy_": values.TEXT,
+    "score_": values.NUMBER,
+    "cv_results_": fits.TRIED,
+}
 
 CLASSES: dict[str, tuple[Any, dict[str, Kind]]] = {
     "LinearClassifier": (LinearClassifier, _CLASSIFIER),
+    "MetricClassifier": (MetricClassifier, _METRIC),
     "LinearRegressor": (LinearRegressor, {**_LINEAR, "_exponential_mean": values.FLAG}),
     "NoveltyDetector": (NoveltyDetector, {**_LINEAR, "offset_": values.FINITE}),
     "Ranker": (Ranker, _LINEAR),
@@ -125,20 +135,28 @@ def _check_fit(fit: dict[str, Any]) -> None:
     """The attributes agree on the number of features d and of parts, which are problems that were solved."""
     d, coef, classes = fit["n_features_in_"], fit["coef_"], fit.get("classes_")
     parts = 1 if classes is None or len(classes) == 2 else len(classes)
-    balls = fit["balls"] = fit["balls"] or [None] * parts
-    support, history, names = fit["support_status_"], fit["history_"], fit.get("feature_names_in_")
-    nested = [isinstance(part, list) for part in history]
+    names = fit.get("feature_names_in_")
     agree = {
         "coef_": d > 0 and np.atleast_2d(coef).shape == (parts, d),
         "intercept_": classes is None or len(fit["intercept_"]) == parts,
         "feature_names_in_": names is None or len(names) == len(set(names)) == d,
+    }
+    if "history_" in fit:  # a problem for each part; other models choose from many
+        agree |= _check_problems(fit, parts)
+    for name, fits_in in agree.items():
+        need(fits_in, f"attribute {name} does not fit the features and classes")
+
+
+def _check_problems(fit: dict[str, Any], parts: int) -> dict[str, bool]:
+    balls = fit["balls"] = fit["balls"] or [None] * parts
+    support, nested = fit["support_status_"], [isinstance(part, list) for part in fit["history_"]]
+    d = fit["n_features_in_"]
+    return {
         "certificates_": len(fit["certificates_"]) == parts,
         "history_": not any(nested) if parts == 1 else nested == [True] * parts,
         "support_status_": support.ndim == 1 if parts == 1 else support.ndim == 2 and len(support) == parts,
         "balls": len(balls) == parts and all(ball is None or len(ball.centre) == d for ball in balls),
     }
-    for name, fits_in in agree.items():
-        need(fits_in, f"attribute {name} does not fit the features and classes")
 
 
 def _key(attribute: str) -> str:

@@ -99,11 +99,29 @@ def _typed(kind: type, what: str, holds: Callable[[Any], bool] = lambda value: T
     return Kind(lambda value, shelf: write_plain(kind(value)), read)
 
 
+def _write_one_or_several(value: Any, shelf: Shelf) -> Any:
+    """A plain value, or a list or tuple of them."""
+    if type(value) not in (list, tuple):
+        return write_plain(value)
+    return {type(value).__name__: [write_plain(part) for part in value]}
+
+
+def _read_one_or_several(value: Any, shelf: Shelf) -> Any:
+    make = next((kind for kind in (list, tuple) if isinstance(value, dict) and kind.__name__ in value), None)
+    if make is None:
+        return read_plain(value)
+    (parts,) = fields(value, make.__name__)
+    need(isinstance(parts, list), "not a list of plain values")
+    return make(read_plain(part) for part in parts)
+
+
 PLAIN = Kind(write_plain, read_plain)
+ONE_OR_SEVERAL = Kind(_write_one_or_several, _read_one_or_several)
 NUMBER = _typed(float, "a number")
 FINITE = _typed(float, "a finite number", isfinite)
 COUNT = _typed(int, "a count", lambda n: n >= 0)
 FLAG = _typed(bool, "a flag")
+TEXT = _typed(str, "a text")
 STATUS = Kind(
     lambda status, shelf: status.name,
     lambda name, shelf: Status[one_of(name, Status.__members__)],

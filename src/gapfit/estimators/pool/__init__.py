@@ -1,0 +1,1 @@
+"""A pool of linear models, among which cross-validation on a measure chooses."""

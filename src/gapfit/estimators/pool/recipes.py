@@ -1,0 +1,57 @@
+"""Which members a pool has: what is worth trying for a measure, a penalty and these samples."""
+
+from itertools import product
+
+import numpy as np
+
+from gapfit.estimators.pool.members import LOSSES, Cost, Member, Samples, Settings, Surrogate
+from gapfit.estimators.pool.tilt import Tilt
+from gapfit.losses import Contingency, ContingencyLoss, Matthews, PrecisionAtRecall, RecallAtPrecision
+
+_COSTS = 5  # from plain to balanced
+_MANY = 20_000  # samples for which the convex risks of measures take too long to be tried in passing
+_SLOPES, _STRENGTHS = (1.0, 3.0), (0.3, 0.1, 0.03, 0.01)
+_ANCHORS = 2
+_COPIES_ONLY = (Matthews, PrecisionAtRecall, RecallAtPrecision)  # risks for whole weights only
+
+
+def costs(samples: Samples, settings: Settings, alphas: tuple[float, ...]) -> list[Member]:
+    """Prices from plain to balanced, each along a path of falling alphas.
+
+    Balanced only, if the measure knows no share of positives: more to choose from would be more noise.
+    """
+    P, N = _masses(samples)
+    balanced = settings.metric.of_rates or N == P
+    prices = (
+        np.array([N / P]) if balanced else np.geomspace(1.0, N / P, _COSTS)
+    )  # of a positive, in negatives
+    ts = [float(t) for t in 2.0 / (1.0 + prices)]
+    return [Cost(loss, t, alpha) for loss, t, alpha in product(LOSSES, ts, alphas)]
+
+
+def surrogates(samples: Samples, settings: Settings, alphas: tuple[float, ...]) -> list[Member]:
+    """Convex risks of the measure with weighted scores, where they are quick enough and have a minimum."""
+    loss = settings.metric.loss
+    whole = bool((samples.weight == np.rint(samples.weight)).all())
+    if len(samples.y) > _MANY or isinstance(loss, Contingency) or not settings.penalty.modulus:
+        return []
+    if isinstance(loss, _COPIES_ONLY) and not whole:
+        return []
+    if not isinstance(loss, ContingencyLoss):  # areas know no weight of scores, and never collapse
+        return [Surrogate(1.0, alpha) for alpha in alphas]
+    P, N = _masses(samples)
+    some = alphas[1::2] or alphas
+    return [Surrogate(weight, alpha) for weight in sorted({np.sqrt(N / P), N / P}) for alpha in some]
+
+
+def tilts(settings: Settings, ranked: list[Member]) -> list[Member]:
+    """Around the best logistic models, where measure and penalty have derivatives."""
+    if settings.metric.smoothed is None or not settings.penalty.smooth:
+        return []
+    anchors = [m for m in ranked if isinstance(m, Cost) and m.loss == "logistic"][:_ANCHORS]
+    return [Tilt(*parts) for parts in product(anchors, _SLOPES, _STRENGTHS)]
+
+
+def _masses(samples: Samples) -> tuple[float, float]:
+    positive, weight = samples.positive, samples.weight
+    return float(weight[positive].sum()), float(weight[~positive].sum())

@@ -1,0 +1,334 @@
+"""Measures of a binary prediction, all to be maximised, and the thresholds at which they are best.
+
+With weights v_i, which count copies, and a sample labelled positive where its score exceeds a threshold, the
+contingency table is
+
+    tp = sum of v_i over positives labelled positive      fn = sum of v_i over the other positives
+    fp = sum of v_i over negatives labelled positive      tn = sum of v_i over the other negatives
+
+| name                | value                                                            | at k |
+|---------------------|------------------------------------------------------------------|------|
+| "f1"                | 2 tp / (2 tp + fp + fn)                                          |      |
+| "jaccard"           | tp / (tp + fp + fn)                                              |      |
+| "matthews"          | (tp tn - fp fn) / sqrt((tp+fn) (fp+tn) (tp+fp) (fn+tn))          |      |
+| "accuracy"          | (tp + tn) / (tp + fp + fn + tn)                                  |      |
+| "balanced_accuracy" | (tp / (tp + fn) + tn / (fp + tn)) / 2                            |      |
+| "break_even"        | tp / P, at tp + fp = P = tp + fn                                 | yes  |
+| "roc_area"          | share of the pairs of a positive and a negative that are in order |     |
+
+0/0 counts as 0. Measures with parameters are named by their loss: `losses.FBeta(2)`,
+`losses.PrecisionAtK(50)` (tp / k), `losses.RecallAtK(k)`, `losses.Lift(k)`, `losses.PrecisionAtRecall(floor)`
+(tp / (tp + fp) where tp >= floor P, else 0), `losses.RecallAtPrecision(floor)`,
+`losses.PartialRocArea(max_fpr)` (the area over false positive rates up to max_fpr, divided by max_fpr),
+`losses.Contingency(f)` (-f). A function f(tp, fp, fn, tn) of four arrays is a measure of your own.
+
+Measures "at k" label the k highest scores, in units of weight; those at the edge of equal score in part.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gapfit import losses
+from gapfit._types import Vector
+from gapfit.losses.base import Loss
+
+Table = Callable[[Any, Any, Any, Any], Any]
+Mask = NDArray[np.bool_]
+
+_ROUNDING = 1e-12  # a share within this of a floor has reached it; less than this is nothing
+
+
+def _ratio(over: Any, under: Any) -> Any:
+    """over / under, and 0 for 0/0."""
+    under = np.asarray(under, dtype=np.float64)
+    return np.divide(over, under, out=np.zeros(np.broadcast(over, under).shape), where=under > 0)
+
+
+def f_beta(tp: Any, fp: Any, fn: Any, tn: Any, beta: float = 1.0) -> Any:
+    """(1 + beta^2) tp / ((1 + beta^2) tp + fp + beta^2 fn)."""
+    del tn
+    hits = (1.0 + beta**2) * np.asarray(tp)
+    return _ratio(hits, hits + fp + beta**2 * np.asarray(fn))
+
+
+def jaccard(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+    """tp / (tp + fp + fn)."""
+    del tn
+    return _ratio(tp, np.asarray(tp) + fp + fn)
+
+
+def matthews(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+    """The correlation of labels and predictions."""
+    tp, fp, fn, tn = (np.asarray(count, dtype=np.float64) for count in (tp, fp, fn, tn))
+    # roots one by one: the product of four counts is large
+    norm = np.sqrt(tp + fn) * np.sqrt(fp + tn) * np.sqrt(tp + fp) * np.sqrt(fn + tn)
+    return _ratio(tp * tn - fp * fn, norm)
+
+
+def accuracy(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+    """(tp + tn) / n."""
+    return _ratio(np.asarray(tp) + tn, np.asarray(tp) + fp + fn + tn)
+
+
+def balanced_accuracy(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+    """The mean of the shares of both classes that are labelled right."""
+    return 0.5 * (recall(tp, fp, fn, tn) + recall(tn, fn, fp, tp))
+
+
+def precision(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+    """tp / (tp + fp)."""
+    del fn, tn
+    return _ratio(tp, np.asarray(tp) + fp)
+
+
+def recall(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+    """tp / (tp + fn)."""
+    del fp, tn
+    return _ratio(tp, np.asarray(tp) + fn)
+
+
+def lift(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+    """The precision, in units of the share of positives."""
+    tp = np.asarray(tp)
+    return _ratio(precision(tp, fp, fn, tn), _ratio(tp + fn, tp + fp + fn + tn))
+
+
+def _precision_at_recall(tp: Any, fp: Any, fn: Any, tn: Any, floor: float) -> Any:
+    return np.where(recall(tp, fp, fn, tn) >= floor - _ROUNDING, precision(tp, fp, fn, tn), 0.0)
+
+
+def _recall_at_precision(tp: Any, fp: Any, fn: Any, tn: Any, floor: float) -> Any:
+    return np.where(precision(tp, fp, fn, tn) >= floor - _ROUNDING, recall(tp, fp, fn, tn), 0.0)
+
+
+def _negative(tp: Any, fp: Any, fn: Any, tn: Any, f: Table) -> Any:
+    return -np.asarray(f(tp, fp, fn, tn))
+
+
+def _regret(tp: Any, fp: Any, fn: Any, tn: Any, f: Table) -> Any:
+    """How much better the perfect labelling is."""
+    nothing = np.zeros_like(tp)
+    return np.asarray(f(tp + fn, nothing, nothing, fp + tn)) - f(tp, fp, fn, tn)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A measure to be maximised, and the loss whose convex risk bounds it."""
+
+    loss: Loss
+    table: Table | None  # its value; None for areas
+    k: float | None = None  # the weight of the samples to be labelled positive, if given
+    as_many_as_positives: bool = False  # or is it the weight of the positives?
+    max_fpr: float | None = None  # for areas
+    smooth: bool = False  # in the counts, taken as real numbers?
+
+    @property
+    def thresholded(self) -> bool:
+        """Whether the threshold is for us to choose."""
+        return self.table is not None and self.k is None and not self.as_many_as_positives
+
+    @property
+    def smoothed(self) -> "Metric | None":
+        """A measure with derivatives that stands in for this one: itself, F1 for the break-even, or none."""
+        if self.as_many_as_positives:
+            return as_metric("f1")  # where as many are predicted as there are, F1 is the precision
+        return self if self.smooth else None
+
+    @property
+    def of_rates(self) -> bool:
+        """Whether it is made of rates within each class: the share of positives does not matter."""
+        return self.table is None or isinstance(self.loss, losses.BalancedAccuracy)
+
+    def chosen(self, positive: Mask, weight: Vector, share: float = 1.0) -> float:
+        """For measures at k: how much is to be labelled positive in a share of the samples."""
+        return float(weight[positive].sum()) if self.k is None else min(self.k * share, float(weight.sum()))
+
+    def value(
+        self, scores: Vector, positive: Mask, weight: Vector, threshold: float = 0.0, share: float = 1.0
+    ) -> float:
+        """The measure on these samples. `share`: of all samples, which k is meant for."""
+        if self.table is None:
+            return area(scores, positive, weight, self.max_fpr or 1.0)
+        if self.thresholded:
+            found = weight * (scores > threshold)
+        else:
+            found = weight * _highest(scores, weight, self.chosen(positive, weight, share))
+        tp, fp = float(found[positive].sum()), float(found[~positive].sum())
+        P, N = float(weight[positive].sum()), float(weight[~positive].sum())
+        return float(self.at(np.array([tp]), np.array([fp]), P, N)[0])
+
+    def at(self, tp: Vector, fp: Vector, P: float, N: float) -> Vector:
+        """The measure at some tables; -inf where a function of the user's has no value."""
+        assert self.table is not None
+        fn, tn = P - tp, N - fp
+        fn, tn = np.where(fn > _ROUNDING * P, fn, 0.0), np.where(tn > _ROUNDING * N, tn, 0.0)
+        value = np.asarray(self.table(tp, fp, fn, tn), dtype=np.float64)
+        if value.shape != np.shape(tp):
+            raise ValueError(
+                f"metric must give a value for each table: shape {value.shape} of {np.shape(tp)}"
+            )
+        return np.where(np.isnan(value), -np.inf, value)
+
+
+NAMES: dict[str, Callable[[], Loss]] = {
+    "f1": losses.FBeta,
+    "jaccard": losses.Jaccard,
+    "matthews": losses.Matthews,
+    "accuracy": losses.ErrorRate,
+    "balanced_accuracy": losses.BalancedAccuracy,
+    "break_even": losses.BreakEven,
+    "roc_area": losses.RocArea,
+}
+_WITH_PARAMETERS = {
+    "f_beta": "FBeta(beta)",
+    "fbeta": "FBeta(beta)",
+    "precision_at_k": "PrecisionAtK(k)",
+    "recall_at_k": "RecallAtK(k)",
+    "lift": "Lift(k)",
+    "precision_at_recall": "PrecisionAtRecall(floor)",
+    "recall_at_precision": "RecallAtPrecision(floor)",
+    "partial_roc_area": "PartialRocArea(max_fpr)",
+}
+
+
+def as_metric(metric: Any) -> Metric:
+    """A measure from its name, its loss, or a function of (tp, fp, fn, tn) to be maximised."""
+    if isinstance(metric, str):
+        if metric in _WITH_PARAMETERS:
+            raise ValueError(f"metric {metric!r} has a parameter: write losses.{_WITH_PARAMETERS[metric]}")
+        if metric not in NAMES:
+            raise ValueError(
+                f"metric must be one of {', '.join(NAMES)}, a loss or a function, got {metric!r}"
+            )
+        metric = NAMES[metric]()
+    match metric:
+        case losses.FBeta():
+            return Metric(metric, partial(f_beta, beta=float(metric.beta)), smooth=True)
+        case losses.Jaccard():
+            return Metric(metric, jaccard, smooth=True)
+        case losses.Matthews():
+            return Metric(metric, matthews, smooth=True)
+        case losses.ErrorRate():
+            return Metric(metric, accuracy, smooth=True)
+        case losses.BalancedAccuracy():
+            return Metric(metric, balanced_accuracy, smooth=True)
+        case losses.PrecisionAtK():
+            return Metric(metric, precision, k=float(metric.k))
+        case losses.RecallAtK():
+            return Metric(metric, recall, k=float(metric.k))
+        case losses.Lift():
+            return Metric(metric, lift, k=float(metric.k))
+        case losses.BreakEven():
+            return Metric(metric, recall, as_many_as_positives=True)
+        case losses.PrecisionAtRecall():
+            return Metric(metric, partial(_precision_at_recall, floor=float(metric.floor)))
+        case losses.RecallAtPrecision():
+            return Metric(metric, partial(_recall_at_precision, floor=float(metric.floor)))
+        case losses.Contingency():
+            return Metric(metric, partial(_negative, f=metric.f))
+        case losses.RocArea():
+            return Metric(metric, None, max_fpr=1.0)
+        case losses.PartialRocArea():
+            return Metric(metric, None, max_fpr=float(metric.max_fpr))
+    if isinstance(metric, Loss | type) or not callable(metric):
+        raise ValueError(
+            f"metric must be one of {', '.join(NAMES)}, a loss of a contingency table or an area, or a "
+            f"function of (tp, fp, fn, tn), got {metric!r}"
+        )
+    return Metric(losses.Contingency(partial(_regret, f=metric)), metric)
+
+
+class Sweep(NamedTuple):
+    """All tables that a threshold can make: one more than there are different scores, from all to none."""
+
+    thresholds: Vector  # ascending; a sample is labelled positive where its score exceeds the threshold
+    tp: Vector
+    fp: Vector
+
+
+def sweep(scores: Vector, positive: Mask, weight: Vector) -> Sweep:
+    """Every threshold that makes a difference: below all scores, between two neighbours, at the largest."""
+    levels, level = np.unique(scores, return_inverse=True)
+    tp, fp = (
+        np.r_[np.cumsum(np.bincount(level, weight * of, len(levels))[::-1])[::-1], 0.0]
+        for of in (positive, ~positive)
+    )
+    return Sweep(between(levels), tp, fp)
+
+
+def between(levels: Vector) -> Vector:
+    """Thresholds around sorted levels: one below all, one between each two, the largest level itself."""
+    middle = 0.5 * levels[:-1] + 0.5 * levels[1:]
+    middle = np.where(middle < levels[1:], middle, levels[:-1])  # neighbouring numbers have nothing between
+    below = levels[0] - max(1.0, abs(float(levels[0])))
+    return np.asarray(np.r_[below, middle, levels[-1]])
+
+
+def best_threshold(metric: Any, scores: Any, positive: Any, weight: Any = None) -> tuple[float, float]:
+    """The threshold at which the measure is best on these samples, exactly, and its value there.
+
+    For measures at k, the one above which (nearly) k lie; for areas, which have none, that of the best
+    balanced accuracy.
+
+    Parameters
+    ----------
+    metric : name, loss, function of (tp, fp, fn, tn), or Metric
+    scores : array of shape (n,)
+    positive : array of bool of shape (n,)
+    weight : array of shape (n,), default=None
+
+    Returns
+    -------
+    threshold, value : float
+        Samples with scores above the threshold are labelled positive.
+
+    Examples
+    --------
+    >>> best_threshold("f1", [0.25, 0.75, 0.5, 1.0], [False, False, True, True])
+    (0.375, 0.8)
+    """
+    metric = metric if isinstance(metric, Metric) else as_metric(metric)
+    scores, positive = np.asarray(scores, dtype=np.float64), np.asarray(positive, dtype=bool)
+    weight = np.ones(len(scores)) if weight is None else np.asarray(weight, dtype=np.float64)
+    cuts = sweep(scores, positive, weight)
+    if metric.thresholded:
+        value = metric.at(cuts.tp, cuts.fp, cuts.tp[0], cuts.fp[0])
+        k = middle_of_best(value)
+        return float(cuts.thresholds[k]), float(value[k])
+    if metric.table is None:
+        k = middle_of_best(balanced_accuracy(cuts.tp, cuts.fp, cuts.tp[0] - cuts.tp, cuts.fp[0] - cuts.fp))
+    else:
+        k = int(np.abs(cuts.tp + cuts.fp - metric.chosen(positive, weight)).argmin())
+    return float(cuts.thresholds[k]), metric.value(scores, positive, weight)
+
+
+def middle_of_best(value: Vector) -> int:
+    """Where the value is largest; in the middle, if that is a plateau."""
+    best = int(value.argmax())
+    after = np.flatnonzero(value[best:] < value[best])
+    return best + ((int(after[0]) if len(after) else len(value) - best) - 1) // 2
+
+
+def area(scores: Vector, positive: Mask, weight: Vector, max_fpr: float = 1.0) -> float:
+    """The area under the ROC curve up to a false positive rate of max_fpr, divided by max_fpr.
+
+    Equal scores share their places: the curve goes straight through them.
+    """
+    cuts = sweep(scores, positive, weight)
+    fpr, tpr = cuts.fp[::-1] / cuts.fp[0], cuts.tp[::-1] / cuts.tp[0]
+    last = int(np.searchsorted(fpr, max_fpr, side="right"))
+    end = float(np.interp(max_fpr, fpr[last - 1 :], tpr[last - 1 :]))
+    return float(np.trapezoid(np.r_[tpr[:last], end], np.r_[fpr[:last], max_fpr])) / max_fpr
+
+
+def _highest(scores: Vector, weight: Vector, amount: float) -> Vector:
+    """Shares, from 0 to 1, that add up to this weight of the highest scores; equal scores share alike."""
+    levels, level = np.unique(scores, return_inverse=True)
+    mass = np.bincount(level, weight, len(levels))
+    above = np.cumsum(mass[::-1])[::-1] - mass
+    return np.asarray(np.clip((amount - above) / np.maximum(mass, 1e-300), 0.0, 1.0)[level])
