@@ -17,6 +17,7 @@ class Status(Enum):
     TIME_LIMIT = "max_time was reached; the reported gap is still a valid bound"
     STOPPED = "a callback stopped the fit; the reported gap is still a valid bound"
     INTERRUPTED = "interrupted; this is the best certified point so far and its gap is a valid bound"
+    LOCAL = "local: the convex fits it began from are certified, nothing is proved of the model itself"
     STALLED = "stalled: tol is below what this precision can certify, or the solver makes no headway here"
 
 

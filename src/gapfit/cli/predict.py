@@ -9,7 +9,7 @@ from sklearn.metrics import accuracy_score, r2_score
 
 from gapfit.cli.files import data_format, output_format, read, say, target_column
 from gapfit.datasets import Data
-from gapfit.estimators import LinearClassifier, LinearRegressor
+from gapfit.estimators import LinearClassifier, LinearRegressor, MetricClassifier
 from gapfit.persistence import load
 
 
@@ -77,7 +77,7 @@ def score(fitted: Any, y: Any, predictions: Any) -> tuple[str, float]:
     """The natural score of the model on these targets."""
     if isinstance(fitted, LinearRegressor):
         return "R^2", float(r2_score(y, predictions))
-    if isinstance(fitted, LinearClassifier):
+    if isinstance(fitted, LinearClassifier | MetricClassifier):
         return "accuracy", float(accuracy_score(y, predictions))
     return "", 0.0
 

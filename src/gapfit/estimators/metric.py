@@ -117,9 +117,10 @@ class MetricClassifier(ClassifierMixin, LinearModel):
         What the member minimises, a lower bound of its minimum, and the gap between them. Nothing is proved
         of a local search or of an average: dual_objective_ is -inf and dual_gap_ inf.
     converged_ : bool
-        Whether tol was certified for all of `certificates_`.
+        Whether tol was certified: never, for a local search or an average.
     status_ : Status
-        How the convex fits ended, in words: `status_.value`.
+        How the fit ended, in words: `status_.value`. Of a local search or an average whose convex parts are
+        all certified it is `Status.LOCAL`.
     alpha_, C_ : float
         alpha of the best member, and 1 / (alpha_ * sum of sample weights).
     n_iter_ : int
@@ -225,7 +226,7 @@ class MetricClassifier(ClassifierMixin, LinearModel):
                 search.until = began + _SEARCH * limit
                 self._fit_pool(search, samples, settings, alphas)
         context.call_on_fit_task_end(estimator=self)
-        if self.status_ is not Status.CERTIFIED:
+        if self.status_ not in (Status.CERTIFIED, Status.LOCAL):
             _warn_of_gap(self.status_, self.tol)
         return self
 
@@ -307,11 +308,12 @@ class MetricClassifier(ClassifierMixin, LinearModel):
         self.strategy_ = best.strategy if len(fits) == 1 else "average"
         self.score_ = score
         self.certificates_ = [fit.certificate for fit in fits]
-        self.status_ = _overall([fit.status for fit in fits])
+        proved = self.strategy_ in ("surrogate", "cost_path")
+        status = _overall([fit.status for fit in fits])
+        self.status_ = status if proved or status is not Status.CERTIFIED else Status.LOCAL
         self.converged_ = self.status_ is Status.CERTIFIED
         self.n_iter_ = max(1, *(fit.n_iter for fit in fits))
         self.objective_ = float(np.mean([fit.objective for fit in fits]))
-        proved = self.strategy_ in ("surrogate", "cost_path")
         self.dual_objective_ = fits[0].certificate.dual if proved else -np.inf
         self.dual_gap_ = fits[0].certificate.gap if proved else np.inf
         self.alpha_ = best.alpha
