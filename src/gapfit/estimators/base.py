@@ -117,7 +117,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
     def _scores(self, X: Any) -> Vector:
         """X coef_' + intercept_, in float64: (n,) for a single model, (n, k) for several."""
         X = self._checked(X)
-        return _columns(_products(X, np.atleast_2d(self.coef_).astype(np.float64)) + self.intercept_)
+        return _columns(products(X, np.atleast_2d(self.coef_).astype(np.float64)) + self.intercept_)
 
     # -- on the way out -------------------------------------------------------------------------------
 
@@ -134,7 +134,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         context.call_on_fit_task_begin(estimator=self)
         solutions: list[Solution] = []
         balls, support = [], []
-        with _shown(self.verbose), threads.using(self.n_jobs):
+        with shown(self.verbose), threads.using(self.n_jobs):
             for target, start in zip(targets, self._starts(design.shape[1], len(targets)), strict=True):
                 problem = Problem(
                     design, target, loss, penalty, self.alpha, weight, intercept,
@@ -165,7 +165,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         self.objective_ = float(np.mean([certificate.primal for certificate in certificates]))
         self.dual_objective_ = float(np.mean([certificate.dual for certificate in certificates]))
         self.dual_gap_ = max(certificate.gap for certificate in certificates)
-        self.status_ = _overall([solution.status for solution in solutions])
+        self.status_ = overall_status([solution.status for solution in solutions])
         self.converged_ = self.status_ is Status.CERTIFIED
         self.n_iter_ = max(solution.n_iter for solution in solutions)
         self.history_ = histories if len(targets) > 1 else histories[0]
@@ -292,7 +292,7 @@ def _validated(estimator: LinearModel, X: Any, *, reset: bool) -> Data:
         )
 
 
-def _products(X: Data, W: Matrix) -> Matrix:
+def products(X: Data, W: Matrix) -> Matrix:
     """X W' in float64, row by row.
 
     With BLAS the rounding of a row depends on the rows around it, and an optimum has exact ties: samples on
@@ -318,7 +318,7 @@ _NEXT = {
 }
 
 
-def _overall(statuses: Sequence[Status]) -> Status:
+def overall_status(statuses: Sequence[Status]) -> Status:
     """The status of a fit in several parts: certified if all are, interrupted if one was."""
     open_ends = [status for status in statuses if status is not Status.CERTIFIED]
     if Status.INTERRUPTED in open_ends:
@@ -336,7 +336,7 @@ def _warn(status: Status, certificate: Certificate, tol: float) -> None:
 
 
 @contextmanager
-def _shown(verbose: int) -> Iterator[None]:
+def shown(verbose: int) -> Iterator[None]:
     """1 shows the log of the fit on stderr, 2 every step; 0 leaves it to the settings of `logging`."""
     if isinstance(verbose, bool | np.bool_):
         verbose = int(verbose)

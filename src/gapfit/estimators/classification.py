@@ -173,7 +173,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         """
         loss = check_loss(self.loss, LOSSES)
         check_flag("fit_intercept", self.fit_intercept)
-        samples = self._samples(X, lambda n: _check_labels(y, n), sample_weight, offset)
+        samples = self._samples(X, lambda n: check_target_labels(y, n), sample_weight, offset)
         labels = Labels.of(samples.y)
         weight = weigh_classes(self.class_weight, labels, samples.y, samples.weight)
         samples = samples._replace(weight=weight)
@@ -212,7 +212,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         return np.asarray(lo[rows, winner] > hi.max(axis=1))
 
 
-def _check_labels(y: Any, n: int) -> NDArray[Any]:
+def check_target_labels(y: Any, n: int) -> NDArray[Any]:
     with naming("y"):
         y = column_or_1d(y, warn=True)
         if np.iscomplexobj(y):

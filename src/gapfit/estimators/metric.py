@@ -17,8 +17,8 @@ from gapfit import threads
 from gapfit._types import Indices, Vector
 from gapfit.design.memory import MemoryDesign
 from gapfit.errors import as_number, as_numbers
-from gapfit.estimators.base import LinearModel, _overall, _products, _shown, all_or_nothing, naming
-from gapfit.estimators.classification import _check_labels
+from gapfit.estimators.base import LinearModel, all_or_nothing, naming, overall_status, products, shown
+from gapfit.estimators.classification import check_target_labels
 from gapfit.estimators.pool import recipes
 from gapfit.estimators.pool.collapse import critical_score_weight
 from gapfit.estimators.pool.folds import CrossValidation, Fold, Result, fold_of
@@ -198,7 +198,7 @@ class MetricClassifier(ClassifierMixin, LinearModel):
         metric, alphas = as_metric(self.metric), _as_alphas(self.alpha, self.strategy)
         if not 0 < as_number("score_weight", self.score_weight) < np.inf:
             raise ValueError(f"score_weight must be positive and finite, got {self.score_weight!r}")
-        given = self._samples(X, lambda n: _check_labels(y, n), sample_weight)
+        given = self._samples(X, lambda n: check_target_labels(y, n), sample_weight)
         labels = Labels.of(given.y)
         if len(labels.classes) > 2:
             raise ValueError(
@@ -215,7 +215,7 @@ class MetricClassifier(ClassifierMixin, LinearModel):
         )
         context = self._init_callback_context()
         context.call_on_fit_task_begin(estimator=self)
-        with _shown(self.verbose), threads.using(self.n_jobs):
+        with shown(self.verbose), threads.using(self.n_jobs):
             if self.strategy == "surrogate" and len(alphas) == 1:
                 self._fit_one(Surrogate(float(self.score_weight), alphas[0]), samples, settings)
             else:
@@ -233,7 +233,7 @@ class MetricClassifier(ClassifierMixin, LinearModel):
     def _fit_one(self, member: Surrogate, samples: Samples, settings: Settings) -> None:
         """A single fit, cut where that is best for its own samples, exactly."""
         fitted = member.fit(samples, settings, {})
-        scores = _products(samples.design.X, fitted.w[None, :])[:, 0]  # to the last bit those of `predict`
+        scores = products(samples.design.X, fitted.w[None, :])[:, 0]  # to the last bit those of `predict`
         threshold, score = best_threshold(settings.metric, scores, samples.positive, samples.weight)
         result = Result(score, 0.0, threshold, fitted.certificate.relative_gap)
         self._take_over(fitted._replace(b=-threshold), [fitted], score, member, samples)
@@ -309,7 +309,7 @@ class MetricClassifier(ClassifierMixin, LinearModel):
         self.score_ = score
         self.certificates_ = [fit.certificate for fit in fits]
         proved = self.strategy_ in ("surrogate", "cost_path")
-        status = _overall([fit.status for fit in fits])
+        status = overall_status([fit.status for fit in fits])
         self.status_ = status if proved or status is not Status.CERTIFIED else Status.LOCAL
         self.converged_ = self.status_ is Status.CERTIFIED
         self.n_iter_ = max(1, *(fit.n_iter for fit in fits))
@@ -342,7 +342,7 @@ class MetricClassifier(ClassifierMixin, LinearModel):
         value : float
         """
         scores = self.decision_function(X)
-        positive = _check_labels(y, len(scores)) == self.classes_[1]
+        positive = check_target_labels(y, len(scores)) == self.classes_[1]
         return as_metric(self.metric).value(scores, positive, as_weights(sample_weight, len(scores)))
 
 

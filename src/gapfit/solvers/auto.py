@@ -19,10 +19,11 @@ are logged under `gapfit` at level INFO.
 """
 
 import logging
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from functools import partial
 from inspect import signature
 from itertools import count
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,7 +49,7 @@ class Choice(NamedTuple):
 
     name: str
     why: str
-    probe: dict[str, Any] = {}  # noqa: RUF012  # never changed
+    probe: Mapping[str, Any] = MappingProxyType({})
 
 
 def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
