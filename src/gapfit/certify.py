@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapfit._types import Data, Slope, Vector
+from gapfit.design.base import Design
 from gapfit.design.memory import MemoryDesign
 from gapfit.errors import ContractError
 from gapfit.minorant import Minorant
@@ -26,7 +27,7 @@ def certify(problem: Problem, w: Slope, b: Vector, minorant: Minorant) -> Certif
     primal = problem.evaluate(w, b)
     risk = primal - problem.alpha * problem.penalty.value(w)
     noise = rounding(problem, w, minorant)
-    _check_below(problem, noise, float(minorant.a @ w) + minorant.c, risk)
+    _check_below(problem, noise, problem.design.inner(minorant.a, w) + minorant.c, risk)
     return certify_claim(problem, w, primal, minorant, problem.dual(minorant))
 
 
@@ -54,7 +55,7 @@ def rounding(problem: Problem, w: Slope, minorant: Minorant) -> float:
     """What rounding may have cost: a few units in the last place of the terms that were added up."""
     terms = (
         problem.alpha * problem.penalty.value(w),
-        float(np.abs(minorant.a) @ np.abs(w)),
+        problem.design.magnitude(minorant.a, w),
         minorant.c,
         problem.alpha * problem.penalty.conjugate(minorant.a / -problem.alpha),
     )
@@ -67,17 +68,18 @@ class Ball(NamedTuple):
     penalty: Penalty  # owns the norm
     centre: Slope
     radius: float
-    mean: Vector  # of the training rows if there is a free offset, else zero
+    mean: Slope  # of the training rows if there is a free offset, else zero
     lo: float
     hi: float
 
-    def score_bounds(self, X: Data) -> tuple[Vector, Vector]:
+    def score_bounds(self, X: Data | Design) -> tuple[Vector, Vector]:
         """Bounds on X w* + b* that hold for every optimal (w*, b*)."""
-        return self.around(MemoryDesign(X).scores(self.centre), self.penalty.dual_norms(X, self.mean))
+        design = X if isinstance(X, Design) else MemoryDesign(X)
+        return self.around(design, design.distances(self.penalty, self.mean))
 
-    def around(self, scores: Vector, distances: Vector) -> tuple[Vector, Vector]:
-        """The bounds for rows with these scores at the centre and at these distances from the mean."""
-        scores = scores - self.mean @ self.centre
+    def around(self, design: Design, distances: Vector) -> tuple[Vector, Vector]:
+        """The bounds on the scores of a design; distances are those from the mean."""
+        scores = design.scores(self.centre) - design.inner(self.mean, self.centre)
         reach = self.radius * distances
         reach += 16 * _EPS * (np.abs(scores) + reach + max(abs(self.lo), abs(self.hi)))
         return scores - reach + self.lo, scores + reach + self.hi
@@ -114,7 +116,7 @@ def optimal_ball(problem: Problem, solution: Solution) -> Ball | None:
 
 
 def _training_bounds(problem: Problem, ball: Ball) -> tuple[Vector, Vector]:
-    return ball.around(problem.design.scores(ball.centre), problem.distances)
+    return ball.around(problem.design, problem.distances)
 
 
 def support_status(problem: Problem, ball: Ball) -> Vector:

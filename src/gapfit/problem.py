@@ -13,15 +13,16 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils import check_array
 
-from gapfit._types import Slope, Vector
-from gapfit.design.memory import as_design
+from gapfit._types import Indices, Slope, Vector
+from gapfit.checks import as_column, as_groups, as_weights
+from gapfit.design.base import Design
+from gapfit.design.memory import MemoryDesign, as_design
+from gapfit.design.wide import WideDesign
 from gapfit.errors import UnboundedProblem, as_number
 from gapfit.losses.base import Loss
 from gapfit.minorant import Minorant, mix
-from gapfit.offset import minimise_offset
+from gapfit.offset import minimise_offsets
 from gapfit.penalties import Penalty
 from gapfit.registry import as_loss, as_penalty
 
@@ -44,13 +45,13 @@ class Problem:
     Parameters
     ----------
     X : array or sparse matrix (n, d), or a design. float32 is kept.
-    y : targets (n,). Margin losses want -1 and +1.
+    y : targets (n,), or what the loss says. Margin losses want -1 and +1.
     loss : a loss or its snake_case name; means are weighted by sample_weight.
     penalty : a penalty or its name.
     alpha : positive number, multiplies the penalty. C of other libraries is 1 / (alpha * sum of weights).
     sample_weight : non-negative weights (n,). Weight k equals k copies, weight 0 equals absence.
     intercept : add an unpenalised b to all scores. (Novelty losses need it.)
-    offset : known numbers (n,) added to the scores.
+    offset : known numbers (n,) added to the scores; (n, k) for losses of k scores a sample.
     groups : the query (n,) that each sample belongs to, for losses that rank within queries; of any kind.
     """
 
@@ -72,43 +73,48 @@ class Problem:
         if not 0 < self.alpha < np.inf:
             raise ValueError(f"alpha must be positive and finite, got {alpha!r}")
         design = as_design(X)
-        n, d = design.shape
-        y = as_column("y", y, n)
+        n = design.n_samples
+        y = self.loss.as_target(y, n)
         weight = as_weights(sample_weight, n)
-        offset = np.zeros(n) if offset is None else as_column("offset", offset, n)
         groups = None if groups is None else as_groups(groups, n)
         present = np.flatnonzero(weight)  # weight zero equals absence
         if len(present) < n:
-            design, y, weight, offset = (
-                design.take(present),
-                y[present],
-                weight[present],
-                offset[present],
-            )
+            design, y, weight = design.take(present), y[present], weight[present]
             groups = None if groups is None else groups[present]
+        self.risk = self.loss.bind(y, weight, groups)
+        if self.risk.outputs > 1 and isinstance(design, MemoryDesign):
+            design = WideDesign(design, self.risk.outputs)
+        offset = _known(offset, n, present, design.shape[0])
         for name, size in (("X", design.largest), ("y", np.abs(y).max()), ("offset", np.abs(offset).max())):
             if size > _HUGE:
                 raise ValueError(
                     f"{name} holds {size:.3g}; squares of such numbers overflow: scale {name} down"
                 )
-        self.penalty.check(d)
-        self.design = design
+        self.penalty.check(design.shape[1])
+        self.penalty = design.penalty(self.penalty)
+        self.design: Design = design
         self.dtype = design.dtype
         self.offset: Vector = offset
         self.weight: Vector = weight
         self.y: Vector = y
         self.groups = groups
-        self.risk = self.loss.bind(y, weight, groups)
         self.n_offsets = self.risk.offsets.size if intercept else 0
         if self.n_offsets and (why := self.risk.unattained()):
             raise UnboundedProblem(f"{self.loss!r} with an intercept has no minimum: {why}")
 
     def take(self, rows: Any) -> "Problem":
         """The same problem on some of the samples."""
+        known = self.offset.reshape(len(self.y), -1)[rows] if self.offset.any() else None
         return Problem(
             self.design.take(rows), self.y[rows], self.loss, self.penalty, self.alpha, self.weight[rows],
-            self.n_offsets > 0, self.offset[rows], None if self.groups is None else self.groups[rows],
+            self.n_offsets > 0, known, None if self.groups is None else self.groups[rows],
         )  # fmt: skip
+
+    @property
+    def memory(self) -> MemoryDesign:
+        """The design, for solvers that declare that they need its rows."""
+        assert isinstance(self.design, MemoryDesign)
+        return self.design
 
     @cached_property
     def mean(self) -> Slope:
@@ -119,7 +125,7 @@ class Problem:
     def distances(self) -> Vector:
         """Of the rows from their mean if there are offsets, else from zero; in the penalty's dual norm."""
         centre = self.mean if self.n_offsets else np.zeros(self.design.shape[1])
-        return self.penalty.dual_norms(self.design.X, centre)
+        return self.design.distances(self.penalty, centre)
 
     def start(self) -> Slope:
         """The minimiser of the penalty."""
@@ -149,8 +155,7 @@ class Problem:
             b = np.zeros(0)
             risk, u, _ = self.risk.value_and_subgradient(scores, b)
             return risk, u, risk, b
-        risk, at = minimise_offset(self.risk, scores, 0.0 if guess is None else float(guess[0]))
-        return risk, at.u, at.value, np.array([at.b])
+        return minimise_offsets(self.risk, scores, np.zeros(self.n_offsets) if guess is None else guess)
 
     # -- lower bounds ---------------------------------------------------------------------------------
 
@@ -201,9 +206,10 @@ class Problem:
         d = self.design.shape[1]
         # no two entries alike (an odd factor modulo 2^32 leads everywhere), and quick to make
         probe = np.arange(1, d + 1, dtype=np.uint32) * np.uint32(2654435769) / 2.0**32
-        seen = self.design.scores(probe) + np.pi * self.y + np.e * self.weight + np.sqrt(3.0) * self.offset
+        seen = self.design.scores(probe) + np.sqrt(3.0) * self.offset
         digest = blake2b(seen.tobytes(), digest_size=16)
-        digest.update(bytes([self.n_offsets]))
+        digest.update((self.y.T + np.e * self.weight).tobytes())
+        digest.update(bytes([min(self.n_offsets, 255)]))
         if self.groups is not None:
             digest.update(self.groups.tobytes())
         return self.loss, digest.hexdigest()
@@ -213,41 +219,13 @@ class Problem:
         return self.design.inner(a, self.penalty.argmax(other))
 
 
-def as_groups(groups: Any, n: int) -> NDArray[np.int64]:
-    """Queries of any kind, numbered."""
-    groups = np.asarray(groups)
-    if groups.shape != (n,):
-        raise ValueError(f"groups has shape {groups.shape}, and X has {n} rows: one query for each")
-    return np.unique(groups, return_inverse=True)[1].astype(np.int64)
-
-
-def as_weights(sample_weight: Any, n: int) -> Vector:
-    """Non-negative weights of n samples, with a finite positive sum; ones by default."""
-    if sample_weight is None:
-        return np.ones(n)
-    weight = as_column("sample_weight", sample_weight, n)
-    if (weight < 0).any():
-        raise ValueError("sample_weight must not be negative")
-    if not weight.any():
-        raise ValueError("sample_weight must not be zero for all samples")
-    with np.errstate(over="ignore"):
-        if weight.sum() == np.inf:
-            raise ValueError("sample_weight is too large: its sum overflows")
-    return weight
-
-
-def as_column(name: str, values: Any, n: int) -> Vector:
-    """A finite float64 vector of length n."""
-    values = np.asarray(values)
-    if values.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: {name} must be real")
-    if values.dtype.kind not in "biuf":
-        try:
-            values = values.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"{name} must hold numbers, got dtype {values.dtype}") from error
-    if values.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, got shape {values.shape}")
-    if len(values) != n:
-        raise ValueError(f"{name} has {len(values)} values but X has {n} rows")
-    return np.asarray(check_array(values, ensure_2d=False, dtype=np.float64, input_name=name))
+def _known(offset: Any, n: int, present: Indices, scores: int) -> Vector:
+    """The known part of the scores, given for n samples of which some are present."""
+    if offset is None:
+        return np.zeros(scores)
+    columns = [as_column("offset", column, n) for column in np.atleast_2d(np.asarray(offset).T)]
+    if len(columns) * len(present) != scores:
+        raise ValueError(
+            f"offset has shape {np.shape(offset)}, and the loss {scores // len(present)} scores a sample"
+        )
+    return np.stack(columns, axis=1)[present].ravel()

@@ -14,7 +14,7 @@ from sklearn import config_context
 from sklearn.metrics import make_scorer
 
 from gapfit._types import Indices, Vector
-from gapfit.problem import as_column, as_weights
+from gapfit.checks import as_column, as_weights
 
 _LARGEST = 60.0  # relevance, whose gain is 2^y - 1
 

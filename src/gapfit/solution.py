@@ -56,7 +56,7 @@ class Progress(NamedTuple):
     dual: float
     gap: float
     w: Slope
-    intercept: float
+    intercept: Any  # a number; an array where there are several offsets
 
 
 class Certificate(NamedTuple):
@@ -81,7 +81,7 @@ class Solution:
     """The answer: a point, its certificate, and how it was reached."""
 
     w: Slope
-    intercept: float
+    intercept: Any  # a number; an array where there are several offsets
     status: Status
     certificate: Certificate
     n_iter: int
@@ -95,3 +95,8 @@ class Solution:
     def converged(self) -> bool:
         """Whether the requested tolerance was certified."""
         return self.status is Status.CERTIFIED
+
+
+def as_intercept(b: Vector) -> Any:
+    """The offsets as users see them: one number, unless there are several."""
+    return b.copy() if len(b) > 1 else float(b.sum())

@@ -15,7 +15,7 @@ from gapfit.errors import UnboundedProblem, as_number
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
-from gapfit.solution import Certificate, Iterate, Progress, Record, Solution, Status
+from gapfit.solution import Certificate, Iterate, Progress, Record, Solution, Status, as_intercept
 from gapfit.solvers.base import check_needs, solver_name
 
 logger = logging.getLogger("gapfit")
@@ -129,7 +129,7 @@ def _drive(
                 record = best.take(iterate)
                 schedule.looked(best, iterate)
                 logger.debug("step %d: primal %.10g, dual %.10g, gap %.3g", *record[:1], *record[2:])
-                if _any_asks_to_stop(callbacks, Progress(*record, best.w, float(best.b.sum()))):
+                if _any_asks_to_stop(callbacks, Progress(*record, best.w, as_intercept(best.b))):
                     return Status.CERTIFIED if best.proved() else Status.STOPPED
             certificate = best.certificate
     except KeyboardInterrupt:
@@ -250,7 +250,7 @@ class _Best:
         w, b = self._output()
         return Solution(
             w=w,
-            intercept=float(b.sum()),
+            intercept=as_intercept(b),
             status=status,
             certificate=self._final(),
             n_iter=self.n_iter,

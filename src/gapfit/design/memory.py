@@ -7,7 +7,7 @@ a large X are shared among threads.
 
 from collections.abc import Iterator
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -15,20 +15,26 @@ from sklearn.utils import check_array
 
 from gapfit import threads
 from gapfit._types import Data, Matrix, Slope, Vector
+from gapfit.design.base import Design
 from gapfit.design.rows import take_rows
+
+if TYPE_CHECKING:
+    from gapfit.penalties.base import Penalty
 
 _BLOCK_ELEMENTS = 2**21
 
 
-class MemoryDesign:
-    """The map w -> X w and its adjoint."""
+class MemoryDesign(Design):
+    """The map w -> X w and its adjoint; w and u may also have several columns."""
+
+    offers = frozenset({"rows", "euclidean"})
 
     def __init__(self, X: Data) -> None:
         if sparse.issparse(X) and not X.has_canonical_format:
             X = X.copy()  # the user's stays as it is
             X.sum_duplicates()  # the kernels would square their parts
         self.X = X
-        self.shape: tuple[int, int] = X.shape
+        self.shape = X.shape
         self.dtype = X.dtype
         self.size = int(X.nnz if sparse.issparse(X) else X.size)  # stored entries
 
@@ -40,7 +46,7 @@ class MemoryDesign:
 
     def adjoint(self, u: Vector) -> Slope:
         """X'u."""
-        if sparse.issparse(self.X) and self.size > threads.PAYS:
+        if u.ndim == 1 and sparse.issparse(self.X) and self.size > threads.PAYS:
             return threads.total(
                 partial(self._partial_adjoint, u), [part.rows for part in self._adjoint_parts]
             )
@@ -89,9 +95,8 @@ class MemoryDesign:
         add_weighted_gram(*self._kernel_rows, weight, rows.start, rows.stop, gram)
         return gram
 
-    def inner(self, a: Slope, other: Slope) -> float:
-        """The inner product of two slopes."""
-        return float(a @ other)
+    def distances(self, penalty: "Penalty", centre: Slope) -> Vector:
+        return penalty.dual_norms(self.X, centre)
 
     def take(self, rows: Any) -> "MemoryDesign":
         """The design of some of the rows."""
@@ -144,7 +149,7 @@ class _Part:
         return np.concatenate([block @ w for _, block in self._blocks()])
 
     def adjoint(self, u: Vector) -> Slope:
-        total = np.zeros(self.X.shape[1])
+        total = np.zeros((self.X.shape[1], *u.shape[1:]))
         for rows, block in self._blocks():
             total += block.T @ u[self.rows][rows]
         return total
@@ -169,9 +174,9 @@ def _rows_of_csr(X: Data, rows: slice) -> Data:
     return part
 
 
-def as_design(X: Any) -> MemoryDesign:
+def as_design(X: Any) -> Design:
     """A validated design: finite numbers, float32 or float64, C-ordered or CSR with indices in range."""
-    if isinstance(X, MemoryDesign):
+    if isinstance(X, Design):
         return X
     if sparse.issparse(X):
         check_sparse_indices(X)

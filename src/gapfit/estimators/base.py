@@ -23,12 +23,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from gapfit import threads
 from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.certify import Ball, optimal_ball, support_status
+from gapfit.checks import as_column, as_weights
 from gapfit.design.memory import MemoryDesign, check_sparse_indices
 from gapfit.errors import as_number
 from gapfit.estimators.callbacks import Steps
 from gapfit.losses.base import Loss
 from gapfit.penalties import Box, Penalty
-from gapfit.problem import Problem, as_column, as_weights
+from gapfit.problem import Problem
 from gapfit.reductions import Multiset
 from gapfit.registry import LOSSES, as_loss, as_penalty, as_solver
 from gapfit.solution import Certificate, Solution, Status

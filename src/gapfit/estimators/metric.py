@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 
 from gapfit import threads
 from gapfit._types import Indices, Vector
+from gapfit.checks import as_weights
 from gapfit.design.memory import MemoryDesign
 from gapfit.errors import as_number, as_numbers
 from gapfit.estimators.base import LinearModel, all_or_nothing, naming, overall_status, products, shown
@@ -25,7 +26,6 @@ from gapfit.estimators.pool.folds import CrossValidation, Fold, Result, fold_of
 from gapfit.estimators.pool.members import Done, Fitted, Member, Samples, Settings, Surrogate
 from gapfit.losses import FBeta, Jaccard
 from gapfit.metrics import Metric, as_metric, best_threshold
-from gapfit.problem import as_weights
 from gapfit.reductions import Labels, Multiset
 from gapfit.registry import as_penalty
 from gapfit.solution import Status

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from gapfit._types import Indices, Slope, Vector
+from gapfit.checks import as_column, as_weights
 from gapfit.estimators.base import LinearModel, Samples, all_or_nothing, check_loss, naming
 from gapfit.losses import NDCG, OrdinalPairs, PartialRocArea, RocArea
 from gapfit.losses.base import Loss
-from gapfit.problem import as_column, as_weights
 from gapfit.ranking_metrics import as_queries, mean_ndcg
 from gapfit.reductions import Multiset
 

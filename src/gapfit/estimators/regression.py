@@ -9,9 +9,9 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import column_or_1d
 
 from gapfit._types import Slope, Vector
+from gapfit.checks import as_column
 from gapfit.estimators.base import LinearModel, all_or_nothing, check_flag, check_loss, naming
 from gapfit.losses import Poisson
-from gapfit.problem import as_column
 
 LOSSES = (
     "squared",

@@ -16,11 +16,12 @@ Weights, their normalisation and the offset b are dealt with here, once.
 """
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from gapfit._types import Vector
+from gapfit._types import Matrix, Vector
+from gapfit.checks import as_column
 from gapfit.projections import project_box_hyperplane
 
 if TYPE_CHECKING:
@@ -28,9 +29,53 @@ if TYPE_CHECKING:
 
 
 class Cone(NamedTuple):
-    """Where the unpenalised offsets b live: R^size."""
+    """Where the unpenalised offsets b live: R^size, or its part with b_1 <= b_2 <= ... if `ordered`."""
 
     size: int
+    ordered: bool = False
+
+    def contains(self, b: Vector) -> bool:
+        """Is b in it?"""
+        return not self.ordered or bool((np.diff(b) >= 0).all())
+
+    def harmless(self, e: Vector, rounding: float) -> bool:
+        """Is <e, b> >= 0 for all its b, up to rounding of e, so that a slope e may be taken for zero?"""
+        slope = self.slopes(e)
+        walled = np.isfinite(self.floor)
+        return bool((slope >= -rounding).all() and (slope[~walled] <= rounding).all())
+
+    # its coordinates: b itself; if ordered, b_1 and the steps from each to the next
+
+    @property
+    def floor(self) -> Vector:
+        """The least value of each coordinate."""
+        return np.where(self.ordered & (np.arange(self.size) > 0), 0.0, -np.inf)
+
+    def coordinates(self, b: Vector) -> Vector:
+        """Of b, moved up to the cone where it is outside."""
+        return np.maximum(np.diff(b, prepend=0.0), self.floor) if self.ordered else b.copy()
+
+    def offsets(self, coordinates: Vector) -> Vector:
+        """The b that has these coordinates."""
+        return np.cumsum(coordinates) if self.ordered else coordinates
+
+    def slopes(self, e: Vector) -> Vector:
+        """The slopes in the coordinates, from those in b."""
+        return np.cumsum(e[::-1])[::-1] if self.ordered else e
+
+
+class OffsetParts(Protocol):
+    """A risk whose offsets separate: R(f, b) = sum over k of R_k(f, b_k).
+
+    Each R_k, and so every sum of them, is a function of the score and offset of *entries*, each of which
+    belongs to a sample; its minimiser rises with the scores.
+    """
+
+    def pooled(self, scores: Vector, first: int, last: int) -> tuple["Risk", Vector]:
+        """The sum of R_k for first <= k < last as a risk of one offset, and the scores of its entries."""
+
+    def gather(self, u: Vector) -> tuple[Vector, Vector]:
+        """A subgradient in the samples' scores and in b, from one in the scores of all entries."""
 
 
 NONE = Cone(0)
@@ -41,6 +86,7 @@ class Risk(ABC):
     """A loss bound to its data: R(f, b), convex in all the scores f and the offsets b together."""
 
     loss: "Loss"
+    outputs: int = 1  # scores of a sample, which stand side by side
     offsets: Cone = NONE  # the offsets this risk can have; a Problem may fix them at zero
     infimum: float = -np.inf  # a lower bound of R
     separable: bool = False  # a sum over the samples, but for the offset?
@@ -54,6 +100,15 @@ class Risk(ABC):
     def best_offset(self, scores: Vector) -> tuple[float, float] | None:
         """The smallest and largest minimiser over a single b, where a formula is known."""
         del scores
+        return None
+
+    def offset_parts(self) -> OffsetParts | None:
+        """The parts that several offsets separate into, if they do."""
+        return None
+
+    def offset_hessian(self, scores: Vector, b: Vector) -> Matrix | None:
+        """The second derivatives in several offsets, where there are any: a quick way to their minimum."""
+        del scores, b
         return None
 
     def unattained(self) -> str | None:
@@ -102,6 +157,10 @@ class Loss(ABC):
 
     def __hash__(self) -> int:
         return hash((type(self), tuple(vars(self).items())))
+
+    def as_target(self, y: Any, n: int) -> Any:
+        """The targets of n samples, checked as far as no weights are needed: here a number for each."""
+        return as_column("y", y, n)
 
     def prepare(self, y: Any, weight: Vector) -> tuple[Vector, Vector]:
         """The targets, checked, and the weights divided by their sum: what a mean over samples needs."""

@@ -29,11 +29,21 @@ _PENALTY_NEEDS: dict[str, tuple[str, Callable[[Penalty], bool]]] = {
 }
 
 
-def needs(*risk: str | tuple[str, ...], penalty: str | None = None) -> Callable[[Method], Method]:
-    """Declare what a solver asks of the risk (its `capabilities`; of a tuple, one) and of the penalty."""
+_DESIGN_NEEDS = {
+    "rows": "the rows of X, one score each",
+    "euclidean": "weights that are a plain vector",
+    "gram": "a kernel",
+}
+
+
+def needs(
+    *risk: str | tuple[str, ...], penalty: str | None = None, design: str | None = None
+) -> Callable[[Method], Method]:
+    """Declare what a solver asks of the risk (its `capabilities`; of a tuple, one), of the penalty, and of
+    the design (what it `offers`)."""
 
     def declare(method: Method) -> Method:
-        method.needs = (risk, penalty)  # type: ignore[attr-defined]
+        method.needs = (risk, penalty, design)  # type: ignore[attr-defined]
         return method
 
     return declare
@@ -50,7 +60,7 @@ def check_needs(method: Callable[..., Any], problem: Problem) -> None:
 
 def missing_need(method: Callable[..., Any], problem: Problem) -> str | None:
     """The first thing the solver needs and the problem lacks."""
-    risk, penalty = getattr(_inner(method), "needs", ((), None))
+    risk, penalty, design = getattr(_inner(method), "needs", ((), None, None))
     for need in risk:
         alternatives = (need,) if isinstance(need, str) else need
         if problem.risk.capabilities.isdisjoint(alternatives):
@@ -59,6 +69,8 @@ def missing_need(method: Callable[..., Any], problem: Problem) -> str | None:
         wanted, has = _PENALTY_NEEDS[penalty]
         if not has(problem.penalty):
             return f"{wanted}, which {problem.penalty!r} is not"
+    if design is not None and design not in problem.design.offers:
+        return f"{_DESIGN_NEEDS[design]}, which {type(problem.design).__name__} does not offer"
     return None
 
 

@@ -53,7 +53,7 @@ _FEW = 10  # rows are no crowd
 _CROWD = 0.1  # of the active rows, come to rest during a sweep: then its way is no direction to go on in
 
 
-@needs(("dual_atoms", "dual_entropy"), penalty="L2")
+@needs(("dual_atoms", "dual_entropy"), penalty="L2", design="rows")
 def dual_cd(
     problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0, most_active: float = 1.0
 ) -> Steps:

@@ -32,7 +32,7 @@ class Whole(Store):
         from gapfit.kernels.rows import as_rows, squared_norms
 
         n, d = problem.design.shape
-        self.problem, self.original = problem, as_rows(*problem.design.rows())
+        self.problem, self.original = problem, as_rows(*problem.memory.rows())
         moderate = 1e-20 < problem.design.largest < 1e20
         self.precision = np.dtype(np.float32) if moderate else self.original[0].dtype
         table, self.total = kind.table(problem)

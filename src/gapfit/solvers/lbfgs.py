@@ -20,7 +20,7 @@ _STEPS = 20  # L-BFGS iterations between two certificates
 _MEMORY = 20
 
 
-@needs("smooth", penalty="smooth")
+@needs("smooth", penalty="smooth", design="euclidean")
 def lbfgs(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     """One step is a run of SciPy's L-BFGS-B, some twenty iterations, and a cut at the end of it."""
     state = state or {}

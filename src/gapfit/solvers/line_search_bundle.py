@@ -52,7 +52,7 @@ def best_share(problem: Problem, model: Minorant, cut: Minorant) -> float:
     """
     step = cut.a - model.a
     w = problem.minimiser(model)
-    gain = float(step @ w) + cut.c - model.c
+    gain = problem.design.inner(step, w) + cut.c - model.c
     curvature = problem.inner(step, step) / problem.alpha
     if curvature == 0:
         return 1.0 if gain > 0 else 0.0

@@ -31,7 +31,7 @@ _EXACT = 64  # times as many as there are: then those with little curvature are 
 _LITTLE, _MORE = 0.1, 4.0  # if the decrement fell to more than a tenth, take four times as many
 
 
-@needs("curvature", penalty="quadratic")
+@needs("curvature", penalty="quadratic", design="rows")
 def newton(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
     """One step: one Hessian, one dense factorisation, one line search. For up to some thousand features.
 
@@ -84,7 +84,7 @@ def _risk_hessian(problem: Problem, point: Point, lot: Vector, samples: float) -
         D = np.where(lot < chance, D / np.maximum(chance, 1e-300), 0.0)
         total = float(D.sum())
     centre = problem.design.adjoint(D) / total if problem.n_offsets and total > 0 else None
-    return problem.design.weighted_gram(D, centre)
+    return problem.memory.weighted_gram(D, centre)
 
 
 def solve_definite(hessian: Matrix, gradient: Slope) -> Slope:

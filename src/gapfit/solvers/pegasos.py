@@ -31,7 +31,7 @@ from gapfit.solvers.dual_kinds import coordinates, offset_per_imbalance
 from gapfit.solvers.line_search_bundle import best_share
 
 
-@needs(penalty="L2")
+@needs(penalty="L2", design="rows")
 def pegasos(
     problem: Problem,
     state: dict[str, Any] | None = None,
@@ -88,7 +88,7 @@ def _sample(problem: Problem, state: dict[str, Any], seed: int) -> Steps:
     from gapfit.kernels import rows as kernels  # compiled code is loaded only when it is to run
 
     alpha, (n, d) = problem.alpha, problem.design.shape
-    rows = kernels.as_rows(*problem.design.rows())
+    rows = kernels.as_rows(*problem.memory.rows())
     table = coordinates(problem)
     p = table[:, 6] = problem.weight / problem.weight.sum()
     gain, total = 0.0, problem.risk.dual_atoms().total

@@ -53,7 +53,7 @@ class Point(NamedTuple):
     height: float  # of the tangent that belongs to u
 
 
-@needs("smooth", "curvature", penalty="elastic net")
+@needs("smooth", "curvature", penalty="elastic net", design="rows")
 def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     """One step: sweeps or Newton steps on one working set of columns."""
     state = state or {}
@@ -66,7 +66,7 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
         point = _evaluate(problem, w, problem.scores(w))
         ids = _plausible(problem, whole.l1, point, rest)
         point, lowest = point._replace(w=w[ids]), (np.inf, np.inf)
-    columns, fresh = Columns(problem.design, ids), False
+    columns, fresh = Columns(problem.memory, ids), False
     part = _Part.of(problem, columns, whole, rest)
     chosen = part.columns.take(recent)
     while True:
@@ -119,16 +119,16 @@ def _plausible(problem: Problem, l1: float, start: Point, rest: Slope) -> Indice
     n, d = problem.design.shape
     if l1 == 0 or rest.any():
         return np.arange(d)
-    if sparse.issparse(problem.design.X):
+    if sparse.issparse(problem.memory.X):
         from gapfit.kernels.columns import reach
         from gapfit.kernels.rows import as_rows
 
-        most = reach(*as_rows(*problem.design.rows()), start.u, d)
+        most = reach(*as_rows(*problem.memory.rows()), start.u, d)
     else:
         most = np.zeros(d)
         for first in range(0, n, _BLOCK):
             rows = slice(first, first + _BLOCK)
-            most += np.abs(start.u[rows]) @ np.abs(problem.design.X[rows])
+            most += np.abs(start.u[rows]) @ np.abs(problem.memory.X[rows])
     return np.flatnonzero((_MARGIN * most >= l1) | (start.w != 0))
 
 

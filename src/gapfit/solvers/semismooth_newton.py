@@ -44,7 +44,7 @@ _SAMPLES_PER_FEATURE = 100  # if a 16th has so many; fewer would teach too littl
 _ROUGH = 1e-2  # the relative gap at which a share of the samples has taught what it can
 
 
-@needs("dual_atoms", penalty="L2")
+@needs("dual_atoms", penalty="L2", design="rows")
 def semismooth_newton(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
     """One step: one dense factorisation and a line search. For up to some thousand features.
 
@@ -229,7 +229,7 @@ class _Path:
 
     def _gram(self) -> Any:
         """sum of curvature (x - mean)(x - mean)' / c; visits only samples whose curvature has changed."""
-        design = self.problem.design
+        design = self.problem.memory
         if self.changed < self.curved:
             self.gram = self.gram + design.weighted_gram(self.change, self.mean)
         else:

@@ -1,0 +1,49 @@
+"""What users pass beside X: targets, weights, queries, known offsets. Errors name the culprit."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+from gapfit._types import Vector
+
+
+def as_groups(groups: Any, n: int) -> NDArray[np.int64]:
+    """Queries of any kind, numbered."""
+    groups = np.asarray(groups)
+    if groups.shape != (n,):
+        raise ValueError(f"groups has shape {groups.shape}, and X has {n} rows: one query for each")
+    return np.unique(groups, return_inverse=True)[1].astype(np.int64)
+
+
+def as_weights(sample_weight: Any, n: int) -> Vector:
+    """Non-negative weights of n samples, with a finite positive sum; ones by default."""
+    if sample_weight is None:
+        return np.ones(n)
+    weight = as_column("sample_weight", sample_weight, n)
+    if (weight < 0).any():
+        raise ValueError("sample_weight must not be negative")
+    if not weight.any():
+        raise ValueError("sample_weight must not be zero for all samples")
+    with np.errstate(over="ignore"):
+        if weight.sum() == np.inf:
+            raise ValueError("sample_weight is too large: its sum overflows")
+    return weight
+
+
+def as_column(name: str, values: Any, n: int) -> Vector:
+    """A finite float64 vector of length n."""
+    values = np.asarray(values)
+    if values.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} must be real")
+    if values.dtype.kind not in "biuf":
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{name} must hold numbers, got dtype {values.dtype}") from error
+    if values.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, got shape {values.shape}")
+    if len(values) != n:
+        raise ValueError(f"{name} has {len(values)} values but X has {n} rows")
+    return np.asarray(check_array(values, ensure_2d=False, dtype=np.float64, input_name=name))

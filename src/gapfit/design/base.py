@@ -1,0 +1,65 @@
+"""What a design is: the linear map A from weights to scores.
+
+Weights and slopes are flat float64 vectors of length `shape[1]`, scores of length `shape[0]`. A sample may
+have several scores (one for each class), and scores may belong to no sample (the transitions of a chain), so
+the number of samples that y, weights and queries speak of is told apart.
+"""
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gapfit._types import Slope, Vector
+
+if TYPE_CHECKING:
+    from gapfit.penalties.base import Penalty
+
+
+class Design(ABC):
+    """The map w -> A w and its adjoint."""
+
+    shape: tuple[int, int]  # scores, weights
+    dtype: Any  # in which weights are returned
+    size: int  # the work of a product with A: its stored entries
+    # what solvers may use beside the products: "rows" (see MemoryDesign.rows), "euclidean" (`inner` is the
+    # plain inner product of the vectors), "gram"
+    offers: frozenset[str] = frozenset()
+
+    @property
+    def n_samples(self) -> int:
+        """How many samples y, sample_weight and groups speak of."""
+        return self.shape[0]
+
+    @abstractmethod
+    def scores(self, w: Slope) -> Vector:
+        """A w."""
+
+    @abstractmethod
+    def adjoint(self, u: Vector) -> Slope:
+        """A'u."""
+
+    @abstractmethod
+    def take(self, rows: Any) -> "Design":
+        """The design of some of the samples."""
+
+    @property
+    @abstractmethod
+    def largest(self) -> float:
+        """The largest absolute entry of A."""
+
+    @abstractmethod
+    def distances(self, penalty: "Penalty", centre: Slope) -> Vector:
+        """How far each score, but for its part <centre, w>, can move with w: a dual norm of the penalty's."""
+
+    def inner(self, a: Slope, w: Slope) -> float:
+        """<a, w>, for slopes and weights alike."""
+        return float(a @ w)
+
+    def magnitude(self, a: Slope, w: Slope) -> float:
+        """A bound on the terms that `inner` adds up, which rounding is proportional to."""
+        return float(np.abs(a) @ np.abs(w))
+
+    def penalty(self, penalty: "Penalty") -> "Penalty":
+        """The penalty in terms of this design's weights."""
+        return penalty

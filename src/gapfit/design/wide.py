@@ -1,0 +1,59 @@
+"""Several scores a sample: A w = X W for a matrix W of weights with one column for each output.
+
+Both are kept flat, row by row: the scores of a sample stand side by side, and so do the weights of a feature.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from gapfit._types import Slope, Vector
+from gapfit.design.base import Design
+from gapfit.design.memory import MemoryDesign
+
+if TYPE_CHECKING:
+    from gapfit.penalties.base import Penalty
+
+
+class WideDesign(Design):
+    """The map w -> X W, W the (features, outputs) matrix of w."""
+
+    offers = frozenset({"euclidean"})
+
+    def __init__(self, narrow: MemoryDesign, outputs: int) -> None:
+        n, d = narrow.shape
+        self.narrow, self.outputs = narrow, outputs
+        self.shape = (n * outputs, d * outputs)
+        self.dtype = narrow.dtype
+        self.size = narrow.size * outputs
+
+    @property
+    def n_samples(self) -> int:
+        return self.narrow.shape[0]
+
+    @property
+    def largest(self) -> float:
+        return self.narrow.largest
+
+    def scores(self, w: Slope) -> Vector:
+        """X W, flat."""
+        if not w.any():
+            return np.zeros(self.shape[0])  # where every fit starts
+        return self.narrow.scores(w.reshape(-1, self.outputs)).ravel()
+
+    def adjoint(self, u: Vector) -> Slope:
+        """X'U, flat."""
+        return self.narrow.adjoint(u.reshape(-1, self.outputs)).ravel()
+
+    def take(self, rows: Any) -> "WideDesign":
+        return WideDesign(self.narrow.take(rows), self.outputs)
+
+    def distances(self, penalty: "Penalty", centre: Slope) -> Vector:
+        if penalty.euclidean:
+            columns = [
+                self.narrow.distances(penalty, column) for column in centre.reshape(-1, self.outputs).T
+            ]
+            return np.stack(columns, axis=1).ravel()
+        rows = sparse.kron(sparse.csr_array(self.narrow.X), sparse.eye_array(self.outputs), format="csr")
+        return penalty.dual_norms(rows, centre)
