@@ -40,6 +40,7 @@ ARROWS: dict[str, set[str]] = {
     "certify": MATHEMATICS,
     "solvers": MATHEMATICS | {"kernels"},
     "solve": MATHEMATICS | {"solvers", "certify"},
+    "path": {"problem", "solve"},
     "reductions": {"design"},
     "datasets": {"kernels"},
     "testing": ENGINE,
@@ -47,10 +48,10 @@ ARROWS: dict[str, set[str]] = {
     "ranking_metrics": {"problem"},
     "estimators": ENGINE | {"metrics", "ranking_metrics"},
     "plotting": set(),
-    "cli": {"datasets", "estimators", "losses", "penalties", "persistence", "ranking_metrics", "registry"},
+    "cli": {"datasets", "estimators", "losses", "metrics", "penalties", "persistence", "ranking_metrics", "registry"},
     "__main__": {"cli"},
     "persistence": {"estimators", "certify", "metrics", "penalties", "registry", "__init__"},
-    "__init__": ENGINE | {"estimators", "testing", "plotting", "persistence"},
+    "__init__": ENGINE | {"estimators", "path", "testing", "plotting", "persistence"},
 }
 # `registry` serves `problem`, so it reaches for the solvers (which know `problem`) only when asked.
 # `persistence` asks the package for its version, which is complete only after it.

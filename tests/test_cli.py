@@ -52,6 +52,33 @@ def test_train_predict_info(folder, capsys):
     assert "gap:" in capsys.readouterr().out
 
 
+def test_train_for_a_measure(folder, capsys):
+    assert run(["train", "cancer.svm", "model", "--metric", "f1", "--strategy", "cost_path"]) == 0
+    assert last(capsys).startswith("certified: objective")
+    assert run(["predict", "cancer.svm", "model", "out"]) == 0
+    told, model, data = last(capsys), gapfit.load("model"), datasets.load("cancer.svm")
+    assert told == f"f1 {model.score(data.X, data.y):.6g} on 569 rows"
+    # a local search proves nothing, and that is no failure
+    assert run(["train", "cancer.svm", "model", "--metric", "precision_at_k=50", "--format", "json"]) == 0
+    assert json.loads(last(capsys))["status"] in ("certified", "local")
+    assert gapfit.load("model").metric == gapfit.losses.PrecisionAtK(50.0)
+
+
+@pytest.mark.parametrize(
+    "wrong, told",
+    [
+        (["--metric", "g1"], "'g1' is not one of f1, "),
+        (["--metric", "f_beta"], "f_beta=VALUE"),
+        (["--metric", "f_beta=-1"], "beta"),
+        (["--metric", "f1", "--loss", "hinge"], "leave --loss out"),
+        (["--strategy", "auto"], "--strategy goes with --metric"),
+    ],
+)
+def test_measures_that_make_no_sense(folder, capsys, wrong, told):
+    assert run(["train", "cancer.svm", "model", *wrong]) == 1
+    assert told in capsys.readouterr().err
+
+
 def test_json_for_machines(folder, capsys):
     assert run(["train", "cancer.svm", "model", "--loss", "logistic", "--format", "json"]) == 0
     told = json.loads(last(capsys))

@@ -12,6 +12,7 @@ from gapfit.estimators import LinearRegressor as LinearRegressor
 from gapfit.estimators import MetricClassifier as MetricClassifier
 from gapfit.estimators import NoveltyDetector as NoveltyDetector
 from gapfit.estimators import Ranker as Ranker
+from gapfit.path import path as path
 from gapfit.persistence import load as load
 from gapfit.persistence import save as save
 from gapfit.plotting import plot_convergence as plot_convergence

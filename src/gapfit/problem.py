@@ -8,6 +8,7 @@ the unpenalised offset b, and turns a minorant into a lower bound of the optimum
     min J >= min over w of  alpha * Omega(w) + <a, w> + c  =  c - alpha * Omega*(-a / alpha).
 """
 
+from copy import copy
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -69,9 +70,7 @@ class Problem:
     ) -> None:
         self.loss = as_loss(loss)
         self.penalty = as_penalty(penalty)
-        self.alpha = as_number("alpha", alpha)
-        if not 0 < self.alpha < np.inf:
-            raise ValueError(f"alpha must be positive and finite, got {alpha!r}")
+        self.alpha = _positive_alpha(alpha)
         design = as_design(X)
         n = design.n_samples
         y = self.loss.as_target(y, n)
@@ -109,6 +108,12 @@ class Problem:
             self.design.take(rows), self.y[rows], self.loss, self.penalty, self.alpha, self.weight[rows],
             self.n_offsets > 0, known, None if self.groups is None else self.groups[rows],
         )  # fmt: skip
+
+    def at(self, alpha: float) -> "Problem":
+        """The same problem with another alpha; the data are shared."""
+        other = copy(self)
+        other.alpha = _positive_alpha(alpha)
+        return other
 
     @property
     def memory(self) -> MemoryDesign:
@@ -217,6 +222,13 @@ class Problem:
     def inner(self, a: Slope, other: Slope) -> float:
         """<a, other> in the dual metric of a quadratic penalty."""
         return self.design.inner(a, self.penalty.argmax(other))
+
+
+def _positive_alpha(alpha: Any) -> float:
+    number = as_number("alpha", alpha)
+    if not 0 < number < np.inf:
+        raise ValueError(f"alpha must be positive and finite, got {alpha!r}")
+    return number
 
 
 def _known(offset: Any, n: int, present: Indices, scores: int) -> Vector:

@@ -88,7 +88,7 @@ class Solution:
     history: list[Record]
     minorant: Minorant  # the best lower bound found, for score bounds and warm starts
     solver: str
-    fingerprint: tuple[Any, str] = field(repr=False)  # of the risk that the minorant belongs to
+    fingerprint: tuple[Any, str] | None = field(repr=False)  # of the risk that the minorant belongs to
     state: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property

@@ -33,6 +33,7 @@ def solve(
     start: Any = None,
     callbacks: Iterable[Callback] = (),
     n_jobs: int | None = None,
+    resumable: bool = True,
 ) -> Solution:
     """Minimise the problem until its duality gap is proved to be small enough.
 
@@ -57,6 +58,9 @@ def solve(
     n_jobs : int, default=None
         Threads; None for as many as there are cores, used where the work is worth it. The result is the same
         to the last bit for any number.
+    resumable : bool, default=True
+        Keep what `start` needs to go on from this solution with all that is known: the solver's state, and a
+        fingerprint of the data, which costs a pass over them. Without it, only w is used again.
 
     Returns
     -------
@@ -75,7 +79,7 @@ def solve(
         known = _Known.of(start, problem, name)
         best = _Best(problem, known, tol)
         status = _drive(best, method(problem, state=known.state), max_iter, max_time, tuple(callbacks))
-        solution = best.solution(status, name)
+        solution = best.solution(status, name, resumable)
     logger.info("%s: %s after %d steps, gap %.3g", name, status.name, best.n_iter, solution.certificate.gap)
     return solution
 
@@ -246,7 +250,7 @@ class _Best:
         patience_lost = self.n_iter > max(2 * self.improved_at, self.improved_at + 200)
         return rounding_only or patience_lost or self.demand < 1e-3
 
-    def solution(self, status: Status, solver: str) -> Solution:
+    def solution(self, status: Status, solver: str, resumable: bool) -> Solution:
         w, b = self._output()
         return Solution(
             w=w,
@@ -257,8 +261,8 @@ class _Best:
             history=self.history,
             minorant=self.minorant,
             solver=solver,
-            fingerprint=self.problem.fingerprint(),
-            state=self.snapshot(),
+            fingerprint=self.problem.fingerprint() if resumable else None,
+            state=self.snapshot() if resumable else {},
         )
 
     def _offer(self, minorant: Minorant) -> None:

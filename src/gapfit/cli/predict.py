@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.metrics import accuracy_score, r2_score
 
 from gapfit.cli.files import data_format, output_format, read, say, target_column
+from gapfit.cli.measure import measure_name
 from gapfit.datasets import Data
 from gapfit.estimators import LinearClassifier, LinearRegressor, MetricClassifier
 from gapfit.persistence import load
@@ -63,7 +64,7 @@ def predict(
         for row in zip(*(_table(column).tolist() for column in columns), strict=True):
             file.write(" ".join(_word(value) for part in row for value in part) + "\n")
     if samples.y is not None and not quiet and out != "-":
-        name, value = score(fitted, samples.y, columns[0])
+        name, value = score(fitted, X, samples.y, columns[0])
         if name:
             say(
                 output,
@@ -73,11 +74,13 @@ def predict(
     return 0
 
 
-def score(fitted: Any, y: Any, predictions: Any) -> tuple[str, float]:
-    """The natural score of the model on these targets."""
+def score(fitted: Any, X: Any, y: Any, predictions: Any) -> tuple[str, float]:
+    """The natural score of the model on these targets: the measure it was trained for, if that was one."""
+    if isinstance(fitted, MetricClassifier):
+        return measure_name(fitted.metric), fitted.score(X, y)
     if isinstance(fitted, LinearRegressor):
         return "R^2", float(r2_score(y, predictions))
-    if isinstance(fitted, LinearClassifier | MetricClassifier):
+    if isinstance(fitted, LinearClassifier):
         return "accuracy", float(accuracy_score(y, predictions))
     return "", 0.0
 

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
 
 from gapfit.cli.files import data_format, output_format, read, say, target_column
+from gapfit.cli.measure import make_metric_classifier, measure_name, metric_option, strategy_option
 from gapfit.cli.progress import progress_line
 from gapfit.datasets import Data
 from gapfit.estimators import LinearClassifier, LinearRegressor, NoveltyDetector
@@ -47,6 +48,8 @@ LIBLINEAR = {
 @click.option(
     "--loss", type=click.Choice([*CLASSIFICATION, *REGRESSION, "novelty"]), help="Loss [default: hinge]."
 )
+@metric_option
+@strategy_option
 @click.option("--penalty", type=click.Choice(["l2", "l1", "elastic_net"]), help="Penalty [default: l2].")
 @click.option("--l1-ratio", type=float, default=0.5, show_default=True, help="For --penalty elastic_net.")
 @click.option("--alpha", type=float, help="Weight of the penalty; the loss is a mean [default: 1e-4].")
@@ -103,6 +106,7 @@ def train(
         if folds is not None:
             scores = cross_val_score(estimator, samples.X, samples.y, cv=folds)
             name = "R^2" if isinstance(estimator, LinearRegressor) else "accuracy"
+            name = measure_name(options["metric"]) if options["metric"] else name
             say(output, f"{folds}-fold {name} {scores.mean():.6g} +- {scores.std():.2g}", {name: scores})
             return 0
         estimator.fit(samples.X, samples.y)
@@ -111,7 +115,8 @@ def train(
     save(estimator, str(model))
     if not quiet:
         say(output, last_line(estimator, perf_counter() - began), fields(estimator, perf_counter() - began))
-    return {Status.CERTIFIED: 0, Status.INTERRUPTED: 130}.get(estimator.status_, 2)
+    # of a local search all convex parts are certified, and more was not asked for
+    return {Status.CERTIFIED: 0, Status.LOCAL: 0, Status.INTERRUPTED: 130}.get(estimator.status_, 2)
 
 
 def make_estimator(
@@ -126,9 +131,17 @@ def make_estimator(
     bias: float,
     class_weight: tuple[tuple[str, str], ...],
     nu: float,
+    metric: Any,
+    strategy: str | None,
     **rest: Any,
 ) -> Any:
     """The estimator that the options describe."""
+    if metric is not None:
+        given = dict(liblinear_type=liblinear_type, loss=loss, C=C, class_weight=class_weight, alpha=alpha)
+        omega = ElasticNet(l1_ratio) if penalty == "elastic_net" else penalty or "l2"
+        return make_metric_classifier(samples, metric, strategy, omega, {**given, **rest})
+    if strategy is not None:
+        raise click.UsageError("--strategy goes with --metric")
     if liblinear_type is not None and (loss or penalty):
         raise click.UsageError("-s names loss and penalty already; leave --loss and --penalty out")
     known_loss, known_penalty = LIBLINEAR.get(liblinear_type or "", ("hinge", "l2"))

@@ -152,6 +152,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
                         start=start,
                         callbacks=callbacks,
                         n_jobs=self.n_jobs,
+                        resumable=self.warm_start,
                     )
                 if solution.status in (Status.INTERRUPTED, Status.STOPPED):
                     max_iter = 0  # the other parts get the bounds that come for free

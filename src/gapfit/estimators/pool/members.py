@@ -19,7 +19,7 @@ from gapfit.losses.base import Loss
 from gapfit.metrics import Mask, Metric, best_threshold
 from gapfit.penalties import Penalty
 from gapfit.problem import Problem
-from gapfit.solution import Certificate, Status
+from gapfit.solution import Certificate, Solution, Status
 from gapfit.solve import solve
 
 LOSSES: dict[str, Loss] = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
@@ -69,6 +69,7 @@ class Fitted(NamedTuple):
     status: Status
     n_iter: int
     objective: float  # what the recipe minimises, at this point
+    solution: Solution | None = None  # of the latest surrogate: its cuts serve the next alpha
 
     def scores(self, design: MemoryDesign) -> Vector:
         """x'w + b of all rows."""
@@ -93,7 +94,7 @@ class Member(Protocol):
         """Follow the recipe. `done` holds what was already fitted on the same samples."""
 
 
-def interruptible(problem: Problem, settings: Settings, start: Slope | None) -> Any:
+def interruptible(problem: Problem, settings: Settings, start: Slope | Solution | None) -> Solution:
     """`solve`, but an interrupt ends everything: one of many fits, cut short, is of no use."""
     solution = solve(
         problem,
@@ -164,14 +165,19 @@ class Surrogate:
 
     def fit(self, samples: Samples, settings: Settings, done: Done) -> Fitted:
         """With the best threshold for the samples it was fitted on as the origin of scores."""
-        near = [fit.w for member, fit in done.items() if isinstance(member, Surrogate)]
+        near = [member for member in done if isinstance(member, Surrogate)]
         problem = self.problem(samples, settings)
         accuracy = settings._replace(tol=max(settings.tol, settings.coarse))
-        solution = interruptible(problem, accuracy, near[-1] if near else None)
+        start: Slope | Solution | None = None
+        if near:
+            last = done[near[-1]]
+            start = last.solution or last.w
+            done[near[-1]] = last._replace(solution=None)  # cuts are as long as w, and there are many
+        solution = interruptible(problem, accuracy, start)
         w = solution.w.astype(np.float64)
         metric = settings.metric
         if metric.k is not None:
             metric = Metric(metric.loss, metric.table, metric.k * samples.share)
         threshold, _ = best_threshold(metric, samples.design.scores(w), samples.positive, samples.weight)
         primal = solution.certificate.primal
-        return Fitted(w, -threshold, solution.certificate, solution.status, solution.n_iter, primal)
+        return Fitted(w, -threshold, solution.certificate, solution.status, solution.n_iter, primal, solution)

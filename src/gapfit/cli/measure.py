@@ -1,0 +1,78 @@
+"""`gapfit train --metric f1`: a classifier for a measure, named on the command line."""
+
+from typing import Any
+
+import click
+
+from gapfit import losses
+from gapfit.datasets import Data
+from gapfit.estimators import MetricClassifier
+from gapfit.estimators.metric import STRATEGIES
+from gapfit.losses.base import Loss
+from gapfit.metrics import NAMES
+
+# written as precision_at_k=50
+WITH_PARAMETER: dict[str, type[Loss]] = {
+    "f_beta": losses.FBeta,
+    "precision_at_k": losses.PrecisionAtK,
+    "recall_at_k": losses.RecallAtK,
+    "lift": losses.Lift,
+    "precision_at_recall": losses.PrecisionAtRecall,
+    "recall_at_precision": losses.RecallAtPrecision,
+    "partial_roc_area": losses.PartialRocArea,
+}
+
+
+class Measure(click.ParamType):
+    """A measure's name, or name=value for those that have a parameter."""
+
+    name = "measure"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        name, equals, number = str(value).partition("=")
+        try:
+            if equals and name in WITH_PARAMETER:
+                return WITH_PARAMETER[name](float(number))  # type: ignore[call-arg]
+        except ValueError as error:
+            self.fail(f"{value!r}: {error}", param, ctx)
+        if equals or name not in NAMES:
+            known = ", ".join([*NAMES, *(f"{parameter}=VALUE" for parameter in WITH_PARAMETER)])
+            self.fail(f"{value!r} is not one of {known}", param, ctx)
+        return name
+
+
+metric_option = click.option(
+    "--metric",
+    type=Measure(),
+    help="Train for this measure instead of a loss: f1, roc_area, f_beta=2, precision_at_k=50, ...",
+)
+strategy_option = click.option(
+    "--strategy", type=click.Choice(STRATEGIES), help="How, for --metric [default: auto]."
+)
+
+_NOT_FOR_MEASURES = {
+    "liblinear_type": "-s", "loss": "--loss", "class_weight": "-w", "positive": "--positive", "C": "-c",
+    "epsilon": "-p", "q": "--quantile", "delta": "--delta", "gamma": "--gamma",
+}  # fmt: skip
+
+
+def make_metric_classifier(
+    samples: Data, metric: Any, strategy: str | None, penalty: Any, options: dict[str, Any]
+) -> MetricClassifier:
+    """The estimator that the options describe."""
+    if given := [flag for name, flag in _NOT_FOR_MEASURES.items() if options.get(name)]:
+        raise click.UsageError(f"--metric says what to train for; leave {', '.join(given)} out")
+    if samples.y is None:
+        raise click.UsageError("the data hold no targets; name the column with --target")
+    taken = ("alpha", "solver", "tol", "max_iter", "max_time", "n_jobs")
+    return MetricClassifier(
+        metric=metric,
+        strategy=strategy or "auto",
+        penalty=penalty,
+        **{name: options[name] for name in taken},
+    )
+
+
+def measure_name(metric: Any) -> str:
+    """How the measure is called in print."""
+    return metric if isinstance(metric, str) else repr(metric)
