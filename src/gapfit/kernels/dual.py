@@ -33,6 +33,12 @@ AHEAD = 4  # rows are asked for from memory so many steps before their turn
 BLOCK = 8  # neighbours in memory that are visited together: as good as any order, and twice as fast
 PARALLEL = 1e-10  # what directions differ by may be rounding, below this
 FAR = 100.0  # times a direction is too far to go: the rounding in it would show
+COUNTER_STEP = np.uint64(0x9E3779B97F4A7C15)
+SCRAMBLE = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+FEW = 10  # rows are no crowd
+CROWD = 0.1  # of the active rows, come to rest during a sweep: then its way is no direction to go on in
+CAUTION = 1.3  # in guessing the gap: a look too many costs more than a sweep too many of active rows
+ROUNDING = 1e-13  # of |z|^2 / alpha is too little to gain: rounding would show
 NARROW = 0.1  # of the way to its bounds an entropic variable is left when all of them move together
 
 
@@ -174,40 +180,49 @@ def _pull(v, g, kink, quad, lower, upper, threshold):
 
 
 @jit(fast=True)
-def _visits(size, draws):
-    """0 .. size - 1 in blocks of neighbours: the blocks in random order, each begun anywhere in it."""
-    blocks = np.arange(draws.size)
+def _visits(size, state):
+    """0 .. size - 1 in blocks of neighbours: the blocks in random order, each begun anywhere in it.
+
+    Random numbers are a scrambled counter, ``state``; its next value is returned as well.
+    """
+    blocks = np.arange((size + BLOCK - 1) // BLOCK)
+    draws = np.empty(blocks.size, np.uint64)
+    for k in range(draws.size):
+        state += COUNTER_STEP
+        x = (state ^ (state >> np.uint64(30))) * SCRAMBLE[0]
+        x = (x ^ (x >> np.uint64(27))) * SCRAMBLE[1]
+        draws[k] = x >> np.uint64(32)
     for k in range(blocks.size - 1, 0, -1):  # draws / 2^32 is uniform in [0, 1)
-        j = np.int64((np.uint64(draws[k]) * np.uint64(k + 1)) >> np.uint64(32))
+        j = np.int64((draws[k] * np.uint64(k + 1)) >> np.uint64(32))
         blocks[k], blocks[j] = blocks[j], blocks[k]
     visits = np.empty(size, np.int64)
     filled = 0
     for k in range(blocks.size):
         start = blocks[k] * BLOCK
         length = min(BLOCK, size - start)
-        turn = np.int64(draws[k] & np.uint32(0xFFFF)) % length  # low bits: the shuffle used the high ones
+        turn = np.int64(draws[k] & np.uint64(0xFFFF)) % length  # low bits: the shuffle used the high ones
         for q in range(length - turn):
             visits[filled + q] = start + turn + q
         for q in range(length - turn, length):
             visits[filled + q] = start + turn + q - length
         filled += length
-    return visits
+    return visits, state
 
 
 @jit(fast=True)
 def dual_sweep(
-    data, indices, indptr, table, entropic, order, draws, z, inv_alpha, mean_sq, b, rho, s, c, threshold
+    data, indices, indptr, table, entropic, order, state, z, inv_alpha, mean_sq, b, rho, s, c, threshold
 ):
     """One sweep of exact minimisations of F in single coordinates over the rows ``order`` (which ascend).
 
-    ``draws`` are random uint32, one per block of BLOCK rows. Updates z and v.
+    ``state`` is that of the random numbers. Updates z and v.
 
     A piecewise row that rests at a bound or at its kink, and would do so if its derivative changed by less
-    than ``threshold``, is dropped. Returns the rows that were kept, the average derivative that pulled at
-    them, the gap that was seen (each row's part just before its turn), s and c.
+    than ``threshold``, is dropped. Returns the rows that were kept, the state, the average derivative that
+    pulled at them, the gap that was seen (each row's part just before its turn), s and c.
     """
     size = order.size
-    visits = _visits(size, draws)
+    visits, state = _visits(size, state)
     stays = np.ones(size, np.bool_)
     kept = 0
     pulls = gap = 0.0
@@ -253,7 +268,7 @@ def dual_sweep(
         if stays[k]:
             remaining[kept] = order[k]
             kept += 1
-    return remaining, usual, gap, s, c
+    return remaining, state, usual, gap, s, c
 
 
 @jit(fast=True)
@@ -509,3 +524,105 @@ def _move(
             total += steps[k] * Z[k, j]
         Z[latest, j] = total
     return True, new_s, new_c
+
+
+# -- sweeps and steps in turn -------------------------------------------------------------------------------
+
+
+@jit(fast=True)
+def _left_at_the_end(gap, before):
+    """The share of the gap that a sweep saw that is left when it ends.
+
+    At a constant rate it falls from 1 to r; the sweep saw the mean, (1 - r) / log(1 / r).
+    """
+    if not 0.0 < gap < before:
+        return 1.0
+    r = max(gap / before, 0.01)
+    return r * math.log(1.0 / r) / (1.0 - r)
+
+
+@jit(fast=True)
+def descend(
+    data, indices, indptr, table, entropic, order, state, V, Z, latest, z, spare_z, spare_v,
+    inv_alpha, mean_sq, b, rho, s, c, threshold, gap, full_gap, visits, sweeps,
+    enough, most_visits, most_sweeps, most_untold, news, fine,
+):  # fmt: skip
+    """Sweeps over active rows, each followed by a step beyond, until something is to be decided.
+
+    That is so when the epoch ends (the gap of the active rows is at most ``enough`` of that of all,
+    ``full_gap``; or ``most_visits``, ``most_sweeps`` are reached, or no row is active), when half of the rows
+    are active no more, when the gap is at most ``news``, or at most ``fine`` of |z|^2 / alpha, or after
+    ``most_untold`` visits; and after the first sweep over all rows.
+
+    Sweeps go on, at least one, until they have touched some times more entries than z has. The direction
+    ``latest`` is where they led.
+    """
+    untold, first = 0, full_gap == math.inf
+    while True:
+        for j in range(z.size):
+            Z[latest, j] = z[j]
+        for i in range(table.shape[0]):
+            V[latest, i] = table[i, 7]
+        touched, per_row = 0.0, 1.0 + data.size / table.shape[0]
+        while True:
+            touched += per_row * order.size
+            visits += order.size
+            untold += order.size
+            sweeps += 1
+            before = gap
+            order, state, threshold, gap, s, c = dual_sweep(
+                data, indices, indptr, table, entropic, order, state, z, inv_alpha, mean_sq, b, rho, s, c,
+                threshold,
+            )  # fmt: skip
+            if full_gap == math.inf:
+                full_gap = gap
+            if touched >= 4 * z.size or 2 * order.size <= table.shape[0]:
+                break
+            b -= rho * s
+        for j in range(z.size):
+            Z[latest, j] = z[j] - Z[latest, j]
+        for i in range(table.shape[0]):
+            V[latest, i] = table[i, 7] - V[latest, i]
+        estimate = CAUTION * gap * _left_at_the_end(gap, before)
+        scale = _dense_dot(z, z) * inv_alpha
+        too_fine = estimate <= fine * scale
+        over = (
+            too_fine
+            or gap <= enough * full_gap
+            or order.size == 0
+            or visits >= most_visits
+            or sweeps >= most_sweeps
+        )
+        few = 2 * order.size <= table.shape[0]
+        if over or first or few or estimate <= news or untold >= most_untold:
+            break
+        latest, z, spare_z, b, s, c = step_on(
+            data, indices, indptr, table, entropic, order.size, V, Z, latest, z, spare_z, spare_v,
+            inv_alpha, mean_sq, b, rho, s, c,
+        )  # fmt: skip
+    return (
+        (order, z, spare_z), (state, latest, visits, sweeps, untold, over, too_fine),
+        (b, s, c, threshold, gap, full_gap, estimate),
+    )  # fmt: skip
+
+
+@jit(fast=True)
+def step_on(
+    data, indices, indptr, table, entropic, active, V, Z, latest, z, spare_z, spare_v,
+    inv_alpha, mean_sq, b, rho, s, c,
+):  # fmt: skip
+    """To the minimum over the plane through the last ways, and b with it; where that fails, forget the ways.
+
+    Returns where the next way is to be kept, z and the spare array, b, s and c.
+    """
+    least = ROUNDING * _dense_dot(z, z) * inv_alpha
+    moved, s, c = step_beyond(
+        data, indices, indptr, table, entropic, V, Z, latest, FEW + np.int64(CROWD * active), least,
+        z, spare_z, spare_v, inv_alpha, mean_sq, b, rho, s, c,
+    )  # fmt: skip
+    if moved:
+        z, spare_z = spare_z, z
+    else:
+        V[:] = 0.0
+        Z[:] = 0.0
+    return (latest + 1) % V.shape[0], z, spare_z, b - rho * s, s, c

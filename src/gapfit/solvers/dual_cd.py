@@ -45,12 +45,9 @@ _SWEEPS = 300  # in an epoch, at most, however few rows are active
 _ENOUGH = 0.1  # of the gap that all rows had, left in the active ones, ends an epoch
 _NEWS = 0.7  # the gap must fall to that share before the driver is told again,
 _SILENCE = 8  # or so many visits be made, in units of n
-_CAUTION = 1.3  # in guessing the gap: a look too many costs more than a sweep too many of active rows
 _SINGLE = 2e-6  # of |z|^2 / alpha is a gap that is too small for rows in single precision
 _ROUNDING = 1e-13  # of |z|^2 / alpha is too little to gain: rounding would show
 _NEAR = 0.1  # of |z|^2 / alpha is a gap so small that a better primal point is worth some work
-_FEW = 10  # rows are no crowd
-_CROWD = 0.1  # of the active rows, come to rest during a sweep: then its way is no direction to go on in
 
 
 @needs(("dual_atoms", "dual_entropy"), penalty="L2", design="rows")
@@ -72,8 +69,8 @@ def dual_cd(
         descent.choose_rows()
         if step == 2 and len(descent.order) > most_active * descent.n:
             return
-        descent.sweep()
-        if descent.has_news():
+        descent.descend()
+        if descent.news:
             yield descent.iterate()
 
 
@@ -87,7 +84,7 @@ class _Descent:
         self.n = problem.design.shape[0]
         self.kind = next(kind for kind in KINDS if kind.capability in problem.risk.capabilities)
         self.whole = whole = Whole(problem, self.kind)
-        self.rng = np.random.default_rng(seed)
+        self.random = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
         self.z = np.zeros(whole.width)
         u, stored = state.get("u", np.empty(0)), state.get("z", np.empty(0))
         same = False
@@ -111,6 +108,7 @@ class _Descent:
         self.gap, self.full_gap = 0.0, np.inf
         self.estimate = self.told = self.threshold = np.inf
         self.visits, self.sweeps, self.untold, self.exact, self.surveyed = 0, 0, 0, False, False
+        self.over, self.too_fine = True, False  # the epoch; the gap, for rows in single precision
         if same:
             self._restore(state)
 
@@ -118,7 +116,7 @@ class _Descent:
 
     _NUMBERS = (
         "b", "s", "c", "latest", "threshold", "gap", "full_gap", "estimate", "told", "visits",
-        "sweeps", "untold", "exact", "surveyed",
+        "sweeps", "untold", "exact", "surveyed", "over", "too_fine", "random",
     )  # fmt: skip
 
     def snapshot(self) -> dict[str, Any]:
@@ -129,7 +127,7 @@ class _Descent:
         arrays = dict(u=-table[:, 7], column=table[:, 1].copy(), z=self.z.copy(), order=self.order.copy())
         arrays |= dict(doubtful=self.doubtful, problem=self._problem())
         directions = dict(members=store.members.copy(), V=store.V.copy(), Z=self.Z.copy())
-        return {**numbers, **arrays, **directions, "rng": self.rng.bit_generator.state}
+        return {**numbers, **arrays, **directions}
 
     def _problem(self) -> Vector:
         """What rows were proved to be at rest for."""
@@ -138,7 +136,6 @@ class _Descent:
     def _restore(self, state: dict[str, Any]) -> None:
         for name in self._NUMBERS:
             setattr(self, name, state[name])
-        self.rng.bit_generator.state = state["rng"]
         if self.exact:
             self.whole.in_full_precision()
         self.whole.table[:, 1], self.whole.table[:, 7] = state["column"], -state["u"]
@@ -158,30 +155,16 @@ class _Descent:
         """
         if self.sweeps == 0:
             return
-        store, V, Z = self.store, self.store.V, self.Z
-        crowd = _FEW + int(_CROWD * len(self.order))
-        moved, self.s, self.c = self.kernels.step_beyond(
-            *store.rows, store.table, self.kind.entropic, V, Z, self.latest, crowd, _ROUNDING * self._scale(),
+        store = self.store
+        self.latest, self.z, self.spare, self.b, self.s, self.c = self.kernels.step_on(
+            *store.rows, store.table, self.kind.entropic, len(self.order), store.V, self.Z, self.latest,
             self.z, self.spare, store.spare, *self._terms(),
         )  # fmt: skip
-        if moved:
-            self.z, self.spare = self.spare, self.z
-        else:
-            V[:], Z[:] = 0.0, 0.0
-        self.latest = (self.latest + 1) % MEMORY
-        self.b -= self.whole.rho * self.s
 
     def choose_rows(self) -> None:
         """All rows at the beginning of an epoch, the active ones side by side when they are few."""
-        too_fine = not self.exact and self.estimate <= _SINGLE * self._scale()
-        if (
-            too_fine
-            or self.gap <= _ENOUGH * self.full_gap
-            or len(self.order) == 0
-            or self.visits >= _REVISITS * self.n
-            or self.sweeps >= _SWEEPS
-        ):
-            self._begin_epoch(too_fine)
+        if self.over:
+            self._begin_epoch()
         elif not self.surveyed and self.sweeps == 1 and not self.kind.entropic:
             self._survey()
         if 0 < 2 * len(self.order) <= len(self.store.table):
@@ -191,7 +174,7 @@ class _Descent:
             self.store.V[:] = store.V[:, chosen]
             self.order = np.arange(len(chosen))
 
-    def _begin_epoch(self, too_fine: bool) -> None:
+    def _begin_epoch(self) -> None:
         few = _SURVEY * len(self.order) <= self.n
         self._bring_back()
         if self.store is not self.whole:
@@ -199,7 +182,7 @@ class _Descent:
             self.whole.V[:, self.store.members] = self.store.V
             self.store = self.whole
         v = self.whole.table[:, 7]
-        if too_fine:
+        if self.too_fine:
             self.exact, self.doubtful = True, np.arange(self.n)
             self.whole.in_full_precision()
             self.whole.V[:], self.Z[:] = 0.0, 0.0
@@ -246,32 +229,21 @@ class _Descent:
             lengths = np.sqrt(self.problem.alpha * self.whole.table[self.doubtful, 5])
             self.doubtful = self.doubtful[firmness <= (1 + 1e-9) * radius * lengths]
 
-    def sweep(self) -> None:
-        """Sweeps: at least one, and as many as touch some times more entries than z has."""
+    def descend(self) -> None:
+        """Sweeps and steps beyond, until there is something to decide or to tell."""
         store = self.store
-        v, way, z_way = store.table[:, 7], store.V[self.latest], self.Z[self.latest]
-        way[:], z_way[:] = v, self.z
-        touched, per_row = 0.0, 1.0 + len(store.rows[0]) / len(v)
-        while True:
-            touched += per_row * len(self.order)
-            self.visits += len(self.order)
-            self.untold += len(self.order)
-            self.sweeps += 1
-            blocks = -(-len(self.order) // self.kernels.BLOCK)
-            draws = self.rng.integers(0, 2**32, blocks, dtype=np.uint32)
-            before = self.gap
-            self.order, self.threshold, self.gap, self.s, self.c = self.kernels.dual_sweep(
-                *store.rows, store.table, self.kind.entropic, self.order, draws, self.z, *self._terms(),
-                self.threshold,
-            )  # fmt: skip
-            self.estimate = _CAUTION * self.gap * _by_the_end(self.gap, before)
-            if self.full_gap == np.inf:
-                self.full_gap = self.gap
-            if touched >= 4 * len(self.z) or 2 * len(self.order) <= len(v):
-                break
-            self.b -= self.whole.rho * self.s
-        np.subtract(v, way, out=way)
-        np.subtract(self.z, z_way, out=z_way)
+        untold = _SILENCE * self.n + 1000
+        (self.order, self.z, self.spare), counts, numbers = self.kernels.descend(
+            *store.rows, store.table, self.kind.entropic, self.order, self.random, store.V, self.Z,
+            self.latest, self.z, self.spare, store.spare, *self._terms(), self.threshold, self.gap,
+            self.full_gap, self.visits, self.sweeps, _ENOUGH, _REVISITS * self.n, _SWEEPS,
+            untold - self.untold, _NEWS * self.told, -1.0 if self.exact else _SINGLE,
+        )  # fmt: skip
+        self.random, self.latest, self.visits, self.sweeps, done, self.over, self.too_fine = counts
+        self.b, self.s, self.c, self.threshold, self.gap, self.full_gap, self.estimate = numbers
+        self.random = np.uint64(self.random)
+        self.untold += done
+        self.news = self.estimate <= _NEWS * self.told or self.untold >= untold
 
     def _scale(self) -> float:
         """|z|^2 / alpha = sum_i v_i f_i, of which rounding in the rows leaves a share uncertain."""
@@ -288,10 +260,6 @@ class _Descent:
             self.whole.table[self.store.members, 1] = self.store.table[:, 1]
 
     # -- the driver -----------------------------------------------------------------------------------------
-
-    def has_news(self) -> bool:
-        """The gap has fallen by as much as is worth telling, or much work was done."""
-        return self.estimate <= _NEWS * self.told or self.untold >= _SILENCE * self.n + 1000
 
     def iterate(self) -> Iterate:
         """The point, and what is known of it."""
@@ -323,14 +291,3 @@ class _Descent:
             threads.each(respond, threads.parts(len(best), float(len(store.rows[0]))))
             v[store.members] = best
         return v
-
-
-def _by_the_end(gap: float, before: float) -> float:
-    """The share of the gap that a sweep saw that is left when it ends.
-
-    At a constant rate it falls from 1 to r; the sweep saw the mean, (1 - r) / log(1 / r).
-    """
-    if not 0 < gap < before:
-        return 1.0
-    r = max(gap / before, 0.01)
-    return float(r * np.log(1 / r) / (1 - r))
