@@ -53,7 +53,13 @@ RANKING = {
     "ordinal_pairs(table)": {"cost": [[0, 1, 5, 6], [0, 0, 2, 0], [0, 0, 0, 1], [0, 0, 0, 0]]},
 }
 LISTS = {"ndcg": {"k": None}, "ndcg(3)": {"k": 3}}
-METRICS = {**LISTS, **CONTINGENCY, **RANKING}
+AVERAGE_PRECISION = {"mean_average_precision": {}, "mean_average_precision(1)": {"threshold": 1.0}}
+THRESHOLDS = {
+    f"ordinal_thresholds({kind}, {base})": {"kind": kind, "base": base}
+    for kind in ("all", "immediate")
+    for base in ("hinge", "squared_hinge", "smoothed_hinge", "logistic", "exponential")
+}
+METRICS = {**LISTS, **AVERAGE_PRECISION, **THRESHOLDS, **CONTINGENCY, **RANKING}
 
 
 def registry_name(metric: str) -> str:
@@ -63,7 +69,7 @@ def registry_name(metric: str) -> str:
 
 def targets(metric, n, rng):
     """Labels -1 and +1, both there, or levels 0 to 3, two of them there."""
-    if metric.startswith(("pairwise", "ordinal", "ndcg")):
+    if metric.startswith(("pairwise", "ordinal", "ndcg", "mean_average")):
         y = rng.integers(0, 4, n).astype(float)
         y[0], y[-1] = 0, 3
     else:

@@ -14,7 +14,7 @@ from gapfit.design.base import Design
 from gapfit.design.memory import MemoryDesign
 from gapfit.errors import ContractError
 from gapfit.minorant import Minorant
-from gapfit.offset import offset_interval
+from gapfit.offset import offset_interval, threshold_bounds
 from gapfit.penalties import Penalty
 from gapfit.problem import Problem
 from gapfit.solution import Certificate, Solution
@@ -107,12 +107,23 @@ def optimal_ball(problem: Problem, solution: Solution) -> Ball | None:
     if problem.n_offsets == 0:
         return ball
     ball = ball._replace(mean=problem.mean)
-    if not problem.risk.separable:  # nothing is known of how the offset follows the scores
+    if problem.n_offsets > 1 or not problem.risk.separable:  # how offsets follow the scores is not known here
         return ball._replace(lo=-np.inf, hi=np.inf)
     lo, hi = _training_bounds(problem, ball)
     b_lo, _ = offset_interval(problem.risk, hi + problem.offset, 0.0)
     _, b_hi = offset_interval(problem.risk, lo + problem.offset, 0.0)
     return ball._replace(lo=b_lo, hi=b_hi)
+
+
+def optimal_balls(problem: Problem, solution: Solution) -> list[Ball | None]:
+    """The ball of each column of scores: X w + b, or X w - b_k for every threshold b_k."""
+    ball = optimal_ball(problem, solution)
+    parts = None if problem.risk.outputs > 1 else problem.risk.offset_parts()
+    if ball is None or problem.n_offsets == 0 or parts is None:
+        return [ball]
+    lo, hi = _training_bounds(problem, ball._replace(lo=0.0, hi=0.0))
+    below, above = threshold_bounds(problem.risk, lo + problem.offset, hi + problem.offset)
+    return [ball._replace(lo=-high, hi=-low) for low, high in np.stack([below, above], axis=1).tolist()]
 
 
 def _training_bounds(problem: Problem, ball: Ball) -> tuple[Vector, Vector]:

@@ -14,7 +14,7 @@ import numpy as np
 from gapfit._types import Slope, Vector
 from gapfit.errors import ContractError
 from gapfit.losses.base import Loss, Risk
-from gapfit.offset import minimise_offset
+from gapfit.offset import minimise_offsets
 from gapfit.penalties import Penalty
 from gapfit.problem import Problem
 from gapfit.solve import solve
@@ -36,8 +36,8 @@ def check_loss(loss: Loss, y: Any, *, trials: int = 30, seed: int = 0) -> None:
     for trial in range(trials):
         weight = rng.integers(1, 4, n).astype(float)
         risk = loss.bind(y, weight)
-        scores = _scores(rng, n, y)
-        b = np.full(risk.offsets.size, rng.normal())
+        scores = _scores(rng, n * risk.outputs, y)
+        b = np.sort(rng.normal(size=risk.offsets.size))
         _check_subgradient(loss, risk, scores, b, rng)
         _check_offset(loss, risk, scores)
         if "conjugate" in risk.capabilities:
@@ -45,7 +45,7 @@ def check_loss(loss: Loss, y: Any, *, trials: int = 30, seed: int = 0) -> None:
         if "dual_atoms" in risk.capabilities:
             _check_atoms(loss, risk, scores)
         if "curvature" in risk.capabilities:
-            _check_curvature_of_loss(loss, risk, rng.normal(size=n))
+            _check_curvature_of_loss(loss, risk, rng.normal(size=len(scores)))
         if trial < 5:
             _check_weights(loss, y, weight, scores, b)
 
@@ -110,7 +110,7 @@ def _scores(rng: np.random.Generator, n: int, y: Vector) -> Vector:
     """Scores of several sizes, some of them exactly on the targets, where kinks are."""
     scores = rng.normal(size=n) * 10.0 ** rng.uniform(-1, 0.5)
     on_target = rng.random(n) < 0.2
-    return np.where(on_target, np.clip(y, -5, 5), scores)
+    return np.where(on_target, np.clip(np.resize(y, n), -5, 5), scores)
 
 
 def _directions(rng: np.random.Generator, n: int) -> Iterator[Vector]:
@@ -139,14 +139,25 @@ def _check_subgradient(loss: Loss, risk: Risk, scores: Vector, b: Vector, rng: n
 
 
 def _check_offset(loss: Loss, risk: Risk, scores: Vector) -> None:
-    if risk.offsets.size != 1 or risk.unattained():
+    cone = risk.offsets
+    if cone.size == 0 or risk.unattained():
         return
-    value, tangent = minimise_offset(risk, scores, 0.0)
-    for shift in (-1.0, -1e-3, 1e-3, 1.0):
-        elsewhere = risk.value_and_subgradient(scores, np.array([tangent.b + shift]))[0]
-        _require(
-            elsewhere >= value - _ROUNDING * (1 + abs(value)), loss, "best_offset is not the minimum over b"
-        )
+    value, u, height, b = minimise_offsets(risk, scores, np.zeros(cone.size))
+    noise = _ROUNDING * (1 + abs(value) + float(np.abs(u) @ np.abs(scores)))
+    _require(cone.contains(b), loss, f"the offsets {b} are not in order")
+    _require(abs(value - height) <= noise, loss, "the tangent at the best offsets is not as high as the risk")
+    for direction in np.vstack([np.eye(cone.size), np.ones(cone.size)]):
+        for shift in (-1.0, -1e-3, 1e-3, 1.0):
+            other = cone.offsets(cone.coordinates(b + shift * direction))
+            elsewhere = risk.value_and_subgradient(scores, other)[0]
+            _require(elsewhere >= value - noise, loss, "best_offset is not the minimum over b")
+            moved = scores + shift * np.cos(np.arange(len(scores)))
+            there = risk.value_and_subgradient(moved, other)[0]
+            _require(
+                there >= height + u @ (moved - scores) - noise * (1 + abs(there)),
+                loss,
+                "the tangent at the best offsets is above the risk elsewhere",
+            )
 
 
 def _check_conjugate(loss: Loss, risk: Risk, scores: Vector, rng: np.random.Generator) -> None:
@@ -158,8 +169,14 @@ def _check_conjugate(loss: Loss, risk: Risk, scores: Vector, rng: np.random.Gene
     gap = value + risk.conjugate(other) - other @ scores
     _require(gap >= -noise, loss, f"Fenchel-Young fails by {-gap:.3g}")
     balanced = risk.project_dual(other, balanced=True)
-    slope = risk.value_and_subgradient(scores, np.zeros(1))[2][0] - u.sum() + balanced.sum()
-    _require(abs(slope) <= 1e-12 * (1 + np.abs(balanced).sum()), loss, "project_dual does not balance")
+    without = risk.value_and_subgradient(scores, np.zeros(risk.offsets.size))[2] - _sums(risk, u)
+    slope = np.abs(without + _sums(risk, balanced)).max(initial=0.0)
+    _require(slope <= 1e-12 * (1 + np.abs(balanced).sum()), loss, "project_dual does not balance")
+
+
+def _sums(risk: Risk, u: Vector) -> Vector:
+    """What each offset that is added to scores has of the slopes: all, or those of its output."""
+    return np.asarray(u.reshape(-1, risk.offsets.size).sum(axis=0) if risk.offsets.size else np.zeros(0))
 
 
 def _check_atoms(loss: Loss, risk: Risk, scores: Vector) -> None:
@@ -184,7 +201,8 @@ def _check_weights(loss: Loss, y: Vector, weight: Vector, scores: Vector, b: Vec
     copies = np.repeat(np.arange(len(y)), weight.astype(int))
     weighted = loss.bind(y, weight).value_and_subgradient(scores, b)[0]
     scaled = loss.bind(y, 7.0 * weight).value_and_subgradient(scores, b)[0]
-    repeated = loss.bind(y[copies], np.ones(len(copies))).value_and_subgradient(scores[copies], b)[0]
+    all_scores = scores.reshape(len(y), -1)[copies].ravel()
+    repeated = loss.bind(y[copies], np.ones(len(copies))).value_and_subgradient(all_scores, b)[0]
     checks = [(repeated, "weight k is not k copies")]
     if loss.unit_free:
         checks.append((scaled, "scaling all weights changes the value"))

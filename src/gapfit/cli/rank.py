@@ -15,7 +15,7 @@ from gapfit.cli.progress import progress_line
 from gapfit.cli.train import fields, last_line
 from gapfit.datasets import Data
 from gapfit.estimators import Ranker
-from gapfit.losses import NDCG, PairwiseRanking
+from gapfit.losses import NDCG, MeanAveragePrecision, PairwiseRanking
 from gapfit.losses.queries import Queries
 from gapfit.persistence import load, save
 from gapfit.ranking_metrics import average_precision_per_query, ndcg_per_query
@@ -28,7 +28,11 @@ from gapfit.solution import Status
 @click.option("-o", "--out", help="The model to write; with --predict the file of scores [default: -].")
 @click.option("--predict", "model", metavar="MODEL", help="Rank DATA with this model instead of training.")
 @click.option(
-    "--loss", type=click.Choice(["pairwise", "ndcg"]), default="pairwise", show_default=True, help="Loss."
+    "--loss",
+    type=click.Choice(["pairwise", "ndcg", "map"]),
+    default="pairwise",
+    show_default=True,
+    help="Loss.",
 )
 @click.option(
     "--mean",
@@ -121,7 +125,7 @@ def make_ranker(
         if not C > 0:
             raise click.UsageError(f"-c must be positive, got {C}")
         alpha = alpha_of_svm_rank(samples, C, mean)
-    made = NDCG(k) if loss == "ndcg" else PairwiseRanking(mean)
+    made = {"pairwise": PairwiseRanking(mean), "ndcg": NDCG(k), "map": MeanAveragePrecision()}[loss]
     return Ranker(loss=made, alpha=1e-4 if alpha is None else alpha, **rest)
 
 

@@ -15,8 +15,10 @@ from gapfit.losses.base import Loss
 from gapfit.ranking_metrics import as_queries, mean_ndcg
 from gapfit.reductions import Multiset
 
-NAMES = {"pairwise": "pairwise_ranking"}  # what is called otherwise than in the registry
-LOSSES = ("pairwise_ranking", "ndcg", "roc_area", "partial_roc_area", "ordinal_pairs")
+# what is called otherwise than in the registry
+NAMES = {"pairwise": "pairwise_ranking", "map": "mean_average_precision"}
+_WITHIN_QUERIES = ("pairwise_ranking", "ndcg", "mean_average_precision")
+LOSSES = (*_WITHIN_QUERIES, "roc_area", "partial_roc_area", "ordinal_pairs")
 _OF_ONE_QUERY = (RocArea, PartialRocArea, OrdinalPairs)
 
 
@@ -34,18 +36,21 @@ class Ranker(LinearModel):
 
     where s_i are the weights. With loss="ndcg" it is the mean over the queries that have a relevant document
     of an upper bound of 1 - NDCG@10, made of the same pairs with prices; see `gapfit.losses.NDCG`. Neither
-    looks at all pairs: a step takes O(n log n). Only differences within a query count, so there is no
-    intercept. A document of weight k counts as k documents of its query, one of weight 0 is absent.
+    looks at all pairs: a step takes O(n log n). With loss="map" it is the mean over the same queries of an
+    upper bound of 1 - average precision, the largest over all rankings, for documents with y > 0 as the
+    relevant ones; see `gapfit.losses.MeanAveragePrecision`. A step looks at every pair of a relevant and
+    another document of a query. Only differences within a query count, so there is no intercept. A document
+    of weight k counts as k documents of its query, one of weight 0 is absent.
 
     Queries that have no pair (one document, or all of the same relevance) say nothing about w. The means over
-    pairs leave them out, and so does "ndcg" if nothing in them is relevant; otherwise their NDCG is 1 in any
-    order, and they count as such. If no query has a pair, `fit` raises a ValueError.
+    pairs leave them out, and so do "ndcg" and "map" if nothing in them is relevant; otherwise their measure
+    is 1 in any order, and they count as such. If no query has a pair, `fit` raises a ValueError.
 
     Parameters
     ----------
     loss : str or Loss, default="pairwise"
-        "pairwise", "ndcg", or an object of `gapfit.losses`: `PairwiseRanking(mean="queries")` counts all
-        queries the same, `NDCG(k=5)` looks at five places. `RocArea()`, `PartialRocArea()` and
+        "pairwise", "ndcg", "map", or an object of `gapfit.losses`: `PairwiseRanking(mean="queries")` counts
+        all queries the same, `NDCG(k=5)` looks at five places. `RocArea()`, `PartialRocArea()` and
         `OrdinalPairs()` know no queries and are taken without qid. Or a loss of your own.
     penalty : str or Penalty, default="l2"
         Omega: "l2" (1/2 |w|^2), "l1", "elastic_net", "squared_lp", "entropy", "simplex_entropy", or an object
@@ -169,7 +174,7 @@ class Ranker(LinearModel):
         qid : array of shape (n,), default=None
             The query that each document belongs to: numbers or words, in any order. None: all are one query.
         sample_weight : array of shape (n,), default=None
-            For "ndcg" whole numbers.
+            For "ndcg" and "map" whole numbers.
 
         Returns
         -------
@@ -226,7 +231,9 @@ class Ranker(LinearModel):
 def _check_loss(loss: Any) -> Loss:
     if isinstance(loss, str):
         if loss not in (*NAMES, *LOSSES):
-            raise ValueError(f"loss must be 'pairwise', 'ndcg' or an object of gapfit.losses, got {loss!r}")
+            raise ValueError(
+                f"loss must be 'pairwise', 'ndcg', 'map' or an object of gapfit.losses, got {loss!r}"
+            )
         loss = NAMES.get(loss, loss)
     return check_loss(loss, LOSSES)
 

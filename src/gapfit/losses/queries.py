@@ -1,11 +1,13 @@
-"""Means over pairs within queries: who should be above whom in the answer to each."""
+"""Who should be above whom in the answer to each query: means over pairs, and bounds of list measures."""
 
 from numbers import Integral
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gapfit._types import Indices, Vector
+from gapfit.errors import as_number
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.ranking import RankRisk
 from gapfit.losses.sorting import descending
@@ -103,6 +105,11 @@ def _mean_over_queries(units: Vector) -> Vector:
     return np.asarray(1.0 / np.where(units > 0, units * count, np.inf))
 
 
+def _check_copies(loss: Loss, weight: Vector) -> None:
+    if not (weight == np.rint(weight)).all():
+        raise ValueError(f"sample_weight must hold whole numbers for {loss!r}: they count copies")
+
+
 class NDCG(Loss):
     """1 - NDCG@k, bounded from above by pairs: the mean over queries of
 
@@ -138,8 +145,7 @@ class NDCG(Loss):
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
         y, _ = self.prepare(y, weight)
-        if not (weight == np.rint(weight)).all():
-            raise ValueError(f"sample_weight must hold whole numbers for {self!r}: they count copies")
+        _check_copies(self, weight)
         queries = Queries(y, weight, groups)
         longest = float((queries.higher + queries.same + queries.lower).max())
         k = int(longest if self.k is None else min(self.k, longest))
@@ -157,3 +163,71 @@ class NDCG(Loss):
         fall = np.maximum(discount[first] - discount[second], drop)
         share = _mean_over_queries(ideal)
         return QueryRisk(self, queries, queries.weight * gain * fall * share[queries.query])
+
+
+class MeanAveragePrecision(Loss):
+    """1 - average precision, bounded from above as SVM-MAP does: the mean over queries of the largest
+
+    1 - AP(ranking) + 2 / (P N) * sum over pairs that the ranking has the wrong way round of (f_j - f_i),
+
+    over all rankings of the query's documents. Such a pair is a relevant i below another document j, and a
+    query has P relevant documents and N others. The ranking by scores is one of them, so this is at least
+    1 - AP; if scores are tied, for the worst of their orders. O(P N) for each query.
+
+    Relevant are documents with y above `threshold`; other differences of y do not count. `groups` says which
+    query each sample belongs to. Queries without a relevant document are left out; those without any other
+    count as 0. Weights must be whole numbers: they count copies of a sample within its query, and these are
+    made. A common shift changes nothing: no intercept.
+
+    Parameters
+    ----------
+    threshold : the largest y that is not relevant
+    """
+
+    unit_free: ClassVar[bool] = False  # the precision at a place depends on the number of copies
+
+    def __init__(self, threshold: float = 0.0) -> None:
+        if not np.isfinite(as_number("threshold", threshold)):
+            raise ValueError(f"threshold must be finite, got {threshold!r}")
+        self.threshold = threshold
+
+    def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
+        y, _ = self.prepare(y, weight)
+        _check_copies(self, weight)
+        if weight.sum() > _COPIES:
+            raise ValueError(
+                f"sample_weight counts {weight.sum():.3g} copies, too many for {self!r}; scale it down"
+            )
+        return PrecisionRisk(self, y > self.threshold, weight, _numbered(groups, len(y)))
+
+
+_COPIES = 1e8
+
+
+class PrecisionRisk(RankRisk):
+    """The mean over queries of a maximum over rankings."""
+
+    def __init__(
+        self, loss: MeanAveragePrecision, relevant: NDArray[np.bool_], weight: Vector, query: Indices
+    ) -> None:
+        self.loss: Loss = loss
+        run = 2 * query + ~relevant  # the relevant documents of each query, then its others
+        order = np.argsort(run, kind="stable")
+        self.rows: Indices = np.repeat(order, weight[order].astype(np.intp))
+        sizes = np.bincount(run, weight, 2 * int(query.max()) + 2).astype(np.intp)
+        self.starts: Indices = np.r_[0, np.cumsum(sizes)]
+        found, others = sizes[::2], sizes[1::2]
+        if not (found * others).any():
+            raise ValueError(
+                f"y must be above {loss.threshold:g} for some but not all samples of some query for {loss!r}"
+            )
+        self.queries = int(np.count_nonzero(found))
+
+    def highest_plane(self, scores: Vector, u: Vector) -> float:
+        from gapfit.kernels.average_precision import worst_rankings
+
+        order, values = descending(scores[self.rows], self.starts)
+        parts = np.empty_like(values)
+        constant = worst_rankings(values, self.starts, parts)
+        u += np.bincount(self.rows[order], parts, len(u)) / self.queries
+        return float(constant) / self.queries

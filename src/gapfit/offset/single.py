@@ -43,7 +43,7 @@ def minimise_offset(risk: Risk, scores: Vector, guess: float) -> tuple[float, Ta
     start = tangent(risk, scores, guess if known is None else _finite_middle(*known))
     if start.e == 0 or not np.isfinite(start.value):
         return start.value, start
-    resolution = _resolution(scores, start.b)
+    resolution = resolution_of(scores, start.b)
     step = resolution if known is not None else max(abs(start.e), resolution)
     outward = _walk(risk, scores, start, step)
     left, right = (start, outward) if start.e < 0 else (outward, start)
@@ -55,7 +55,11 @@ def minimise_offset(risk: Risk, scores: Vector, guess: float) -> tuple[float, Ta
         floor = _balance(left, right, lowest.b).value
         overflow = not np.isfinite(left.value + right.value)
         b = (_middle if overflow else choose)(left, right)
-        settled = lowest.value - floor <= 2 * _EPS * abs(lowest.value)
+        if not left.b < b < right.b:  # one side is so steep that the other seems to be the minimum
+            b = _middle(left, right)
+        # between values of very different size the floor is rounding
+        alike = max(left.value, right.value) - lowest.value <= abs(lowest.value)
+        settled = alike and lowest.value - floor <= 2 * _EPS * abs(lowest.value)
         if settled or right.b - left.b <= 2 * resolution or not left.b < b < right.b:
             return lowest.value, _balance(left, right, lowest.b)
         probe = tangent(risk, scores, b)
@@ -68,12 +72,12 @@ def offset_interval(risk: Risk, scores: Vector, guess: float) -> tuple[float, fl
     known = risk.best_offset(scores)
     if known is not None:
         lo, hi = (
-            end if np.isinf(end) else end + np.copysign(_resolution(scores, end), side)
+            end if np.isinf(end) else end + np.copysign(resolution_of(scores, end), side)
             for end, side in zip(known, (-1.0, 1.0), strict=True)
         )
         return lo, hi
     b = minimise_offset(risk, scores, guess)[1].b
-    resolution = _resolution(scores, b)
+    resolution = resolution_of(scores, b)
     ends = []
     for direction in (-1.0, 1.0):
         offsets = (b + direction * resolution * 2.0**k for k in range(_DOUBLINGS))
@@ -94,7 +98,7 @@ def _walk(risk: Risk, scores: Vector, start: Tangent, step: float) -> Tangent:
     raise UnboundedProblem(f"{risk.loss!r} keeps falling as the intercept goes to infinity on these data")
 
 
-def _resolution(scores: Vector, b: float) -> float:
+def resolution_of(scores: Vector, b: float) -> float:
     """Offsets closer than this cannot be told apart in floating point."""
     return 4 * _EPS * (1.0 + abs(b) + float(np.abs(scores).max(initial=0.0)))
 

@@ -1,0 +1,166 @@
+"""Ordered levels by thresholds: one direction w, and an offset between each level and the next."""
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from gapfit._types import Indices, Matrix, Vector
+from gapfit.losses.base import Cone, Loss, Risk
+from gapfit.losses.margin import Exponential, Hinge, Logistic, SmoothedHinge, SquaredHinge
+
+Kind = Literal["all", "immediate"]
+BASES: dict[str, type[Loss]] = {
+    "hinge": Hinge,
+    "squared_hinge": SquaredHinge,
+    "smoothed_hinge": SmoothedHinge,
+    "logistic": Logistic,
+    "exponential": Exponential,
+}
+_MANY = 100  # levels: beyond that, all pairs of a sample and a threshold are too many
+
+
+class OrdinalThresholds(Loss):
+    """Levels y_1 < ... < y_m of any numbers, told apart by thresholds b_1 <= ... <= b_(m-1):
+
+    R(f, b) = sum_i p_i sum over k in K_i of phi(s_ik (f_i - b_k)),
+
+    s_ik = +1 if sample i is above the k-th threshold, that is y_i > y_k, else -1, and p_i its share of the
+    weights. The predicted level is that of the interval between two thresholds in which the score lies.
+
+    The thresholds are the offsets of the problem. They are *compared with* the scores, not added to them, are
+    not penalised, and always in order: the minimum is over ordered b only. (With kind="all" that costs
+    nothing.) A common shift of scores and thresholds changes nothing. Levels are those that occur in y.
+
+    Parameters
+    ----------
+    kind : "all" (default), K_i are all thresholds, so that with a phi above the 0/1 loss the sum bounds the
+        number of levels by which a prediction is off; or "immediate", the one or two next to the level of
+        sample i, where it bounds the 0/1 loss
+    base : phi as a function of the margin: "hinge" (default), "squared_hinge", "smoothed_hinge", "logistic"
+        or "exponential"
+    """
+
+    def __init__(self, kind: Kind = "all", base: str = "hinge") -> None:
+        if kind not in get_args(Kind):
+            raise ValueError(f"kind must be 'all' or 'immediate', got {kind!r}")
+        if not isinstance(base, str) or base not in BASES:
+            raise ValueError(f"base must be one of {', '.join(BASES)}, got {base!r}")
+        self.kind, self.base = kind, base
+
+    def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
+        del groups
+        y, p = self.prepare(y, weight)
+        levels, level = np.unique(y, return_inverse=True)
+        if len(levels) < 2:
+            raise ValueError(f"y holds one level only, {levels[0]:g}: there is no threshold for {self!r}")
+        if len(levels) > _MANY:
+            raise ValueError(
+                f"y holds {len(levels)} levels, and {self!r} is for at most {_MANY}; "
+                "cut y into fewer with np.digitize, or fit a regression"
+            )
+        return ThresholdRisk(self, level, p, len(levels))
+
+
+class ThresholdRisk(Risk):
+    """A mean over *entries*, pairs of a sample and a threshold, of a loss of the margin.
+
+    Entries stand threshold by threshold, so that some thresholds are a slice of them.
+    """
+
+    infimum = 0.0
+
+    def __init__(self, loss: OrdinalThresholds, level: Indices, p: Vector, levels: int) -> None:
+        self.loss: OrdinalThresholds = loss
+        self.offsets = Cone(levels - 1, ordered=True)
+        everyone = np.arange(len(level))
+        self.n = len(level)
+        rows = [
+            everyone if loss.kind == "all" else everyone[(level == k) | (level == k + 1)]
+            for k in range(levels - 1)
+        ]
+        self.starts: Indices = np.cumsum([0, *map(len, rows)])
+        self.rows: Indices = np.concatenate(rows)
+        self.threshold: Indices = np.repeat(np.arange(levels - 1), np.diff(self.starts))
+        self.sign = np.where(level[self.rows] > self.threshold, 1.0, -1.0)
+        self.weight = p[self.rows]
+        self._risks: dict[tuple[int, int], _Below] = {}
+        self.whole = self._risk(0, levels - 1)
+        self.capabilities = self.whole.inner.capabilities & {"smooth"}
+
+    def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
+        value, u, _ = self.whole.value_and_subgradient(self._margins(scores, b), np.zeros(1))
+        return (value, *self.gather(u, len(b)))
+
+    def best_offset(self, scores: Vector) -> tuple[float, float] | None:
+        return self.whole.best_offset(scores[self.rows]) if self.offsets.size == 1 else None
+
+    def offset_hessian(self, scores: Vector, b: Vector) -> Matrix | None:
+        if not self.capabilities:
+            return None
+        curvature = self.whole.inner.curvature(self._margins(scores, b), np.zeros(1)) * self.whole.mass
+        return np.diag(np.add.reduceat(curvature, self.starts[:-1]))
+
+    def offset_parts(self) -> "ThresholdRisk":
+        return self
+
+    def pooled(self, scores: Vector, first: int, last: int) -> tuple["Risk", Vector]:
+        """Some thresholds as one, and the scores of their entries."""
+        entries = slice(self.starts[first], self.starts[last])
+        return self._risk(first, last), scores[self.rows[entries]]
+
+    def gather(self, u: Vector, size: int | None = None) -> tuple[Vector, Vector]:
+        """Slopes in the scores of the samples and in b, from those of all entries."""
+        e = -np.add.reduceat(u, self.starts[:-1])
+        return np.bincount(self.rows, u, self.n).astype(np.float64, copy=False), e[:size]
+
+    def _risk(self, first: int, last: int) -> "_Below":
+        """Made once for each threshold, as every step of a solver asks for it; pools come and go."""
+        if (first, last) not in self._risks:
+            entries = slice(self.starts[first], self.starts[last])
+            weight = self.weight[entries]
+            risk = _Below(BASES[self.loss.base]().bind(self.sign[entries], weight), weight)
+            if last - first > 1:
+                return risk
+            self._risks[first, last] = risk
+        return self._risks[first, last]
+
+    def _margins(self, scores: Vector, b: Vector) -> Vector:
+        """Of all entries; without offsets, the thresholds are zero."""
+        return scores[self.rows] - b[self.threshold] if len(b) else scores[self.rows]
+
+
+class _Below(Risk):
+    """A mean over entries with the offset subtracted from the scores instead of added, as a sum."""
+
+    offsets = Cone(1)
+    infimum = 0.0
+    separable = True
+
+    def __init__(self, inner: Risk, weight: Vector) -> None:
+        self.inner, self.loss, self.mass = inner, inner.loss, float(weight.sum())
+
+    def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
+        value, u, e = self.inner.value_and_subgradient(scores, -b)
+        return self.mass * value, self.mass * u, -self.mass * e
+
+    def best_offset(self, scores: Vector) -> tuple[float, float] | None:
+        known = self.inner.best_offset(scores)
+        return None if known is None else (-known[1], -known[0])
+
+
+def least_error_thresholds(scores: Vector, level: Indices, weight: Vector) -> Vector:
+    """Ordered thresholds for which the weighted absolute error of the predicted levels 0, 1, ... is least.
+
+    That error counts the thresholds that are on the wrong side of a score, so each is chosen by itself, half
+    way between two scores; of several places with the least error the lowest is taken, and these are in
+    order.
+    """
+    places, place = np.unique(scores, return_inverse=True)
+    width = float(places[-1] - places[0]) or 1.0
+    between = np.r_[places[0] - 0.5 * width, 0.5 * (places[:-1] + places[1:]), places[-1] + 0.5 * width]
+    thresholds = []
+    for k in range(int(level.max())):
+        # raising a threshold past samples that belong above it costs their weights, past others it gains
+        change = np.bincount(place, np.where(level > k, weight, -weight))
+        thresholds.append(between[np.argmin(np.r_[0.0, np.cumsum(change)])])
+    return np.array(thresholds)
