@@ -6,10 +6,11 @@ PYTHON ?= python3
 VENV ?= .venv
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
+LAB_ARGS ?=
 
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types docs bench clean
+.PHONY: demo test lint types docs bench lab clean
 
 demo: $(VENV)/.installed-plot
 	$(BIN)/python examples/demo.py
@@ -31,6 +32,12 @@ docs: $(VENV)/.installed-docs
 # gapfit beside its peers: see benchmarks/README.md. Quickly: `make bench BENCH_ARGS=--quick`.
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/table.py $(BENCH_ARGS)
+
+# The papers' theorems and experiments, in about ten minutes, into one page: build/lab/index.html. Files are
+# read from the folder GAPFIT_DATA; what is absent is generated.
+lab: $(VENV)/.installed-plot
+	$(BIN)/gapfit lab theorems --out build/lab
+	$(BIN)/gapfit lab figures --out build/lab $(LAB_ARGS)
 
 # Everything generated, the environment included.
 clean:

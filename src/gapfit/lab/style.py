@@ -1,0 +1,71 @@
+"""How the lab's pictures look: fit for print, in colours and line styles that everyone can tell apart."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+# Okabe and Ito's colours, told apart by people with any kind of colour vision
+BLUE, VERMILION, GREEN, PINK, ORANGE, SKY, BLACK, GREY = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#777777",
+)  # fmt: skip
+CYCLE = (BLUE, VERMILION, GREEN, PINK, ORANGE, SKY, BLACK, GREY)
+DASHES = ("-", "--", "-.", ":")
+KINDS = ("svg", "pdf", "png")
+
+_SETTINGS: Any = {
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 10,
+    "axes.labelsize": 9,
+    "font.size": 9,
+    "figure.facecolor": "white",
+    "figure.titlesize": 11,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "lines.linewidth": 1.6,
+    "savefig.facecolor": "white",
+    "svg.hashsalt": "gapfit",  # the same picture is the same file
+}
+
+
+@contextmanager
+def canvas(rows: int, columns: int, width: float = 3.4, height: float = 2.6) -> Iterator[tuple[Any, Any]]:
+    """A figure of panels of this size in inches, and its axes in rows and columns; closed by no window."""
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("pictures need matplotlib: pip install 'gapfit[plot]'") from error
+    with rc_context(_SETTINGS):
+        figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+        yield figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def save(figure: Any, folder: Path, name: str) -> str:
+    """Write the figure as SVG (for the page), PDF (for a paper) and PNG; returns the SVG's name."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for kind in KINDS:
+        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+        figure.savefig(folder / f"{name}.{kind}", dpi=150, metadata=metadata)
+    return f"{name}.svg"
+
+
+def plain_ticks(axis: Any) -> None:
+    """Powers of ten on logarithmic axes, and no numbers between them."""
+    from matplotlib.ticker import NullFormatter
+
+    for each in (axis.xaxis, axis.yaxis):
+        each.set_minor_formatter(NullFormatter())
+
+
+def shared_legend(figure: Any, axes: Any) -> None:
+    """One legend below all panels."""
+    found: dict[str, Any] = {}
+    for axis in axes.flat:
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    if found:
+        rows = -(-len(found) // 8)
+        columns = -(-len(found) // rows)
+        figure.legend(found.values(), found, loc="outside lower center", ncols=columns)
