@@ -1,11 +1,18 @@
 """Projections onto the sets in which dual points live."""
 
-import numpy as np
+from typing import Any
 
-from gapfit import threads
+import numpy as np
+from numpy.typing import NDArray
+
 from gapfit._types import Vector
+from gapfit.errors import GapfitError, as_numbers
 
 _EPS = float(np.finfo(float).eps)
+
+
+class InfeasibleProjection(GapfitError, ValueError):
+    """The set to project onto is empty."""
 
 
 def project_box_hyperplane(
@@ -16,63 +23,101 @@ def project_box_hyperplane(
     z: float,
     weights: Vector | None = None,
 ) -> Vector:
-    """The nearest point to m in a box with one linear equality.
+    """The nearest point to m in a box with one linear equality, in O(n).
 
     minimise 1/2 sum_i weights_i (a_i - m_i)^2   subject to  lower <= a <= upper,  <sigma, a> = z
 
-    The solution is a(t) = clip(m + t sigma / weights) for the t at which <sigma, a(t)> = z, a non-decreasing
-    piecewise linear function of t. Newton's method finds its root, within a bracket that is halved where a
-    step has not halved the excess; from t = 0, points that nearly satisfy the equality need three or four
-    evaluations.
+    Bounds may be infinite or equal, and sigma may have any sign or be zero. Raises `InfeasibleProjection` if
+    no point satisfies the equality.
     """
-    step = sigma if weights is None else sigma / weights
+    from gapfit.kernels.projection import multiplier  # compiled code is loaded only when it is to run
+
+    m = as_numbers("m", m)
+    lower, upper, sigma = (np.broadcast_to(np.asarray(x, float), m.shape) for x in (lower, upper, sigma))
+    step = sigma if weights is None else sigma / _positive("weights", weights)
+    if not np.isfinite(m).all():
+        raise ValueError("m must be finite")
+    if not (lower <= upper).all():
+        raise InfeasibleProjection("lower must not exceed upper")
     low, high = np.where(sigma > 0, lower, upper), np.where(sigma > 0, upper, lower)
-    least, most = float(sigma @ low), float(sigma @ high)
+    moves = sigma != 0
+    least, most = (float(sigma[moves] @ end[moves]) for end in (low, high))
     scale = abs(z) + float(np.abs(sigma) @ np.abs(m))
-    if not least - 1e-12 * scale <= z <= most + 1e-12 * scale:
-        raise ValueError(f"no point of the box satisfies <sigma, a> = {z}: it ranges over [{least}, {most}]")
-    if z <= least or z >= most:
-        return low if z <= least else high
-    t, left, right, before = 0.0, -np.inf, np.inf, np.inf
-    while True:
-        a, slope = _clip_along(m, step, sigma, lower, upper, t)
-        excess = float(sigma @ a) - z
-        if abs(excess) <= 4 * _EPS * scale:
-            return a
-        left, right = (left, t) if excess > 0 else (t, right)
-        t = t - excess / slope if slope > 0 else _next_kink(m, lower, upper, step, t, excess < 0)
-        slow = abs(excess) > 0.5 * before and right - left < np.inf
-        before = abs(excess)
-        if not left < t < right or slow:
-            t = 0.5 * (left + right)
-            if not left < t < right:  # neighbouring floats: what is left is rounding
-                return a
+    if not (np.isfinite(z) and least - 1e-12 * scale <= z <= most + 1e-12 * scale):
+        raise InfeasibleProjection(
+            f"no point of the box satisfies <sigma, a> = {z}: it ranges over [{least}, {most}]"
+        )
+    if least < z < most:
+        t = multiplier(*(_frozen(x) for x in (m, step, sigma, lower, upper)), float(z), 4 * _EPS)
+        return np.asarray(np.clip(m + t * step, lower, upper))
+    return np.where(moves, low if z <= least else high, np.clip(m, lower, upper))
 
 
-def _clip_along(
-    m: Vector, step: Vector, sigma: Vector, lower: Vector, upper: Vector, t: float
-) -> tuple[Vector, float]:
-    """clip(m + t step), and the derivative of <sigma, .> of it in t."""
-    from gapfit.kernels.projection import clip_along  # compiled code is loaded only when it is to run
+def project_simplex(m: Any, total: float = 1.0) -> NDArray[np.float64]:
+    """The nearest point with entries >= 0 that add up to `total`; of a matrix, of each row.
 
-    a = np.empty_like(m)
-    slopes = threads.each(
-        lambda rows: clip_along(m, step, sigma, lower, upper, t, rows.start, rows.stop, a),
-        threads.parts(len(m), 4 * len(m)),
+    minimise 1/2 |a - m|^2   subject to  a >= 0,  sum a = total
+    """
+    m = as_numbers("m", m)
+    if not 0 < total < np.inf:
+        raise InfeasibleProjection(f"total must be positive and finite, got {total!r}")
+    if m.ndim == 1:
+        return project_box_hyperplane(m, np.zeros_like(m), np.full_like(m, np.inf), np.ones_like(m), total)
+    from gapfit.kernels.simplices import project_rows
+
+    rows = np.ascontiguousarray(m) / total
+    project_rows(rows, 0, len(rows))
+    return total * rows
+
+
+def project_chain_marginals(m: Any, weights: Any = None) -> NDArray[np.float64]:
+    """The nearest marginals of a chain: tables of its edges that agree on the nodes in between.
+
+    minimise 1/2 sum_t weights_t sum_ij (a_t(i, j) - m_t(i, j))^2   over  a >= 0,  sum_ij a_t(i, j) = 1,
+    sum_i a_t(i, j) = sum_k a_{t+1}(j, k)
+
+    Parameters
+    ----------
+    m : array (T, K, K)
+        m[t, i, j] belongs to label i at place t and label j at place t + 1.
+    weights : array (T,), default ones
+    """
+    m = as_numbers("m", m)
+    if m.ndim != 3 or m.shape[1] != m.shape[2] or 0 in m.shape:
+        raise ValueError(f"m must hold a square table for each edge, got shape {m.shape}")
+    weights = np.ones(len(m)) if weights is None else _positive("weights", weights)
+    return project_chains(m, np.broadcast_to(weights, (len(m),)), np.array([0, len(m)]))
+
+
+def project_chains(
+    m: NDArray[np.float64], weights: Vector, first: NDArray[np.int64], start: Vector | None = None
+) -> NDArray[np.float64]:
+    """`project_chain_marginals` of many chains: the c-th has the tables first[c] to first[c + 1].
+
+    `start` are multipliers to begin with, one row a place of each chain; they are updated.
+    """
+    from gapfit import threads
+    from gapfit.kernels.chain_projection import project_chains as project
+
+    m, weights = np.ascontiguousarray(m), np.ascontiguousarray(weights, dtype=np.float64)
+    a, chains = np.empty_like(m), len(first) - 1
+    q = np.zeros((len(m) + chains, m.shape[1])) if start is None else start
+    threads.each(
+        lambda some: project(m, weights, first, some.start, some.stop, q, 1e-13, a),
+        threads.parts(chains, 100 * m.size),
     )
-    return a, float(sum(slopes))
+    return a
 
 
-def _next_kink(m: Vector, lower: Vector, upper: Vector, step: Vector, t: float, upwards: bool) -> float:
-    """Where the first coordinate comes off its bound when t moves on from a flat piece."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        kinks = np.concatenate([(lower - m) / step, (upper - m) / step])
-    ahead = kinks[(kinks > t) if upwards else (kinks < t)]
-    ahead = ahead[np.isfinite(ahead)]
-    nearest = float(ahead.min() if upwards else ahead.max())
-    beyond = ahead[ahead != nearest]  # halfway to the one after it, where the piece has a slope
-    return (
-        0.5 * (nearest + float(beyond.min() if upwards else beyond.max()))
-        if len(beyond)
-        else nearest + (1.0 if upwards else -1.0)
-    )
+def _frozen(x: Vector) -> Vector:
+    """A read-only view: compiled code tells them from writable arrays, and one variant is enough."""
+    view = np.ascontiguousarray(x, dtype=np.float64).view()
+    view.flags.writeable = False
+    return view
+
+
+def _positive(name: str, values: Any) -> Vector:
+    values = as_numbers(name, values)
+    if not (np.isfinite(values).all() and (values > 0).all()):
+        raise ValueError(f"{name} must be positive and finite")
+    return np.asarray(values)

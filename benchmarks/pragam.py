@@ -1,0 +1,252 @@
+"""The smoothing family beside the bundle methods: passes over X and CPU seconds to certified gaps.
+
+    python benchmarks/pragam.py [--data a9a w8a ...] [--seconds 8] [--passes 3000] [--out FOLDER] [--fresh]
+    python benchmarks/pragam.py --projections
+
+A pass is one product with X or with its transpose, all that are made counted: those of a step, of steps tried
+and rejected, and of the final check. Seconds are CPU time of one thread (`time.process_time`), since the
+machine may be shared. A fit that needs more than the limits is cut off; "-" then. Results go to `pragam.csv`,
+a line a fit, and a run that was stopped goes on where it was; `pragam.md` is the table made of it.
+
+`accelerated` is a variant that is not part of gapfit: accelerated proximal gradients on the dual, with
+adaptive restarts. `pragam, L given` is the papers' algorithm, its L by Lanczos' method, whose products count.
+"""
+
+import argparse
+import csv
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.preprocessing import maxabs_scale
+
+from gapfit import Problem, datasets, projections, solve
+from gapfit.solution import Iterate
+from gapfit.solvers.dual_sets import dual_set
+from gapfit.solvers.pragam import lipschitz, pragam
+
+GAPS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+ALPHAS = {
+    "spambase": (1e-3, 1e-4),
+    "a9a": (1e-3, 1e-4, 2.0**-18),
+    "w8a": (1e-3, 1e-4, 2.0**-17),
+    "covtype": (1e-3, 1e-4, 2.0**-17),
+}
+FIELDS = (
+    *("data", "intercept", "alpha", "solver"),
+    *(f"passes {gap:g}" for gap in GAPS),
+    *(f"s {gap:g}" for gap in GAPS),
+    *("steps", "passes", "seconds", "two products", "gap"),
+)
+
+
+def accelerated(problem, state=None):
+    """FISTA on the dual: momentum, L found by backtracking, a restart where momentum points the wrong way."""
+    Q = dual_set(problem)
+    z = before = Q.centre
+    a = a_before = problem.design.adjoint(Q.slope(z))
+    L, t = 1e-12, 1.0
+    while True:
+        L *= 0.9
+        t_next = 0.5 * (1 + np.sqrt(1 + 4 * t * t))
+        push = (t - 1) / t_next
+        beta, slope = z + push * (z - before), a + push * (a - a_before)
+        w = problem.penalty.argmax(slope / -problem.alpha)
+        scores = problem.scores(w)
+        while True:
+            new, b = Q.step(beta, scores, 1 / L)
+            a_new = problem.design.adjoint(Q.slope(new))
+            bend = Q.curvature(a_new - slope, Q.distance(new, beta))
+            if bend <= L * (1 + 1e-9):
+                break
+            L = max(2 * L, min(bend, 1e3 * L))
+        risk, h = Q.values(scores, b, new)
+        primal = problem.alpha * problem.penalty.value(w) + risk
+        yield Iterate(w, b, Q.minorant(a_new, new, h), primal)
+        wrong_way = np.vdot(new - beta, new - z) < 0
+        before, a_before, t = (new, a_new, 1.0) if wrong_way else (z, a, t_next)
+        z, a = new, a_new
+
+
+def papers_pragam(problem, state=None):
+    """Pragam with the L of the whole dual, as in the papers."""
+    yield from pragam(problem, state, L=lipschitz(problem))
+
+
+SOLVERS = {
+    "line_search_bundle": "line_search_bundle",
+    "bundle": "bundle",
+    "pragam, L given": papers_pragam,
+    "pragam": "pragam",
+    "accelerated": accelerated,
+    "smoothing": "smoothing",
+}
+
+
+def load(folder, name):
+    """X and y in {-1, +1}."""
+    kind = "multiclass" if name == "covtype" else "binary"
+    data = datasets.load(folder / kind / f"{name}.libsvm.xz")
+    X = data.X if name in ("a9a", "w8a") else maxabs_scale(data.X)
+    return X, np.where(data.y == 2, 1.0, -1.0) if name == "covtype" else data.y
+
+
+def counted(problem):
+    """Count the products with X and with its transpose from now on."""
+    design, count = problem.design, [0]
+
+    def counting(product):
+        def counted_product(x):
+            count[0] += bool(x.any())  # a product with zero costs nothing
+            return product(x)
+
+        return counted_product
+
+    design.scores, design.adjoint = counting(design.scores), counting(design.adjoint)
+    return count
+
+
+def fit(problem, solver, seconds, passes):
+    count, reached = counted(problem), []
+    began = time.process_time()
+
+    def watch(progress):
+        gap = progress.gap / max(abs(progress.primal), abs(progress.dual))
+        spent = time.process_time() - began
+        while len(reached) < len(GAPS) and gap <= GAPS[len(reached)]:
+            reached.append((count[0], round(spent, 3)))
+        return spent > seconds or count[0] > passes
+
+    solution = solve(problem, solver, tol=GAPS[-1], max_iter=10**7, callbacks=[watch], n_jobs=1)
+    spent = time.process_time() - began
+    reached += [("", "")] * (len(GAPS) - len(reached))
+    return solution, count[0], spent, reached
+
+
+def two_products(problem):
+    """CPU seconds of one product with X and one with its transpose, the best of several."""
+    rng = np.random.default_rng(0)
+    w, u = rng.normal(size=problem.design.shape[1]), rng.normal(size=problem.design.shape[0])
+    best = np.inf
+    for _ in range(7):
+        began = time.process_time()
+        problem.design.scores(w)
+        problem.design.adjoint(u)
+        best = min(best, time.process_time() - began)
+    return best
+
+
+def compare(arguments):
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    path = arguments.out / "pragam.csv"
+    if arguments.fresh or not path.exists():
+        with path.open("w", newline="") as file:
+            csv.writer(file).writerow(FIELDS)
+    with path.open(newline="") as file:
+        done = {(r["data"], r["intercept"], r["alpha"], r["solver"]) for r in csv.DictReader(file)}
+    for name in arguments.data:
+        tasks = [
+            (str(intercept), f"{alpha:.6g}", solver)
+            for alpha in ALPHAS[name]
+            for intercept in (False, True)
+            for solver in SOLVERS
+        ]
+        tasks = [task for task in tasks if (name, *task) not in done]
+        if not tasks:
+            continue
+        X, y = load(arguments.folder, name)
+        for warm in SOLVERS.values():  # compiled before it is timed
+            for intercept in (False, True):
+                solve(Problem(X[:200], y[:200], intercept=intercept), warm, max_iter=3, n_jobs=1)
+        for intercept, alpha, solver in tasks:
+            problem = Problem(X, y, alpha=float(alpha), intercept=intercept == "True")
+            products = two_products(problem)
+            solution, passes, spent, reached = fit(
+                problem, SOLVERS[solver], arguments.seconds, arguments.passes
+            )
+            row = (name, intercept, alpha, solver, *(r[0] for r in reached), *(r[1] for r in reached),
+                   solution.n_iter, passes, round(spent, 3), f"{products:.3g}",
+                   f"{solution.certificate.relative_gap:.2g}")  # fmt: skip
+            print(*row, flush=True)
+            with path.open("a", newline="") as file:
+                csv.writer(file).writerow(row)
+    (arguments.out / "pragam.md").write_text(table(path, arguments))
+
+
+def table(path, arguments):
+    with path.open(newline="") as file:
+        rows = sorted(csv.DictReader(file), key=lambda row: list(SOLVERS).index(row["solver"]))
+    lines = [
+        "# Passes over X and CPU seconds to certified relative gaps, hinge loss",
+        "",
+        "A pass is one product with X or with its transpose. CPU seconds of one thread, on a shared machine.",
+        f"Fits were cut off after {arguments.seconds:g} CPU seconds or {arguments.passes} passes: `-`.",
+        "With an intercept, `pragam` is the papers' Pragam-b. The last column: CPU time of a step, in units",
+        "of one product with X and one with its transpose.",
+        "",
+    ]
+    titles = " | ".join(f"{g:g}" for g in GAPS)
+    problems = {(r["data"], r["intercept"], r["alpha"]) for r in rows}
+    for name, intercept, alpha in sorted(
+        problems, key=lambda p: (list(ALPHAS).index(p[0]), -float(p[2]), p[1])
+    ):
+        word = "with an intercept" if intercept == "True" else "no intercept"
+        lines += [f"## {name}, alpha = {alpha}, {word}", "", f"| solver | {titles} | step |"]
+        lines += ["|---" * (len(GAPS) + 2) + "|"]
+        for r in rows:
+            if (r["data"], r["intercept"], r["alpha"]) == (name, intercept, alpha):
+                cells = [
+                    f"{r[f'passes {g:g}']} / {float(r[f's {g:g}']):.2f} s" if r[f"passes {g:g}"] else "-"
+                    for g in GAPS
+                ]
+                step = float(r["seconds"]) / max(int(r["steps"]), 1) / float(r["two products"])
+                lines += [f"| {r['solver']} | {' | '.join(cells)} | {step:.1f} |"]
+        lines += [""]
+    return "\n".join(lines)
+
+
+def measure_projections(out):
+    """Seconds for one projection, and nanoseconds a variable, from 1e4 to 1e7 variables."""
+    lines = ["# project_box_hyperplane: CPU time after compilation, one thread", "",
+             "| variables | generic | ms | ns a variable | equal kinks, ms | ns a variable |",
+             "|---|---|---|---|---|---|"]  # fmt: skip
+    rng = np.random.default_rng(0)
+    for n in (10**4, 10**5, 10**6, 10**7):
+        lower, upper, sigma = -rng.random(n), rng.random(n), rng.choice([-1.0, 1.0], n)
+        times = []
+        for m in (rng.normal(size=n) + 0.5, rng.integers(-3, 4, n) / 4):
+            best = np.inf
+            for _ in range(5):
+                began = time.process_time()
+                projections.project_box_hyperplane(m, lower, upper, sigma, 0.3 * n)
+                best = min(best, time.process_time() - began)
+            times.append(best)
+        cells = " | ".join(f"{1e3 * t:.3g} | {1e9 * t / n:.3g}" for t in times)
+        lines.append(f"| {n:.0e} | | {cells} |")
+        print(lines[-1], flush=True)
+    lines = [line.replace("| generic ", "").replace(" | | ", " | ") for line in lines]
+    lines[3] = "|---|---|---|---|---|"
+    (out / "pragam_projections.md").write_text("\n".join([*lines, ""]))
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", nargs="+", default=list(ALPHAS), choices=list(ALPHAS))
+    parser.add_argument("--folder", type=Path, default=Path(os.environ.get("GAPFIT_DATA", "../shared/data")))
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "0.1.0")
+    parser.add_argument("--seconds", type=float, default=8.0)
+    parser.add_argument("--passes", type=int, default=3000)
+    parser.add_argument("--fresh", action="store_true")
+    parser.add_argument("--projections", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.projections:
+        measure_projections(arguments.out)
+    else:
+        compare(arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""Dual points of polyhedral risks, and proximal steps among them.
+
+The risk is a maximum over a convex set Q of dual points z, each of which gives an affine minorant:
+
+    R(f, b) = max over z in Q of  <u(z), f> + <e(z), b> - h(z),      u linear, h convex.
+
+Three operations are all that the smoothing family of solvers needs: the proximal step
+
+    step(centre, f, length) = argmax over z in Q, e(z) = 0 of  <u(z), f> - h(z) - |z - centre|^2 / (2 length),
+
+u(z), and h(z). Norms weigh a sample by its share in the mean, so that a sample of weight k equals k copies.
+The multiplier of e(z) = 0 is the offset b that suits the smoothed risk.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gapfit._types import Slope, Vector
+from gapfit.minorant import Minorant
+from gapfit.problem import Problem
+
+_EPS = float(np.finfo(float).eps)
+
+
+class Response(NamedTuple):
+    """A proximal step and the offsets that belong to it."""
+
+    z: Any
+    b: Vector
+
+
+class DualSet(ABC):
+    """Q, with its norm and proximal steps."""
+
+    centre: Any  # a point of Q from which all of it is near
+    spread: float  # the largest |z - centre|^2 / 2 in Q
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.b = np.zeros(problem.n_offsets)  # where the search for offsets begins
+        self.offset = problem.offset if problem.offset.any() else None
+
+    @abstractmethod
+    def step(self, centre: Any, scores: Vector, length: float) -> Response:
+        """The proximal step from the centre."""
+
+    @abstractmethod
+    def slope(self, z: Any) -> Vector:
+        """u(z)."""
+
+    @abstractmethod
+    def values(self, scores: Vector, b: Vector, z: Any) -> tuple[float, float]:
+        """R(f, b) and h(z)."""
+
+    @abstractmethod
+    def distance(self, z: Any, other: Any) -> float:
+        """|z - other|^2."""
+
+    @abstractmethod
+    def weigh(self, scores: Vector) -> Vector:
+        """The linear part of u at the gradient of <u(z), scores> in z."""
+
+    def width(self, scores: Vector) -> float:
+        """The smoothing at which most samples that have these scores are on the rounded part."""
+        del scores
+        return 1.0
+
+    def minorant(self, a: Slope, z: Any, h: float) -> Minorant:
+        """The minorant of z, whose slope a = A'u(z) and h(z) are known."""
+        known = 0.0 if self.offset is None else float(self.slope(z) @ self.offset)
+        noise = 4 * _EPS * (abs(known) + abs(h))
+        return Minorant(a, np.zeros(self.problem.n_offsets), known - h, "conjugate", noise)
+
+    def curvature(self, difference: Slope, squared: float) -> float:
+        """How much the dual bends along a step: |A'du|^2 / alpha, in units of the squared step."""
+        if squared == 0:
+            return 0.0
+        return self.problem.inner(difference, difference) / (self.problem.alpha * squared)

@@ -1,0 +1,178 @@
+"""Pragam for losses of a contingency table: its dual points are distributions over all labellings.
+
+The squared distance of `pragam` becomes an entropy, and proximal steps become Gibbs distributions, of which
+only two means are kept: that of Delta and that of the slope v = A'u. With D2 = log(number of labellings) and
+G(c, x) the distribution with weights exp(c Delta + <r, x>), r the slope of a labelling, step k is
+
+    tau = 2 / (k + 3);   z1 = G(1/mu, w/mu);   beta = (1 - tau) z + tau z1;   w' = w(beta);
+    g = tau / ((1 - tau) mu);   z <- (1 - tau) z + tau G(1/mu + g, w/mu + g w');
+    w <- (1 - tau) w + tau w';   mu <- (1 - tau) mu.
+
+For a given L >= max over labellings of |r|^2 / alpha, mu = 2 L at the start keeps J_mu(w) <= D(z), and the
+gap is at most 4 L D2 / ((k+1)(k+2)). That L is pessimistic by far. By default L is found on the way: J_mu at
+the new w is known when the next step begins, so that the condition itself can be tested, and a step that
+breaks it is made again with twice the L.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gapfit._types import Slope, Vector
+from gapfit.errors import IncompatibleSolver
+from gapfit.losses.contingency import ContingencyRisk
+from gapfit.losses.smoothed import Gibbs, Labellings
+from gapfit.minorant import Minorant
+from gapfit.problem import Problem
+from gapfit.solution import Iterate
+from gapfit.solvers.base import Steps, needs
+
+_EPS = float(np.finfo(float).eps)
+_EASE = 0.7  # L is tried this much lower at each step
+_ROUNDING = 1e-12
+_LARGEST = 60  # doublings of L in one step
+
+
+@needs(penalty="L2", design="euclidean")
+def pragam_entropy(problem: Problem, state: dict[str, Any] | None = None, *, L: float | None = None) -> Steps:
+    """Two sums over all labellings a step, O(n^2) each. For contingency losses without an intercept.
+
+    Parameters
+    ----------
+    L : an upper bound of |r|^2 / alpha over all labellings; `lipschitz` gives one.
+        By default it is found on the way.
+    """
+    if not isinstance(problem.risk, ContingencyRisk) or problem.n_offsets:
+        raise IncompatibleSolver(
+            f"pragam_entropy takes losses of a contingency table without an intercept, not {problem.loss!r}"
+            f"{' with one' if problem.n_offsets else ''}; solvers that take this problem: bundle"
+        )
+    return _steps(_Family(problem), state or {}, L)
+
+
+def lipschitz(problem: Problem) -> float:
+    """An upper bound of |r|^2 / alpha over all labellings: (sum_i s_i |x_i|)^2 / alpha, s_i the largest slope
+    of the risk in the score of sample i."""
+    assert isinstance(problem.risk, ContingencyRisk)
+    distances = problem.design.distances(problem.penalty, np.zeros(problem.design.shape[1]))
+    return float(problem.risk.step @ distances) ** 2 / problem.alpha
+
+
+def _steps(family: "_Family", state: dict[str, Any], L: float | None) -> Steps:
+    problem = family.problem
+    objective = (problem.alpha, L)
+    resumes = state.get("objective") == objective
+    at = state["pair"] if resumes else family.start(L)
+    while True:
+        if not resumes:
+            risk = problem.risk.value_and_subgradient(at.scores, np.zeros(0))[0]
+            primal = problem.alpha * problem.penalty.value(at.w) + risk
+            now: dict[str, Any] = {"objective": objective, "pair": at}
+            yield Iterate(at.w, np.zeros(0), family.minorant(at.z), primal, now.copy)
+        resumes = False
+        at = family.step(at, L)
+
+
+class _Point(NamedTuple):
+    """The means over a distribution of labellings."""
+
+    u: Vector
+    v: Slope  # A'u
+    delta: float
+
+
+class _Pair(NamedTuple):
+    """w, its scores and the smoothed response there; z with J_mu(w) <= D(z)."""
+
+    w: Slope
+    scores: Vector
+    response: Gibbs
+    z: _Point
+    mu: float
+    L: float
+    k: int
+
+
+class _Family:
+    """What Pragam needs of a problem."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.labellings = problem, Labellings(problem.risk)
+
+    def point(self, gibbs: Gibbs) -> _Point:
+        return _Point(gibbs.u, self.problem.design.adjoint(gibbs.u), gibbs.delta)
+
+    def minorant(self, z: _Point) -> Minorant:
+        known = float(z.u @ self.problem.offset)
+        # a mean of cuts, by sums over logarithms that grow with n
+        noise = 64 * _EPS * (abs(z.delta) + abs(known) + float(np.abs(z.u).sum())) * np.log2(2 + len(z.u))
+        return Minorant(z.v, np.zeros(0), z.delta + known, "cuts", float(noise))
+
+    def answer(self, z: _Point) -> Slope:
+        """w(z), the minimiser of the penalty plus the minorant."""
+        return z.v / -self.problem.alpha
+
+    def pair(self, w: Slope, scores: Vector, z: _Point, mu: float, L: float, k: int) -> _Pair:
+        return _Pair(w, scores, self.labellings.gibbs(1.0 / mu, scores / mu), z, mu, L, k)
+
+    def start(self, L: float | None) -> _Pair:
+        """From the uniform distribution, the centre of the entropy."""
+        zero = np.zeros(self.problem.design.shape[0])
+        centre = self.point(self.labellings.gibbs(0.0, zero))
+        w = self.answer(centre)
+        scores = self.problem.scores(w)
+        if L is not None:
+            z = self.point(self.labellings.gibbs(1.0 / L, scores / L))
+            return self.pair(w, scores, z, 2.0 * L, L, 0)
+        trial = max(float(centre.v @ centre.v) / self.problem.alpha, 1e-3)
+        for _ in range(_LARGEST):
+            z = self.point(self.labellings.gibbs(1.0 / trial, scores / trial))
+            pair = self.pair(w, scores, z, trial, trial, 0)
+            if self.holds(pair):
+                break
+            trial *= 2
+        return pair
+
+    def step(self, at: _Pair, L: float | None) -> _Pair:
+        if L is not None:
+            return self.move(at, L, 2.0 / (at.k + 3))
+        first = self.point(at.response)
+        trial = _EASE * at.L
+        for _ in range(_LARGEST):
+            tau = 2 * at.mu / (at.mu + np.sqrt(at.mu**2 + 4 * trial * at.mu))
+            pair = self.move(at, trial, float(tau), first)
+            if self.holds(pair):
+                break
+            trial *= 2
+        return pair
+
+    def move(self, at: _Pair, L: float, tau: float, first: _Point | None = None) -> _Pair:
+        first = self.point(at.response) if first is None else first
+        between = _mix(at.z, first, tau)
+        w = self.answer(between)
+        scores = self.problem.scores(w)
+        g = tau / ((1 - tau) * at.mu)
+        second = self.labellings.gibbs(1.0 / at.mu + g, at.scores / at.mu + g * scores)
+        z = _mix(at.z, self.point(second), tau)
+        w, scores = (1 - tau) * at.w + tau * w, (1 - tau) * at.scores + tau * scores
+        return self.pair(w, scores, z, (1 - tau) * at.mu, L, at.k + 1)
+
+    def smoothed(self, at: _Pair) -> float:
+        """J_mu(w)."""
+        risk = at.mu * (at.response.log_z - self.labellings.log_count)
+        return self.problem.alpha * self.problem.penalty.value(at.w) + risk
+
+    def holds(self, at: _Pair) -> bool:
+        """Is J_mu(w) <= D(z), up to rounding?"""
+        smoothed, dual = self.smoothed(at), self.problem.dual(self.minorant(at.z))
+        return smoothed <= dual + _ROUNDING * (abs(smoothed) + abs(dual))
+
+
+def _mix(first: _Point, second: _Point, share: float) -> _Point:
+    blend = partial(_between, share)
+    return _Point(blend(first.u, second.u), blend(first.v, second.v), float(blend(first.delta, second.delta)))
+
+
+def _between(share: float, first: Any, second: Any) -> Any:
+    return (1 - share) * first + share * second

@@ -1,0 +1,162 @@
+"""Smoothing that gives way: L-BFGS on a rounded risk, again and again about a better centre.
+
+Round the risk off near a guess of the dual solution,
+
+    R_mu(f) = max over z in Q of  <u(z), f> - h(z) - mu |z - centre|^2 / 2.
+
+That has a gradient, A'u(z) for the maximiser z, and J_mu = alpha Omega + R_mu is strongly convex: L-BFGS is
+quick on it. z is a dual point, so that every gradient is a lower bound as well. Once J_mu is minimised well
+enough in view of the gap, its maximiser becomes the next centre and mu is halved. As the centre approaches
+the solution the rounding costs ever less, so mu need not become small (with a centre that stays, it must).
+
+Scores are linear in w. A line search therefore costs proximal steps, O(n) each, and no pass over X; offsets
+are eliminated exactly by the proximal step.
+"""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gapfit._types import Slope
+from gapfit.problem import Problem
+from gapfit.solution import Iterate
+from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.dual_sets import DUALS, dual_set
+from gapfit.solvers.dual_sets.base import DualSet
+from gapfit.solvers.quasi_newton import Memory
+
+_SOLVED = 0.3  # J_mu is minimised well enough when its own gap is such a share of the whole
+_SHARPEN = 0.5
+_EASY, _PATIENCE = 40, 200  # steps about one centre: after more than so many mu stays; no more than so many
+_MEMORY = 40  # pairs that L-BFGS remembers
+_FLAT = 0.4  # a line search ends where the slope has fallen to such a share
+_SEARCH = 30
+
+
+@needs(DUALS, penalty="quadratic", design="euclidean")
+def smoothing(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
+    """One step: an L-BFGS step on the rounded risk, with one product with X and one with its transpose."""
+    path = _Path(dual_set(problem))
+    state = state or {}
+    objective = (problem.alpha, problem.penalty)
+    if state.get("objective") == objective:
+        path.restore(state)
+        path.move()
+    else:
+        path.start(state.get("w", problem.start()))
+    while True:
+        primal = path.look()
+        bound = path.Q.minorant(path.a, path.z, path.h)
+        yield Iterate(path.w, path.b, bound, primal, partial(path.snapshot, objective))
+        if not path.move():
+            return  # what is left to gain is rounding
+
+
+class _Path:
+    """A point w with its scores, and the rounding it is near: a centre, mu, and the maximiser z there."""
+
+    def __init__(self, Q: DualSet) -> None:
+        self.Q, self.problem = Q, Q.problem
+        self.memory = Memory(_MEMORY, Q.problem.penalty)
+        self.steps = 0  # about this centre
+        self.trial = np.empty(Q.problem.design.shape[0])  # scores to look at: fresh memory costs time
+
+    def start(self, w: Slope) -> None:
+        """Begin at w with a rounding that reaches most samples."""
+        self.w, self.scores = w, self.problem.scores(w)
+        self.centre, self.mu = self.Q.centre, self.Q.width(self.scores)
+        self._respond()
+
+    def snapshot(self, objective: Any) -> dict[str, Any]:
+        """All that `restore` needs to go on with the same bytes."""
+        kept = ("w", "scores", "centre", "mu", "z", "b", "a", "steps", "gap")
+        path = {name: getattr(self, name) for name in kept}
+        return {"objective": objective, "path": path, "memory": self.memory.state()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        for name, value in state["path"].items():
+            setattr(self, name, value)
+        self.memory.restore(state["memory"])
+        self.scores, self.Q.b = self.scores.copy(), self.b
+
+    def look(self) -> float:
+        """Evaluate both bounds; returns J(w, b)."""
+        alpha, penalty = self.problem.alpha, self.problem.penalty
+        risk, self.h = self.Q.values(self.scores, self.b, self.z)
+        primal = alpha * penalty.value(self.w) + risk
+        self.gap = primal - self.problem.dual(self.Q.minorant(self.a, self.z, self.h))
+        return primal
+
+    def move(self) -> bool:
+        """An L-BFGS step, about a new centre if that is due; False if nothing moves any more."""
+        gradient = self._gradient()
+        if self._unsolved(gradient) <= _SOLVED * self.gap or self.steps >= _PATIENCE:
+            self.centre, self.mu = self.z, self.mu * (_SHARPEN if self.steps <= _EASY else 1.0)
+            self.steps = 0
+            self._respond()
+            gradient = self._gradient()
+        self.steps += 1
+        direction = self.memory.direction(gradient, 1.0 / self.problem.alpha)
+        if not gradient @ direction < 0:
+            return self._forget()
+        before = self.w
+        if not self._search(gradient, direction):
+            return self._forget()
+        self.memory.add(self.w - before, self._gradient() - gradient)
+        return True
+
+    def _forget(self) -> bool:
+        """What is remembered misleads: the next step goes down the gradient. False if this one did."""
+        misled = bool(self.memory.order)
+        self.memory.clear()
+        return misled
+
+    def _respond(self) -> None:
+        self.z, self.b = self.Q.step(self.centre, self.scores, 1.0 / self.mu)
+        self.a = self.problem.design.adjoint(self.Q.slope(self.z))
+
+    def _gradient(self) -> Slope:
+        return self.problem.alpha * self.problem.penalty.subgradient(self.w) + self.a
+
+    def _unsolved(self, gradient: Slope) -> float:
+        """How far J_mu(w) can be from its minimum."""
+        return self.problem.inner(gradient, gradient) / (2 * self.problem.alpha)
+
+    def _search(self, gradient: Slope, direction: Slope) -> bool:
+        """Go along the direction to where the slope of J_mu nearly vanishes; it rises all the way."""
+        problem, penalty = self.problem, self.problem.penalty
+        along = problem.design.scores(direction)
+        constant = problem.alpha * float(penalty.subgradient(self.w) @ direction)
+        linear = problem.alpha * float(penalty.subgradient(direction) @ direction)
+        initial = float(gradient @ direction)
+        low, high, low_slope, high_slope = 0.0, np.inf, initial, np.inf
+        # without a memory the length means nothing; that to the end of the rounding is a guess
+        t = 1.0 if self.memory.order else self.mu / max(float(np.abs(along).max()), 1e-300)
+        for _ in range(_SEARCH):
+            reached = t
+            np.multiply(along, t, out=self.trial)
+            self.trial += self.scores
+            z, b = self.Q.step(self.centre, self.trial, 1.0 / self.mu)
+            slope = constant + t * linear + float(self.Q.slope(z) @ along)
+            if abs(slope) <= _FLAT * abs(initial):
+                break
+            if slope > 0:  # the other end counts half from now on, or it would stay for ever
+                high, high_slope, low_slope = t, slope, 0.5 * low_slope
+            else:
+                low, low_slope, high_slope = t, slope, 0.5 * high_slope
+            t = _between(low, high, low_slope, high_slope)
+        else:
+            if low == 0.0:
+                return False
+        self.w, self.scores, self.trial = self.w + reached * direction, self.trial, self.scores
+        self.z, self.b, self.a = z, b, problem.design.adjoint(self.Q.slope(z))
+        return True
+
+
+def _between(low: float, high: float, low_slope: float, high_slope: float) -> float:
+    """Where the slope would vanish if it were linear, well inside; further on if it has not turned yet."""
+    if high == np.inf:
+        return 4.0 * low
+    share = low_slope / (low_slope - high_slope)
+    return low + min(max(share, 0.01), 0.99) * (high - low)
