@@ -1,0 +1,195 @@
+"""The design of chains: scores of labels at tokens and of transitions between them, linear in the weights.
+
+Weights, one after another: for each feature its labels (all K of them, or some, see `pairs`); for each edge
+feature a K x K matrix; the K x K transitions; K start weights; K end weights. Scores: K for each token, then
+the K x K transitions (one matrix for each token where there are edge features), K starts, K ends.
+"""
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from gapfit import threads
+from gapfit._types import Slope, Vector
+from gapfit.design.base import Design
+from gapfit.design.memory import MemoryDesign, as_design
+from gapfit.design.rows import take_rows
+
+if TYPE_CHECKING:
+    from gapfit.penalties.base import Penalty
+
+
+class Pairs(NamedTuple):
+    """Which labels a feature has weights for: names[rows[j]:rows[j + 1]]. No names: all of them."""
+
+    rows: NDArray[np.uint32]
+    names: NDArray[np.uint16]
+
+    @classmethod
+    def seen(cls, X: Any, y: Any, n_labels: int) -> "Pairs":
+        """The pairs of a feature and a label that occur together."""
+        n = X.shape[0]
+        labels = sparse.csr_array((np.ones(n, np.float32), y, np.arange(n + 1)), shape=(n, n_labels))
+        met = (abs(X).T.tocsr() @ labels).tocsr()
+        met.eliminate_zeros()
+        met.sort_indices()
+        return cls(met.indptr.astype(np.uint32), met.indices.astype(np.uint16))
+
+
+ALL = Pairs(np.zeros(1, np.uint32), np.zeros(0, np.uint16))
+
+
+class ChainDesign(Design):
+    """The map from the weights of a chain model to its scores.
+
+    Parameters
+    ----------
+    X : array or CSR matrix (tokens, d), the chains one after another.
+    lengths : how many tokens each chain has.
+    n_labels : K.
+    pairs : the pairs of a feature (of a sparse X) and a label that have a weight; by default all.
+    edge_features : array or CSR matrix (tokens, e), of the transition into each token; none by default.
+    """
+
+    offers = frozenset({"euclidean"})
+
+    def __init__(
+        self, X: Any, lengths: Any, n_labels: int, pairs: Pairs = ALL, edge_features: Any = None
+    ) -> None:
+        self.memory = _rows(X)
+        self.lengths = as_lengths(lengths, self.memory.shape[0])
+        self.tokens = np.concatenate(([0], np.cumsum(self.lengths)))
+        self.n_labels = K = int(n_labels)
+        if len(pairs.names) and not sparse.issparse(self.memory.X):
+            raise ValueError("pairs are for a sparse X; a dense one has a weight for every feature and label")
+        self.pairs = pairs
+        self.edge = None if edge_features is None else _rows(edge_features)
+        n, d = self.memory.shape
+        self.n_nodes = n * K
+        self.n_edges = K * K if self.edge is None else n * K * K
+        self.node_weights = len(pairs.names) or d * K
+        self.edge_weights = 0 if self.edge is None else self.edge.shape[1] * K * K
+        if self.edge is not None and self.edge.shape[0] != n:
+            raise ValueError(f"edge_features has {self.edge.shape[0]} rows but X has {n}")
+        ends = K * K + 2 * K
+        self.shape = (self.n_nodes + self.n_edges + 2 * K, self.node_weights + self.edge_weights + ends)
+        self.dtype = np.dtype(np.float64)
+        self.size = self.memory.size * K
+        if self.edge is None:
+            self.offers = frozenset({"euclidean", "chain"})
+
+    @property
+    def n_samples(self) -> int:
+        return self.memory.shape[0]
+
+    @cached_property
+    def largest(self) -> float:
+        return max(self.memory.largest, 1.0, 0.0 if self.edge is None else self.edge.largest)
+
+    def scores(self, w: Slope) -> Vector:
+        """Node scores, transitions, start, end."""
+        K, nodes = self.n_labels, self.node_weights
+        out = np.zeros(self.shape[0])
+        out[self.n_nodes + self.n_edges :] = w[-2 * K :]
+        transitions = w[-2 * K - K * K : -2 * K]
+        if self.edge is None:
+            out[self.n_nodes : -2 * K] = transitions
+        else:
+            edges = out[self.n_nodes : -2 * K].reshape(-1, K * K)
+            edges += transitions
+            matrices = w[nodes : nodes + self.edge_weights].reshape(-1, K * K)
+            if matrices.any():
+                edges += self.edge.scores(matrices)
+        if not w[:nodes].any():
+            return out
+        self._nodes(w[:nodes], out[: self.n_nodes].reshape(-1, K))
+        return out
+
+    def adjoint(self, u: Vector) -> Slope:
+        """What pairs with the scores u."""
+        K, nodes = self.n_labels, self.node_weights
+        slope = np.empty(self.shape[1])
+        slope[-2 * K :] = u[-2 * K :]
+        edges = u[self.n_nodes : -2 * K].reshape(-1, K * K)
+        slope[-2 * K - K * K : -2 * K] = edges.sum(axis=0)
+        if self.edge is not None:
+            slope[nodes : nodes + self.edge_weights] = self.edge.adjoint(edges).ravel()
+        slope[:nodes] = self._node_slope(u[: self.n_nodes].reshape(-1, K))
+        return slope
+
+    def _nodes(self, w: Slope, out: Any) -> None:
+        if not sparse.issparse(self.memory.X):
+            out[...] = self.memory.scores(w.reshape(-1, self.n_labels))
+            return
+        from gapfit.kernels.chain_products import scores
+
+        rows = self.kernel_rows
+        parts = threads.parts(len(out), self.size)
+        threads.each(lambda part: scores(*rows, *self.pairs, w, part.start, part.stop, out), parts)
+
+    def _node_slope(self, u: Any) -> Slope:
+        if not sparse.issparse(self.memory.X):
+            return self.memory.adjoint(u).ravel()
+        from gapfit.kernels.chain_products import add_adjoint
+
+        def of(part: slice) -> Slope:
+            slope = np.zeros(self.node_weights)
+            add_adjoint(*self.kernel_rows, *self.pairs, u, part.start, part.stop, slope)
+            return slope
+
+        # a slope for each part costs memory and its sum time
+        worth = min(self.size, threads.PAYS * self.size / (8 * self.node_weights))
+        return threads.total(of, threads.parts(len(u), worth))
+
+    @cached_property
+    def kernel_rows(self) -> tuple[Any, Any, Any]:
+        """X for compiled loops; a dense one is made sparse."""
+        from gapfit.kernels.rows import as_rows
+
+        X = self.memory.X if sparse.issparse(self.memory.X) else sparse.csr_array(self.memory.X)
+        return as_rows(X.data, X.indices, X.indptr)
+
+    def take(self, rows: Any) -> "ChainDesign":
+        """The design of some chains, named by all their tokens."""
+        n = self.n_samples
+        present = np.zeros(n, bool)
+        present[rows] = True
+        counts = np.add.reduceat(present, self.tokens[:-1], dtype=np.int64)
+        if np.any((counts > 0) & (counts < self.lengths)):
+            raise ValueError("a chain cannot be cut: take all of its tokens or none")
+        kept = np.flatnonzero(present)
+        edge = None if self.edge is None else take_rows(self.edge.X, kept)
+        return ChainDesign(
+            take_rows(self.memory.X, kept), self.lengths[counts > 0], self.n_labels, self.pairs, edge
+        )
+
+    def distances(self, penalty: "Penalty", centre: Slope) -> Vector:
+        """How far a score can move with w; there is nothing to centre."""
+        del centre
+        K, n = self.n_labels, self.n_samples
+        norms = penalty.dual_norms(self.memory.X, np.zeros(self.memory.shape[1]))
+        edges = np.ones(1)
+        if self.edge is not None:
+            edges = 1.0 + penalty.dual_norms(self.edge.X, np.zeros(self.edge.shape[1]))
+        assert len(norms) == n
+        return np.concatenate([np.repeat(norms, K), np.repeat(edges, K * K), np.ones(2 * K)])
+
+
+def _rows(X: Any) -> MemoryDesign:
+    design = as_design(X)
+    if not isinstance(design, MemoryDesign):
+        raise TypeError(f"chains want a matrix of tokens, not {type(design).__name__}")
+    return design
+
+
+def as_lengths(lengths: Any, tokens: int) -> NDArray[np.int64]:
+    """Positive integers that add up to the number of tokens."""
+    found = np.asarray(lengths)
+    if found.ndim != 1 or found.dtype.kind not in "iu" or (found < 1).any():
+        raise ValueError("lengths must be positive integers, one for each sequence")
+    if found.sum() != tokens:
+        raise ValueError(f"lengths add up to {found.sum()} tokens but X has {tokens} rows")
+    return found.astype(np.int64)

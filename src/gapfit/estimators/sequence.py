@@ -1,0 +1,262 @@
+"""SequenceLabeler: a label for each token of a sequence, by a conditional random field or a margin."""
+
+from collections.abc import Callable
+from copy import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import check_is_fitted
+
+from gapfit import threads
+from gapfit._types import Vector
+from gapfit.checks import as_weights
+from gapfit.design.chain import ALL, ChainDesign, Pairs
+from gapfit.estimators.single import fit_single
+from gapfit.estimators.tokens import Batch, FeatureNames, as_batch, as_labels, named
+from gapfit.losses.chain import ChainCRF, ChainLoss, ChainMargin, best_labels, marginals
+from gapfit.penalties import Penalty
+from gapfit.problem import Problem
+
+LOSSES: dict[str, type[ChainLoss]] = {"crf": ChainCRF, "margin": ChainMargin}
+
+
+class SequenceLabeler(BaseEstimator):
+    """Linear-chain model that labels the tokens of sequences, with a certificate of its fit.
+
+    A labelling y of a sequence with the rows x_1, ..., x_L has the score
+
+        start[y_1] + sum_t <coef[y_t], x_t> + sum_t transitions[y_{t-1}, y_t] + end[y_L],
+
+    and the fit minimises  alpha * Omega(all weights) + the weighted mean over sequences of
+
+        loss="crf":      log of the sum over all labellings of exp(score) - score of y,
+        loss="margin":   max over all labellings y' of (number of wrong labels + score of y') - score of y.
+
+    Parameters
+    ----------
+    loss : "crf", "margin", or a ChainCRF or ChainMargin, default="crf"
+        ChainMargin takes costs of your own, and "slack" instead of margin rescaling.
+    penalty : str or Penalty, default="l2"
+    alpha : float, default=1e-4
+        Weight of the penalty; the loss is a mean over sequences. CRFsuite's c2 is alpha * sequences / 2.
+    pairs : "seen" or "all", default="seen"
+        Which pairs of a feature and a label have a weight: those that occur together in the training data, as
+        in CRFsuite, or all. Dense arrays always have all.
+    class_weight : dict, "balanced" or None
+        A sequence counts with the mean weight of its labels.
+    vectorizer : object or None, default=None
+        What turns named features into a matrix, by `transform(tokens)`, such as scikit-learn's FeatureHasher.
+        None: every name that occurs in training has a column.
+    solver : str or function, default="auto"
+    tol : float, default=1e-3
+        Relative duality gap to be certified.
+    max_iter, max_time : limits on steps and seconds
+    warm_start : bool, default=False
+        Start from the last fit.
+    random_state : int or None, default=None
+        Seed of solvers that draw at random; None is a fixed one.
+    n_jobs : int or None, default=None
+        Threads; the result does not depend on it.
+    verbose : int, default=0
+
+    Attributes
+    ----------
+    classes_ : labels, in order
+    coef_ : array (K, d) or sparse array, weights of the features
+    transitions_ : array (K, K), from, to
+    start_, end_ : arrays (K,)
+    objective_, dual_objective_, dual_gap_, converged_, status_, n_iter_, history_, certificates_
+    feature_names_ : names of the columns, if features were given by name
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from gapfit import SequenceLabeler
+    >>> X = [[{"word": "the"}, {"word": "cat"}], [{"word": "the"}, {"word": "dog"}, {"word": "barks"}]]
+    >>> y = [["D", "N"], ["D", "N", "V"]]
+    >>> SequenceLabeler(alpha=0.01).fit(X, y).predict([[{"word": "the"}, {"word": "bird"}]])[0].tolist()
+    ['D', 'N']
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: str | ChainLoss = "crf",
+        penalty: str | Penalty = "l2",
+        alpha: float = 1e-4,
+        pairs: str = "seen",
+        class_weight: Any = None,
+        vectorizer: Any = None,
+        solver: str | Callable[..., Any] = "auto",
+        tol: float = 1e-3,
+        max_iter: int = 10_000,
+        max_time: float | None = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.penalty = penalty
+        self.alpha = alpha
+        self.pairs = pairs
+        self.class_weight = class_weight
+        self.vectorizer = vectorizer
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SequenceLabeler":
+        """Fit to sequences.
+
+        Parameters
+        ----------
+        X : list of 2-d arrays or sparse matrices, list of lists of tokens (dictionaries, or lists of names),
+            or a pair (tokens, lengths)
+        y : list of label sequences; for a pair, the labels of all tokens
+        sample_weight : a weight for each sequence
+        """
+        fitted = copy(self)  # a fit that fails changes nothing
+        fitted._fit(X, y, sample_weight)
+        self.__dict__ = fitted.__dict__
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        if self.pairs not in ("seen", "all"):
+            raise ValueError(f"pairs must be 'seen' or 'all', got {self.pairs!r}")
+        self.__dict__.pop("feature_names_", None)
+        if self.vectorizer is None and hasattr(X, "__len__") and len(X) and named(X):
+            names = FeatureNames.of(token for sequence in X for token in sequence)
+            self._names = names
+            self.feature_names_ = np.array([*names.columns, None], dtype=object)[:-1]
+        batch = as_batch(X, self._vectorize)
+        labels = as_labels(y, batch)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y holds one label only, {self.classes_[0]!r}: there is nothing to learn")
+        K = len(self.classes_)
+        pairs = Pairs.seen(batch.X, codes, K) if self.pairs == "seen" and sparse.issparse(batch.X) else ALL
+        design = ChainDesign(batch.X, batch.lengths, K, pairs)
+        weight = self._weights(sample_weight, codes, batch)
+        chains = np.repeat(np.arange(len(batch.lengths)), batch.lengths)
+        problem = Problem(
+            design, codes, self._loss(K), self.penalty, self.alpha, np.repeat(weight, batch.lengths),
+            intercept=False, groups=chains,
+        )  # fmt: skip
+        self.weights_ = fit_single(self, problem).w
+        self.n_features_in_ = batch.X.shape[1]
+        self.pair_rows_, self.pair_names_ = pairs
+
+    def predict(self, X: Any) -> Any:
+        """The most probable labelling of each sequence: a list of arrays, or one array for a pair."""
+        design, batch = self._design(X)
+        with threads.using(self.n_jobs):
+            path = best_labels(design.scores(self._weights64), design.tokens, design.n_labels)
+        return batch.split(self.classes_[path])
+
+    def predict_marginals(self, X: Any) -> Any:
+        """The probability of each label at each token: a list of arrays (L, K), or one array for a pair.
+
+        They are those of the model exp(score), which was fitted to be likely only by loss="crf".
+        """
+        design, batch = self._design(X)
+        with threads.using(self.n_jobs):
+            found, _ = marginals(design.scores(self._weights64), design.tokens, design.n_labels)
+        return batch.split(found)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of tokens that are labelled right; a sequence's weight is that of each of its tokens."""
+        right, batch = self._right(X, y)
+        weight = np.repeat(as_weights(sample_weight, len(batch.lengths)), batch.lengths)
+        return float(np.average(right, weights=weight))
+
+    def score_sequences(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of sequences whose labels are all right."""
+        right, batch = self._right(X, y)
+        tokens = np.concatenate(([0], np.cumsum(batch.lengths)[:-1]))
+        weight = as_weights(sample_weight, len(batch.lengths))
+        return float(np.average(np.logical_and.reduceat(right, tokens), weights=weight))
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of the features: (K, d), sparse if only some pairs have one."""
+        check_is_fitted(self, "weights_")
+        d, K = self.n_features_in_, len(self.classes_)
+        if not len(self.pair_names_):
+            return self.weights_[: d * K].reshape(d, K).T.copy()
+        count = len(self.pair_names_)
+        return sparse.csr_array((self.weights_[:count], self.pair_names_, self.pair_rows_), shape=(d, K)).T
+
+    @property
+    def transitions_(self) -> NDArray[Any]:
+        """Weights of the transitions: (K, K), from, to."""
+        check_is_fitted(self, "weights_")
+        K = len(self.classes_)
+        return self.weights_[-2 * K - K * K : -2 * K].reshape(K, K).copy()
+
+    @property
+    def start_(self) -> NDArray[Any]:
+        """Weights of the labels of first tokens."""
+        check_is_fitted(self, "weights_")
+        return self.weights_[-2 * len(self.classes_) : -len(self.classes_)].copy()
+
+    @property
+    def end_(self) -> NDArray[Any]:
+        """Weights of the labels of last tokens."""
+        check_is_fitted(self, "weights_")
+        return self.weights_[-len(self.classes_) :].copy()
+
+    # -- inside ---------------------------------------------------------------------------------------
+
+    @property
+    def _weights64(self) -> Vector:
+        return np.asarray(self.weights_, np.float64)
+
+    def _loss(self, K: int) -> ChainLoss:
+        if isinstance(self.loss, ChainCRF):
+            return ChainCRF(K)
+        if isinstance(self.loss, ChainMargin):
+            return ChainMargin(self.loss.cost, self.loss.rescale, K)
+        if not isinstance(self.loss, str) or self.loss not in LOSSES:
+            raise ValueError(f"loss must be 'crf', 'margin', a ChainCRF or a ChainMargin, got {self.loss!r}")
+        return LOSSES[self.loss](labels=K)  # type: ignore[call-arg]
+
+    def _weights(self, sample_weight: Any, codes: Any, batch: Batch) -> Vector:
+        weight = as_weights(sample_weight, len(batch.lengths))
+        if self.class_weight is None:
+            return weight
+        each = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
+        first = np.concatenate(([0], np.cumsum(batch.lengths)[:-1]))
+        return np.asarray(weight * np.add.reduceat(each[codes], first) / batch.lengths)
+
+    def _vectorize(self, tokens: list[Any]) -> Any:
+        if self.vectorizer is not None:
+            return self.vectorizer.transform(tokens)
+        if not hasattr(self, "feature_names_"):
+            raise ValueError("X has features by name, and the model was fitted without names")
+        if not hasattr(self, "_names"):  # read from a file
+            self._names = FeatureNames(self.feature_names_)
+        return self._names(tokens)
+
+    def _design(self, X: Any) -> tuple[ChainDesign, Batch]:
+        check_is_fitted(self, "weights_")
+        batch = as_batch(X, self._vectorize)
+        if batch.X.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {batch.X.shape[1]} features, and the model knows {self.n_features_in_}")
+        pairs = Pairs(self.pair_rows_, self.pair_names_)
+        tokens = sparse.csr_array(batch.X) if len(pairs.names) else batch.X
+        return ChainDesign(tokens, batch.lengths, len(self.classes_), pairs), batch
+
+    def _right(self, X: Any, y: Any) -> tuple[NDArray[np.bool_], Batch]:
+        batch = as_batch(X, self._vectorize)
+        found = self.predict((batch.X, batch.lengths))
+        return np.asarray(found == as_labels(y, batch)), batch

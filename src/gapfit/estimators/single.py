@@ -1,0 +1,57 @@
+"""The fit of estimators that are one problem with weights of their own shape: chains and other structures."""
+
+import warnings
+from functools import partial
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from gapfit.errors import as_number
+from gapfit.estimators.base import check_flag, shown
+from gapfit.problem import Problem
+from gapfit.registry import as_solver
+from gapfit.solution import Solution, Status
+from gapfit.solve import solve
+
+
+def fit_single(estimator: Any, problem: Problem) -> Solution:
+    """Solve the problem as the estimator's parameters say, and set the attributes that every fit has."""
+    check_flag("warm_start", estimator.warm_start)
+    last: Solution | None = getattr(estimator, "_warm", None) if estimator.warm_start else None
+    start = last if last is not None and len(last.w) == problem.design.shape[1] else None
+    limit = np.inf if estimator.max_time is None else as_number("max_time", estimator.max_time)
+    with shown(estimator.verbose):
+        solution = solve(
+            problem, seeded(estimator), tol=estimator.tol, max_iter=estimator.max_iter, max_time=limit,
+            start=start, n_jobs=estimator.n_jobs,
+        )  # fmt: skip
+    certificate = solution.certificate
+    estimator.certificates_ = [certificate]
+    estimator.objective_, estimator.dual_objective_ = certificate.primal, certificate.dual
+    estimator.dual_gap_ = certificate.gap
+    estimator.status_ = solution.status
+    estimator.converged_ = solution.converged
+    estimator.n_iter_ = solution.n_iter
+    estimator.history_ = solution.history
+    estimator.alpha_ = float(estimator.alpha)
+    estimator._warm = solution if estimator.warm_start else None
+    if solution.status not in (Status.CERTIFIED, Status.STOPPED):
+        warnings.warn(
+            f"{solution.status.value}. The duality gap is {certificate.gap:.3g}, that is "
+            f"{certificate.relative_gap:.3g} of the objective, and tol asks for {estimator.tol:.3g}. "
+            "Next: raise tol, max_iter or max_time, or raise alpha.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return solution
+
+
+def seeded(estimator: Any) -> Any:
+    """The solver, with random_state as its seed if it takes one."""
+    solver = as_solver(estimator.solver)
+    if estimator.random_state is None or "seed" not in signature(solver).parameters:
+        return solver
+    return partial(solver, seed=int(check_random_state(estimator.random_state).randint(2**31)))

@@ -1,0 +1,214 @@
+"""Losses of whole label sequences: the conditional random field and the max-margin Markov network.
+
+The scores f are those of a `ChainDesign`; a labelling y' of chain i has the score f_i(y'), the sum of its
+nodes, transitions, start and end. With p_i the weight of the chain over the sum of all chains' weights,
+
+    ChainCRF:                  R(f) = sum_i p_i ( log sum_{y'} exp f_i(y') - f_i(y_i) ),
+    ChainMargin:               R(f) = sum_i p_i max_{y'} ( cost(y_i, y') + f_i(y') - f_i(y_i) ),
+    ChainMargin("slack"):      R(f) = sum_i p_i max_{y'} errors(y_i, y') ( 1 + f_i(y') - f_i(y_i) ).
+
+y holds a label 0, ..., K - 1 for each token, weights are the chain's at each of its tokens, and groups say
+which chain a token belongs to.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gapfit import threads
+from gapfit._types import Matrix, Vector
+from gapfit.losses.base import Loss, Risk
+
+
+class ChainScores(NamedTuple):
+    """Scores of chains, unpacked: views into the flat vector."""
+
+    nodes: Matrix  # (tokens, K)
+    edges: NDArray[np.float64]  # (1 or tokens, K, K)
+    start: Vector
+    end: Vector
+
+    @classmethod
+    def of(cls, flat: Vector, tokens: int, K: int) -> "ChainScores":
+        nodes, rest = flat[: tokens * K], flat[tokens * K :]
+        if len(rest) not in (K * K + 2 * K, tokens * K * K + 2 * K):
+            raise ValueError(
+                f"{len(flat)} scores do not belong to {tokens} tokens and {K} labels: chain losses want a "
+                "ChainDesign with as many labels as y"
+            )
+        edges = rest[: -2 * K].reshape(-1, K, K)
+        return cls(nodes.reshape(tokens, K), edges, rest[-2 * K : -K], rest[-K:])
+
+
+def best_labels(flat: Vector, tokens: NDArray[np.int64], K: int) -> NDArray[np.int64]:
+    """The labelling of the highest score for each chain; tokens[i]:tokens[i + 1] is chain i."""
+    from gapfit.kernels.chain_best import best_labels as run
+
+    n, chains = int(tokens[-1]), len(tokens) - 1
+    path, unknown = np.empty(n, np.int64), np.full(n, -1)
+    scores, nothing = ChainScores.of(flat, n, K), np.zeros((K, K))
+    threads.each(
+        lambda part: run(*scores, unknown, tokens, nothing, part.start, part.stop, path),
+        threads.parts(chains, n * K * K),
+    )
+    return path
+
+
+def marginals(flat: Vector, tokens: NDArray[np.int64], K: int) -> tuple[Matrix, float]:
+    """The probability of each label at each token (n, K), and the sum of the log-partition functions."""
+    n, chains = int(tokens[-1]), len(tokens) - 1
+    labels = np.full(n, -1)
+    value, u = _soft(flat, labels, tokens, np.ones(chains), np.zeros((K, K)), 1.0)
+    return u[: n * K].reshape(n, K), value
+
+
+def _soft(
+    flat: Vector, labels: Any, tokens: Any, p: Vector, cost: Matrix, heat: float
+) -> tuple[float, Vector]:
+    from gapfit.kernels.chain import soft_risk
+
+    return _over_chains(soft_risk, flat, tokens, len(cost), (labels, tokens, p, cost, heat))
+
+
+def _over_chains(
+    kernel: Any, flat: Vector, tokens: Any, K: int, given: tuple[Any, ...]
+) -> tuple[float, Vector]:
+    """The value and derivative of a sum over chains, by a kernel that does some of them."""
+    n, chains = int(tokens[-1]), len(tokens) - 1
+    scores = ChainScores.of(flat, n, K)
+    u = np.zeros_like(flat)
+    out = ChainScores.of(u, n, K)
+
+    def some(part: slice) -> tuple[float, Any, Vector, Vector]:
+        # edges of the tokens' own are written in their places, common ones are summed up
+        edges = out.edges if len(out.edges) > 1 else np.zeros((1, K, K))
+        start, end = np.zeros(K), np.zeros(K)
+        value = kernel(*scores, *given, part.start, part.stop, out.nodes, edges, start, end)
+        return value, edges, start, end
+
+    total = 0.0
+    for value, edges, start, end in threads.each(some, threads.parts(chains, n * K * K)):
+        total += value
+        out.start[:] += start
+        out.end[:] += end
+        if len(out.edges) == 1:
+            out.edges[:] += edges
+    return total, u
+
+
+class ChainRisk(Risk):
+    """What the losses of chains share: labels, chains and their shares."""
+
+    infimum = 0.0
+
+    def __init__(self, loss: "ChainLoss", y: Any, weight: Vector, groups: Any) -> None:
+        self.loss = loss
+        self.labels: NDArray[np.int64] = np.asarray(y).astype(np.int64)
+        n = len(self.labels)
+        groups = np.zeros(n, np.int64) if groups is None else np.asarray(groups)
+        first = np.flatnonzero(np.concatenate(([True], groups[1:] != groups[:-1])))
+        if len(first) != len(np.unique(groups)):
+            raise ValueError("the tokens of a sequence must follow each other: groups is out of order")
+        self.tokens = np.append(first, n)
+        if (weight != np.repeat(weight[first], np.diff(self.tokens))).any():
+            raise ValueError("sample_weight must be the same for all tokens of a sequence")
+        self.p = weight[first] / weight[first].sum()
+        K = int(self.labels.max()) + 1 if loss.labels is None else loss.labels
+        if self.labels.max() >= K:
+            raise ValueError(f"y holds the label {self.labels.max()}, and there are {K}, counted from 0")
+        self.n_labels = K
+        self.cost = loss.costs(K)
+        self.heat = loss.heat
+        self.capabilities = loss.capabilities
+
+    def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
+        del b
+        value, u = self._value(scores)
+        return value, u, np.zeros(0)
+
+    def _value(self, scores: Vector) -> tuple[float, Vector]:
+        if self.heat > 0:
+            return _soft(scores, self.labels, self.tokens, self.p, self.cost, self.heat)
+        from gapfit.kernels.chain_best import margin_risk, slack_risk
+
+        given = (self.labels, self.tokens, self.p)
+        if getattr(self.loss, "rescale", "margin") == "slack":
+            return _over_chains(slack_risk, scores, self.tokens, self.n_labels, given)
+        return _over_chains(margin_risk, scores, self.tokens, self.n_labels, (*given, self.cost))
+
+
+class ChainLoss(Loss):
+    """A loss of label sequences. `heat` weighs the entropy that smooths its maximum over labellings."""
+
+    heat: float
+    capabilities: frozenset[str]
+    labels: int | None
+
+    def bind(self, y: Any, weight: Vector, groups: Any = None) -> ChainRisk:
+        return ChainRisk(self, y, weight, groups)
+
+    def as_target(self, y: Any, n: int) -> Any:
+        y = super().as_target(y, n)
+        if (y < 0).any() or (y != np.floor(y)).any():
+            raise ValueError("y must hold labels 0, 1, 2, ...")
+        return y
+
+    def costs(self, K: int) -> Matrix:
+        """What each label costs where another one is right."""
+        return np.zeros((K, K))
+
+
+class ChainCRF(ChainLoss):
+    """The conditional random field: minus the log-likelihood of the labels, in the mean over chains.
+
+    Parameters
+    ----------
+    labels : the number of labels; by default one more than the largest in y.
+    """
+
+    heat = 1.0
+    capabilities = frozenset({"smooth", "chain"})
+
+    def __init__(self, labels: int | None = None) -> None:
+        self.labels = labels
+
+
+class ChainMargin(ChainLoss):
+    """The max-margin Markov network: how far the labels fall short of beating all others by their cost.
+
+    Parameters
+    ----------
+    cost : what label y' costs where y is right, as cost[y][y']; by default 1 for each error (Hamming).
+    rescale : "margin" adds the cost to the score; "slack" multiplies the violation of a margin of 1 by the
+        number of errors, for the Hamming cost only.
+    labels : the number of labels; by default one more than the largest in y.
+    """
+
+    heat = 0.0
+
+    def __init__(self, cost: Any = None, rescale: str = "margin", labels: int | None = None) -> None:
+        if rescale not in ("margin", "slack"):
+            raise ValueError(f"rescale must be 'margin' or 'slack', got {rescale!r}")
+        if rescale == "slack" and cost is not None:
+            raise ValueError("rescale='slack' counts errors; it takes no other cost")
+        # a tuple, so that losses can be compared
+        self.cost = None if cost is None else tuple(tuple(float(c) for c in row) for row in cost)
+        self.rescale, self.labels = rescale, labels
+
+    @property
+    def capabilities(self) -> frozenset[str]:  # type: ignore[override]
+        return frozenset({"chain"}) if self.rescale == "margin" else frozenset()
+
+    def costs(self, K: int) -> Matrix:
+        if self.cost is None:
+            return 1.0 - np.eye(K)
+        costs = np.array(self.cost)
+        if (
+            costs.shape != (K, K)
+            or not np.isfinite(costs).all()
+            or (costs < 0).any()
+            or costs.diagonal().any()
+        ):
+            raise ValueError(f"cost must be a {K} x {K} matrix, not negative, with zeros on its diagonal")
+        return costs

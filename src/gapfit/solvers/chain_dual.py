@@ -1,0 +1,281 @@
+"""Dual ascent for chains, a sequence at a time: stochastic dual coordinate ascent on marginals.
+
+The dual of
+
+    alpha/2 |w|^2 + sum_i p_i ( max over marginals mu of  <f_i + cost_i, mu> + heat H(mu)  -  f_i(y_i) )
+
+has a block of marginals for each chain, and w is what all of them imply. A visit runs forward-backward on one
+chain at the current w and moves its block towards the marginals found. Chains that contributed much to the
+gap when they were last visited are visited more often.
+
+A CRF has heat 1. A max-margin network has none, and its dual has corners, at which ascent by blocks crawls.
+So it is given some: marginals are feasible whatever heat found them, the bound that they prove does not
+mention it, and the heat is lowered as the gap closes.
+
+Where few chains determine many weights, blocks are stiff: each may move only a little because all others
+push the same weights. Then the steps are taken for  J + pull/2 |w - anchor|^2  instead, an easier problem
+whose anchor moves on ahead of the minimisers, as in accelerated gradient methods. The bound is that of J.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from gapfit._types import Indices, Slope, Vector
+from gapfit.design.chain import ALL, ChainDesign, Pairs
+from gapfit.losses.chain import ChainRisk
+from gapfit.minorant import Minorant
+from gapfit.problem import Problem
+from gapfit.solution import Iterate
+from gapfit.solvers.base import Steps, needs
+
+_EPS = float(np.finfo(float).eps)
+_AT_RANDOM = 0.2  # of the visits; the others go where the gap was
+_BATCHES = 8  # a pass, between which the shares of the visits are set anew
+_FIRST_HEAT = 0.3  # where the loss has none of its own; a label costs 1
+_SMOOTHING = 0.3  # of the gap may be due to heat
+_COOLING = 0.3  # the heat falls no faster than this in one step
+_STIFF = 30.0  # alpha times the number of chains below which steps are taken with an anchor
+_STALE = 0.65  # of what blocks contributed when they were visited is left at the end of the pass, about
+_PULL = 10.0  # times alpha at most
+_ANCHOR_PASSES = 3
+_LONG = 32  # passes
+_LOOK_PASSES = 5  # after which the gap is computed, where it decides on the heat
+_NO_PENALTY = 1e300  # an alpha under which no block's step is held back
+_RUN = 16_384  # tokens
+
+
+@needs("chain", penalty="L2", design="chain")
+def chain_dual(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
+    """One step is a pass, as many visits as there are chains; some passes where there is heat to be set."""
+    blocks = _Blocks(problem, seed, state or {})
+    while True:
+        if not blocks.smoothed:
+            blocks.sweep()
+            guess = (
+                blocks.estimate() if blocks.passes % _LONG else None
+            )  # a long run is looked at all the same
+            yield blocks.iterate()._replace(estimate=guess, objective=blocks.objective())
+            continue
+        for _ in range(_LOOK_PASSES):
+            blocks.sweep()
+        w = blocks.w()
+        J = problem.evaluate(w, np.zeros(0))
+        certificate = yield blocks.iterate()._replace(w=w, primal=J)
+        blocks.cool(certificate.gap)
+
+
+class _Blocks:
+    """The dual point, the weights it implies, and where to go next."""
+
+    def __init__(self, problem: Problem, seed: int, state: dict[str, Any]) -> None:
+        assert isinstance(problem.design, ChainDesign) and isinstance(problem.risk, ChainRisk)
+        self.problem, self.design, self.risk = problem, problem.design, problem.risk
+        self.known = ByFrequency(self.design)
+        chains, K = len(self.risk.p), self.risk.n_labels
+        self.smoothed = self.risk.heat == 0
+        self.heat = state.get("heat", self.risk.heat or _FIRST_HEAT * float(self.risk.cost.max() or 1.0))
+        self.rng = np.random.default_rng(seed)
+        if "rng" in state:
+            self.rng.bit_generator.state = state["rng"]
+        same = state.get("alpha") == problem.alpha  # else what each chain contributes has changed
+        self.passes = int(state.get("passes", 0)) if same else 0
+        self.pull = 0.0
+        if self.smoothed and problem.alpha * chains < _STIFF:
+            self.pull = min(_STIFF / chains, _PULL * problem.alpha)
+        if "mu" in state:
+            self.mu, self.pairs = state["mu"].copy(), state["pairs"].copy()
+            self.entropy, self.gaps = state["entropy"].copy(), state["gaps"].copy()
+        else:  # the labels themselves: w = 0
+            n = len(self.risk.labels)
+            self.mu = np.zeros((n, K))
+            self.mu[np.arange(n), self.risk.labels] = 1.0
+            self.pairs = self._true_pairs()
+            self.entropy, self.gaps = np.zeros(chains), np.zeros(chains)
+        self.true_pairs = np.tensordot(self.risk.p, self._true_pairs(), 1).ravel()
+        self.scratch = np.zeros(self.known.size + K * K + 2 * K)
+        self.summed: Slope | None = None
+        if "w" in state and "mu" not in state:
+            # all marginals at w: without a penalty to hold them, blocks go all the way
+            self.weights = self.known.sort(state["w"])
+            self._visit(np.arange(chains), _NO_PENALTY)
+        start = self._implied()
+        self.anchor = state.get("anchor", start).copy()
+        self.before = state.get("before", start).copy()
+        self.weights = self._pulled(start.copy())
+
+    def _true_pairs(self) -> Any:
+        """The transitions of the labels, counted for each chain."""
+        risk, K = self.risk, self.risk.n_labels
+        pairs = np.zeros((len(risk.p), K, K))
+        chain = np.repeat(np.arange(len(risk.p)), np.diff(risk.tokens))
+        later = np.flatnonzero(chain[1:] == chain[:-1]) + 1
+        np.add.at(pairs, (chain[later], risk.labels[later - 1], risk.labels[later]), 1.0)
+        return pairs
+
+    # -- moving ---------------------------------------------------------------------------------------
+
+    def sweep(self) -> None:
+        chains = len(self.risk.p)
+        if self.passes == 0:
+            self._visit(self.rng.permutation(chains))
+        else:
+            for some in np.array_split(np.arange(chains), min(_BATCHES, chains)):
+                total = self.gaps.sum()
+                uniform = 1.0 / chains
+                shares = (1 - _AT_RANDOM) * self.gaps / total + _AT_RANDOM * uniform if total > 0 else None
+                self._visit(self.rng.choice(chains, len(some), p=shares))
+        self.passes += 1
+        if self.pull and self.passes % _ANCHOR_PASSES == 0:
+            self._move_anchor()
+
+    def _visit(self, visits: Indices, alpha: float | None = None) -> None:
+        from gapfit.kernels.chain import ascend
+
+        risk, self.summed = self.risk, None
+        alpha = self.problem.alpha + self.pull if alpha is None else alpha
+        ascend(
+            visits, *self.known.rows, *self.known.pairs, risk.labels, risk.tokens, risk.p, risk.cost,
+            self.heat, alpha, self.weights, self.scratch, self.mu, self.pairs, self.entropy, self.gaps,
+        )  # fmt: skip
+
+    def _move_anchor(self) -> None:
+        """Nesterov's extrapolation; the dual point stays, and w follows the anchor."""
+        alpha = self.problem.alpha
+        root = np.sqrt(alpha / (alpha + self.pull))
+        ahead = self.weights + (1 - root) / (1 + root) * (self.weights - self.before)
+        self.before = self.weights.copy()
+        self.weights += self.pull / (alpha + self.pull) * (ahead - self.anchor)
+        self.anchor = ahead
+
+    def cool(self, gap: float) -> None:
+        """Lower the heat when it has become a large part of the gap."""
+        entropy = float(self.risk.p @ self.entropy)
+        if entropy > 0 and np.isfinite(gap):
+            self.heat = max(min(self.heat, _SMOOTHING * gap / entropy), _COOLING * self.heat)
+
+    # -- what is known --------------------------------------------------------------------------------
+
+    def iterate(self) -> Iterate:
+        """The weights and the bound, made only if they are asked for."""
+        return Iterate(self.w, np.zeros(0), self.minorant, snapshot=self.snapshot)
+
+    def estimate(self) -> float:
+        """The gap, by what the chains contributed when they were visited."""
+        return _STALE * float(self.gaps.sum())
+
+    def objective(self) -> float:
+        """J, by the bound and that gap."""
+        w = self.weights
+        return (
+            float(self.risk.p @ self.entropy)
+            - 0.5 * self.problem.alpha * float(w @ w)
+            + float(self.gaps.sum())
+        )
+
+    def w(self) -> Slope:
+        """The weights that the marginals imply, summed up anew: rounding does not pile up."""
+        self.weights = self._pulled(self._implied().copy())
+        return self.known.restore(self.weights)
+
+    def minorant(self) -> Minorant:
+        """What the marginals prove: R >= <a, w> + c with c their expected cost, and entropy if it counts."""
+        risk, n = self.risk, len(self.risk.labels)
+        bits = float(risk.p @ self.entropy) * risk.heat
+        chain = np.repeat(risk.p, np.diff(risk.tokens))
+        each = np.einsum("tk,tk->t", self.mu, risk.cost[risk.labels])
+        c = bits + float(chain @ each)
+        a = self.known.restore(self._implied()) * -self.problem.alpha
+        noise = 4 * _EPS * (abs(c) + n * _EPS)
+        return Minorant(a, np.zeros(0), c, "accumulated", noise)
+
+    def _implied(self) -> Slope:
+        """-A'(mu - truth) / alpha, in the solver's order of features."""
+        if self.summed is None:
+            self.summed = self._slope() / -self.problem.alpha
+        return self.summed
+
+    def _slope(self) -> Slope:
+        risk, K, tail = self.risk, self.risk.n_labels, self.known.size
+        slope = np.zeros(tail + K * K + 2 * K)
+        start, end = slope[-2 * K : -K], slope[-K:]
+        for some in _runs(risk.tokens):  # a block of chains at a time: the marginals are large
+            tokens = risk.tokens[some.start : some.stop + 1]
+            lo, hi = tokens[0], tokens[-1]
+            u = self.mu[lo:hi].copy()
+            u[np.arange(hi - lo), risk.labels[lo:hi]] -= 1.0
+            u *= np.repeat(risk.p[some], np.diff(tokens))[:, None]
+            self.known.add_adjoint(u, lo, hi, slope)
+            start += u[tokens[:-1] - lo].sum(axis=0)
+            end += u[tokens[1:] - 1 - lo].sum(axis=0)
+        slope[tail : -2 * K] = np.tensordot(risk.p, self.pairs, 1).ravel() - self.true_pairs
+        return slope
+
+    def _pulled(self, implied: Slope) -> Slope:
+        """The minimiser for these marginals when w is pulled towards the anchor."""
+        if not self.pull:
+            return implied
+        alpha = self.problem.alpha
+        return np.asarray((alpha * implied + self.pull * self.anchor) / (alpha + self.pull))
+
+    def snapshot(self) -> dict[str, Any]:
+        return {
+            "mu": self.mu.copy(), "pairs": self.pairs.copy(), "entropy": self.entropy.copy(),
+            "gaps": self.gaps.copy(), "heat": self.heat, "passes": self.passes, "alpha": self.problem.alpha,
+            "anchor": self.anchor.copy(), "before": self.before.copy(), "rng": self.rng.bit_generator.state,
+            "w": self.w(),
+        }  # fmt: skip
+
+
+def _runs(tokens: Any) -> Iterator[slice]:
+    """Chains cut into runs of about _RUN tokens."""
+    marks = np.searchsorted(tokens, np.arange(0, tokens[-1], _RUN))
+    edges = np.unique(np.concatenate((marks, [len(tokens) - 1])))
+    return (slice(int(a), int(b)) for a, b in pairwise(edges))
+
+
+class ByFrequency:
+    """The rows of X with common features first, so that the weights in use lie together in memory."""
+
+    def __init__(self, design: ChainDesign) -> None:
+        data, indices, indptr = design.kernel_rows
+        K, d = design.n_labels, design.memory.shape[1]
+        order = np.argsort(-np.bincount(indices, minlength=d), kind="stable")
+        rank = np.empty(d, np.uint32)
+        rank[order] = np.arange(d)
+        columns = rank[indices]
+        columns.flags.writeable = False
+        self.rows = (data, columns, indptr)
+        self.size = design.node_weights
+        old = design.pairs
+        if len(old.names):
+            starts, counts = old.rows[:-1].astype(np.int64), np.diff(old.rows.astype(np.int64))
+            ends = np.concatenate(([0], np.cumsum(counts[order])))
+            self.where = np.repeat(
+                starts[order] - ends[:-1], np.asarray(counts[order], np.int64)
+            ) + np.arange(ends[-1])
+            self.pairs = Pairs(ends.astype(np.uint32), old.names[self.where])
+        else:
+            self.where = (order[:, None] * K + np.arange(K)).ravel()
+            self.pairs = ALL
+
+    def add_adjoint(self, u: Any, lo: int, hi: int, slope: Slope) -> None:
+        """Add X'u over the tokens lo to hi, to which u belongs."""
+        from gapfit.kernels.chain_products import add_adjoint
+
+        data, columns, indptr = self.rows
+        add_adjoint(data, columns, indptr[lo : hi + 1], *self.pairs, u, 0, hi - lo, slope)
+
+    def sort(self, w: Slope) -> Slope:
+        """Weights in the order of this object."""
+        out = w.copy()
+        out[: self.size] = w[self.where]
+        return out
+
+    def restore(self, w: Vector) -> Slope:
+        """Weights in the design's order."""
+        out = w.copy()
+        out[self.where] = w[: self.size]
+        return out

@@ -1,0 +1,89 @@
+"""The margin loss of user structures, as a risk of the weights themselves.
+
+R(w) = sum_i p_i max over y' of  loss(y_i, y') + <w, joint_features(x_i, y') - joint_features(x_i, y_i)>
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gapfit._types import Slope, Vector
+from gapfit.design.base import Design
+from gapfit.losses.base import Loss, Risk
+
+if TYPE_CHECKING:
+    from gapfit.penalties.base import Penalty
+
+
+class WeightDesign(Design):
+    """Scores that are the weights: for risks that evaluate their own features."""
+
+    offers = frozenset({"euclidean"})
+    largest = 1.0
+
+    def __init__(self, samples: int, weights: int) -> None:
+        self.samples = samples
+        self.shape = (weights, weights)
+        self.dtype = np.dtype(np.float64)
+        self.size = weights * samples
+
+    @property
+    def n_samples(self) -> int:
+        return self.samples
+
+    def scores(self, w: Slope) -> Vector:
+        return w.copy()
+
+    def adjoint(self, u: Vector) -> Slope:
+        return u.copy()
+
+    def take(self, rows: Any) -> "WeightDesign":
+        return WeightDesign(len(rows), self.shape[1])
+
+    def distances(self, penalty: "Penalty", centre: Slope) -> Vector:
+        return penalty.dual_norms(np.eye(self.shape[1]), centre)
+
+
+class StructuredMargin(Loss):
+    """The margin loss of a structure and the pairs (x, y) it is to be learnt from.
+
+    A Problem is given the numbers of the pairs as its y, and a `WeightDesign`.
+    """
+
+    def __init__(self, structure: Any, X: Sequence[Any], Y: Sequence[Any]) -> None:
+        self.structure, self.X, self.Y = structure, X, Y
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return f"StructuredMargin({type(self.structure).__name__})"
+
+    def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
+        return _StructuredRisk(self, y.astype(int), weight / weight.sum())
+
+
+class _StructuredRisk(Risk):
+    infimum = 0.0
+
+    def __init__(self, loss: StructuredMargin, numbers: Any, p: Vector) -> None:
+        self.loss, self.numbers, self.p = loss, numbers, p
+        self.truth = [loss.structure.joint_features(loss.X[i], loss.Y[i]) for i in numbers]
+
+    def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
+        del b
+        loss: Any = self.loss
+        value, slope = 0.0, np.zeros(len(scores))
+        for i, p, truth in zip(self.numbers, self.p, self.truth, strict=True):
+            x, y = loss.X[i], loss.Y[i]
+            other = loss.structure.loss_augmented_argmax(x, y, scores)
+            change = loss.structure.joint_features(x, other) - truth
+            worth = loss.structure.loss(y, other) + float(change @ scores)
+            if worth > 0:  # y itself would be worth nothing
+                value += p * worth
+                slope += p * change
+        return value, slope, np.zeros(0)
