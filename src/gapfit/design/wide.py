@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class WideDesign(Design):
     """The map w -> X W, W the (features, outputs) matrix of w."""
 
-    offers = frozenset({"euclidean"})
+    offers = frozenset({"euclidean", "wide rows"})
 
     def __init__(self, narrow: MemoryDesign, outputs: int) -> None:
         n, d = narrow.shape

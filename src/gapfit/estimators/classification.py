@@ -10,20 +10,29 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import assert_all_finite
+from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
 from gapfit._types import Slope, Vector
 from gapfit.estimators.base import LinearModel, all_or_nothing, check_flag, check_loss, naming
-from gapfit.losses import Logistic
+from gapfit.estimators.joint import joint_bounds, outputs_of, weights_and_intercepts
+from gapfit.estimators.targets import Indicators, as_indicators
+from gapfit.losses import CrammerSinger, Hinge, LabelRanking, Logistic, Softmax
+from gapfit.losses.base import Loss
+from gapfit.losses.multilabel import MultilabelLoss, least_error_threshold
 from gapfit.reductions import Labels, weigh_classes
+from gapfit.solution import Solution
 
-LOSSES = ("hinge", "squared_hinge", "smoothed_hinge", "logistic", "exponential")
+BINARY = ("hinge", "squared_hinge", "smoothed_hinge", "logistic", "exponential")
+JOINT = ("crammer_singer", "softmax", "hamming", "label_ranking", "macro_f", "micro_f")
+LOSSES = (*BINARY, *JOINT)
+TOGETHER: dict[type[Loss], type[Loss]] = {Hinge: CrammerSinger, Logistic: Softmax}  # multi_class="joint"
+OVER_CLASSES = (CrammerSinger, Softmax)
 
 
 def _has_probabilities(classifier: "LinearClassifier") -> bool:
-    if classifier.loss == "logistic" or isinstance(classifier.loss, Logistic):
+    if classifier.loss in ("logistic", "softmax") or isinstance(classifier.loss, Logistic | Softmax):
         return True
-    raise AttributeError(f"probabilities need loss='logistic', not {classifier.loss!r}")
+    raise AttributeError(f"probabilities need loss='logistic' or 'softmax', not {classifier.loss!r}")
 
 
 class LinearClassifier(ClassifierMixin, LinearModel):
@@ -38,13 +47,25 @@ class LinearClassifier(ClassifierMixin, LinearModel):
     `C = 1 / (alpha * sum_i s_i)` gives the C of libraries that minimise Omega(w) + C * sum_i s_i phi_i.
     A sample of weight k counts as k samples, one of weight 0 is absent.
 
-    More than two classes are told apart one against the rest, each with a certificate of its own.
+    More than two classes are told apart one against the rest, each with a certificate of its own; or all at
+    once, with a column of W for each class and one certificate, if `multi_class="joint"` or the loss is one
+    over classes ::
+
+        J(W, b) = alpha * Omega(W) + sum_i s_i phi(y_i, W'x_i + b) / sum_i s_i
+
+    If y is an indicator matrix (n, L) of zeros and ones, samples may have any number of the L labels. Each is
+    then told apart on its own, or all are fitted together if the loss is one over labels.
 
     Parameters
     ----------
     loss : str or Loss, default="hinge"
         phi: "hinge", "squared_hinge", "smoothed_hinge", "logistic", "exponential", or an object of
-        `gapfit.losses`, such as `SmoothedHinge(gamma=0.5)`, or a loss of your own.
+        `gapfit.losses`, such as `SmoothedHinge(gamma=0.5)`, or a loss of your own. Over classes:
+        "crammer_singer", "softmax", or `CrammerSinger(costs)` with a table of what each error costs, its rows
+        and columns in the order of `classes_`. Over labels: "hamming", "label_ranking", "macro_f", "micro_f".
+    multi_class : "one_vs_rest" (default) or "joint"
+        With "joint" the loss "hinge" stands for "crammer_singer", and "logistic" for "softmax", which are
+        also used for two classes; other losses of two classes have no joint form.
     penalty : str or Penalty, default="l2"
         Omega: "l2" (1/2 |w|^2), "l1", "elastic_net", "squared_lp", "entropy", "simplex_entropy", or an object
         of `gapfit.penalties`, such as `ElasticNet(l1_ratio=0.1)` or `Box(L2(), -1, 1)`.
@@ -76,12 +97,14 @@ class LinearClassifier(ClassifierMixin, LinearModel):
 
     Attributes
     ----------
-    coef_ : array of shape (1, d), or (k, d) for k > 2 classes
-        w, in the precision of X.
+    coef_ : array of shape (1, d), or (k, d) for k > 2 classes or for k labels
+        w, in the precision of X. A joint fit of two classes has the second column of W less the first.
     intercept_ : array of shape (1,) or (k,)
         b.
     classes_ : array of shape (k,)
-        The labels, sorted.
+        The labels, sorted; 0 to L - 1 where y is an indicator matrix.
+    multilabel_ : bool
+        Whether y was an indicator matrix.
     objective_, dual_objective_ : float
         J at the returned point, and a lower bound of its minimum; with k > 2 classes their means.
     dual_gap_ : float
@@ -98,7 +121,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         One for each problem solved.
     support_status_ : array of str of shape (n,) or (k, n)
         What is proved of each training sample at the exact optimum: "zero" (no support vector), "bound" (one,
-        with its dual coefficient at the bound), "support" (one), or "undecided".
+        with its dual coefficient at the bound), "support" (one), or "undecided" (as in all joint fits).
     alpha_, C_ : float
         alpha, and 1 / (alpha * sum of weights).
     n_features_in_ : int
@@ -116,10 +139,13 @@ class LinearClassifier(ClassifierMixin, LinearModel):
     True
     """
 
+    multilabel_: bool = False  # files of earlier versions do not say
+
     def __init__(
         self,
         *,
         loss: Any = "hinge",
+        multi_class: str = "one_vs_rest",
         penalty: Any = "l2",
         alpha: float = 1e-4,
         positive: bool = False,
@@ -135,6 +161,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         verbose: int = 0,
     ) -> None:
         self.loss = loss
+        self.multi_class = multi_class
         self.penalty = penalty
         self.alpha = alpha
         self.positive = positive
@@ -153,6 +180,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         tags = super().__sklearn_tags__()
         # signs or an origin that are prescribed: no longer any half-space, and no good score to be expected
         tags.classifier_tags.poor_score = bool(self.positive or not self.fit_intercept)
+        tags.classifier_tags.multi_label = self.multi_class != "joint" and self.class_weight is None
         return tags
 
     @all_or_nothing
@@ -162,54 +190,155 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         Parameters
         ----------
         X : array or sparse matrix of shape (n, d)
-        y : labels of shape (n,), of any kind
+        y : labels of shape (n,), of any kind; or an indicator matrix (n, L) of zeros and ones
         sample_weight : array of shape (n,), default=None
         offset : array of shape (n,), default=None
-            Known numbers added to the scores of all problems while fitting (and not when predicting).
+            Known numbers added to the scores of all problems while fitting (and not when predicting). Not for
+            joint fits.
 
         Returns
         -------
         self
         """
-        loss = check_loss(self.loss, LOSSES)
+        loss = self._loss()
         check_flag("fit_intercept", self.fit_intercept)
+        several = as_indicators(y)
+        joint = _is_joint(loss)
+        if joint and offset is not None:
+            raise ValueError(f"offset has one number a sample, and {loss!r} has several scores: leave it out")
+        if several is not None:
+            self._fit_labels(X, several, loss, sample_weight, offset)
+            return self
+        if isinstance(loss, MultilabelLoss):
+            raise ValueError(f"y must be an indicator matrix of shape (n, L), L > 1, for {loss!r}")
         samples = self._samples(X, lambda n: check_target_labels(y, n), sample_weight, offset)
         labels = Labels.of(samples.y)
         weight = weigh_classes(self.class_weight, labels, samples.y, samples.weight)
         samples = samples._replace(weight=weight)
-        self.classes_ = labels.classes
-        self._solve(samples, labels.apply(samples.y), loss, self.fit_intercept)
+        self.classes_, self.multilabel_ = labels.classes, False
+        targets = labels.apply(samples.y)
+        if joint:
+            loss = _for_classes(loss, len(labels.classes))
+            targets = [np.searchsorted(labels.classes, samples.y).astype(np.float64)]
+        self._solve(samples, targets, loss, self.fit_intercept)
         return self
 
+    def _loss(self) -> Loss:
+        loss = check_loss(self.loss, LOSSES)
+        if self.multi_class not in ("one_vs_rest", "joint"):
+            raise ValueError(f"multi_class must be 'one_vs_rest' or 'joint', got {self.multi_class!r}")
+        if self.multi_class == "one_vs_rest" or _is_joint(loss):
+            return loss
+        if type(loss) not in TOGETHER:
+            raise ValueError(
+                f"multi_class='joint' is for hinge, logistic and losses over classes, not {loss!r}"
+            )
+        return TOGETHER[type(loss)]()
+
+    def _fit_labels(self, X: Any, labels: Indicators, loss: Loss, sample_weight: Any, offset: Any) -> None:
+        """Fit an indicator matrix: one problem for each label, or one for all if the loss is over labels."""
+        if isinstance(loss, OVER_CLASSES):
+            raise ValueError(f"y is an indicator matrix, and {loss!r} is for classes, of which one is true")
+        if self.class_weight is not None:
+            raise ValueError("class_weight must be None where y is an indicator matrix")
+        samples = self._samples(X, labels.codes, sample_weight, offset)
+        Y = labels.patterns[samples.y]
+        self.classes_, self.multilabel_ = np.arange(Y.shape[1]), True
+        targets = [Y] if _is_joint(loss) else list(2.0 * Y.T - 1.0)
+        self._solve(samples, targets, loss, self.fit_intercept)
+        if isinstance(loss, LabelRanking):  # it is blind to a common shift: the one with the fewest errors
+            scores = self._scores(samples.X)
+            self.intercept_ = self.intercept_ - least_error_threshold(scores, Y, samples.weight)
+
     def _point(self, w: Sequence[Slope], b: Sequence[float]) -> dict[str, Any]:
-        return {"coef_": np.stack(w), "intercept_": np.array(b), "classes_": self.classes_}
+        outputs = outputs_of(w[0], self.n_features_in_)
+        coef, intercept = np.stack(w), np.array(b, dtype=np.float64)
+        if outputs > 1:
+            coef, intercept = weights_and_intercepts(w[0], b[0], outputs)
+            if outputs == 2 and not self.multilabel_:
+                coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+        known = {"classes_": self.classes_, "multilabel_": self.multilabel_}
+        return {"coef_": coef, "intercept_": intercept, **known}
+
+    def _starts(self, d: int, parts: int) -> Sequence[Solution | None]:
+        return super()._starts(d * len(self.classes_) if _is_joint(self._loss()) else d, parts)
 
     def decision_function(self, X: Any) -> Vector:
         """Scores of shape (n,), positive for the second class; with k > 2 classes (n, k), one for each."""
         return self._scores(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The label of each row of X."""
+        """The label of each row of X; an indicator matrix if y was one."""
         scores = self.decision_function(X)
+        if self.multilabel_:
+            return (scores > 0).astype(np.int64)
         return Labels(self.classes_).invert(scores)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Vector:
-        """Probabilities of shape (n, k), for loss="logistic"; with k > 2 classes normalised to sum to one."""
+        """Probabilities of shape (n, k), for "logistic" and "softmax".
+
+        One against the rest, k > 2 of them are normalised to sum to one. If y was an indicator matrix, those
+        of having each label.
+        """
         scores = self.decision_function(X)
+        if self.multilabel_:
+            return np.asarray(expit(scores))
         if scores.ndim == 1:
             return np.stack([expit(-scores), expit(scores)], axis=1)
+        if isinstance(self._loss(), Softmax):
+            return np.asarray(softmax(scores, axis=1))
         return np.asarray(softmax(log_expit(scores), axis=1))  # expit / its sum, which may underflow
 
+    def score_bounds(self, X: Any) -> tuple[Vector, Vector]:
+        """Bounds on the decision function of the exact optimum, true of every optimal model.
+
+        Those of joint fits with intercepts are infinite: the gap says too little about several of them.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+
+        Returns
+        -------
+        lo, hi : arrays of the shape of `decision_function(X)`
+        """
+        check_is_fitted(self)
+        ball = self._balls[0]
+        outputs = 1 if ball is None else outputs_of(ball.centre, self.n_features_in_)
+        if ball is None or outputs == 1:
+            return super().score_bounds(X)
+        lo, hi = joint_bounds(ball, self._checked(X), outputs)
+        if outputs == 2 and not self.multilabel_:
+            return lo[:, 1] - hi[:, 0], hi[:, 1] - lo[:, 0]
+        return lo, hi
+
     def certified(self, X: Any) -> NDArray[np.bool_]:
-        """Which predictions are provably those of the exact optimum (of every one, if there are several)."""
+        """Which predictions are provably those of the exact optimum (of every one, if there are several).
+
+        If y was an indicator matrix, which of its entries.
+        """
         lo, hi = self.score_bounds(X)
         scores = self.decision_function(X)
-        if scores.ndim == 1:
+        if scores.ndim == 1 or self.multilabel_:
             return np.where(scores > 0, lo > 0, hi < 0)
         rows, winner = np.arange(len(scores)), scores.argmax(axis=1)
         hi[rows, winner] = -np.inf
         return np.asarray(lo[rows, winner] > hi.max(axis=1))
+
+
+def _is_joint(loss: Loss) -> bool:
+    """Does the loss have several scores a sample?"""
+    return isinstance(loss, (*OVER_CLASSES, MultilabelLoss))
+
+
+def _for_classes(loss: Loss, k: int) -> Loss:
+    """The loss for k classes, all of which are there."""
+    asked = len(loss.costs) if isinstance(loss, CrammerSinger) and loss.costs is not None else None
+    asked = asked or getattr(loss, "n_classes", None)
+    if asked not in (None, k):
+        raise ValueError(f"{loss!r} is for {asked} classes, but y holds {k}")
+    return loss
 
 
 def check_target_labels(y: Any, n: int) -> NDArray[Any]:

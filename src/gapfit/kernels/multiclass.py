@@ -1,0 +1,228 @@
+"""Coordinate steps on simplices: all dual variables of one sample at a time.
+
+Samples are rows as in `rows.py`. Sample i has shares a_i >= 0 of the classes that add up to one, and b_i =
+p_i (e_y - a_i) is its part in the weights: W = (1 / alpha) sum_i x_i b_i', a row for each feature. With an
+intercept, W stands for W - mean s' / alpha, s = sum_i b_i, whose scores are
+
+    f_i = W'x_i - along_i s / alpha + h,     along_i = <x_i, mean>,
+
+where h holds the intercepts and what the mean does to all samples alike.
+"""
+
+import numpy as np
+
+from gapfit.kernels._jit import jit
+
+LANES = 4  # W has a multiple of that many columns, so that they can be added up side by side
+
+
+@jit(fast=True)
+def _entries(data, indices, start, stop, values, columns):
+    """Copy the entries of the row in ``start:stop`` that are not zero; returns how many."""
+    count = 0
+    if indices.size:
+        for n in range(start, stop):
+            values[count], columns[count] = data[n], indices[n]
+            count += 1
+    else:
+        x = data[start:stop]
+        for j in range(x.size):
+            values[count], columns[count] = x[j], j
+            count += x[j] != 0.0
+    return count
+
+
+@jit(fast=True)
+def _scores(values, columns, W, f):
+    """f += W'x."""
+    for k in range(0, W.shape[1], LANES):
+        s0 = s1 = s2 = s3 = 0.0
+        for n in range(values.size):
+            x, row = values[n], W[columns[n]]
+            s0 += x * row[k]
+            s1 += x * row[k + 1]
+            s2 += x * row[k + 2]
+            s3 += x * row[k + 3]
+        f[k] += s0
+        f[k + 1] += s1
+        f[k + 2] += s2
+        f[k + 3] += s3
+
+
+@jit(fast=True)
+def _add(values, columns, step, W):
+    """W += x step'."""
+    for k in range(0, W.shape[1], LANES):
+        s0, s1, s2, s3 = step[k], step[k + 1], step[k + 2], step[k + 3]
+        if s0 == 0.0 and s1 == 0.0 and s2 == 0.0 and s3 == 0.0:
+            continue
+        for n in range(values.size):
+            x, row = values[n], W[columns[n]]
+            row[k] += x * s0
+            row[k + 1] += x * s1
+            row[k + 2] += x * s2
+            row[k + 3] += x * s3
+
+
+@jit(fast=True)
+def _project(v):
+    """Replace v by the nearest point of the simplex."""
+    K = v.size
+    top = v[0]
+    for k in range(1, K):
+        top = max(top, v[k])
+    t, count = top - 1.0, 0
+    while True:
+        total, above = 0.0, 0
+        for k in range(K):
+            if v[k] > t:
+                total += v[k] - top
+                above += 1
+        if above == count:
+            break
+        count = above
+        t = max(t, top + (total - 1.0) / above)
+    total = 0.0
+    for k in range(K):
+        v[k] = max(v[k] - t, 0.0)
+        total += v[k]
+    for k in range(K):
+        v[k] /= total
+
+
+@jit(fast=True)
+def _towards_margin(g, a, q, new):
+    """The maximiser of <new, g> - q |new - a|^2 / 2 over the simplex; returns max g - <a, g>."""
+    K = g.size
+    best, mean = 0, 0.0
+    for k in range(K):
+        mean += a[k] * g[k]
+        if g[k] > g[best]:
+            best = k
+    if q > 0.0:
+        for k in range(K):
+            new[k] = a[k] + (g[k] - g[best]) / q
+        _project(new)
+    else:
+        new[:] = 0.0
+        new[best] = 1.0
+    return g[best] - mean
+
+
+@jit(fast=True)
+def _towards_softmax(f, a, q, entropy, new, logs):
+    """The maximiser of <new, f> - sum new log new - q |new - a|^2 / 2 over the simplex, by Newton's method
+    in the logarithms; returns log sum exp f - <a, f> + sum a log a, and sum new log new.
+
+    Where it is, log new_k + q new_k = f_k + q a_k + t, for the t with which the sum is one.
+    """
+    K = f.size
+    top = f[0]
+    for k in range(1, K):
+        top = max(top, f[k])
+    total, mean = 0.0, 0.0
+    for k in range(K):
+        new[k] = np.exp(f[k] - top)
+        total += new[k]
+        mean += a[k] * f[k]
+    gap = top + np.log(total) - mean + entropy
+    # between the answers for q = 0 and for q = inf, and never zero where one of them is not
+    for k in range(K):
+        new[k] = max((new[k] / total + q * a[k]) / (1.0 + q), 1e-300)
+        logs[k] = np.log(new[k])
+    for _ in range(10):
+        # linearised: the step in log new_k is (r_k + t) / (1 + q new_k)
+        moved, give, total = 0.0, 0.0, 0.0
+        for k in range(K):
+            share = new[k] / (1.0 + q * new[k])
+            moved += share * (f[k] - top + q * (a[k] - new[k]) - logs[k])
+            give += share
+            total += new[k]
+        t = (1.0 - total - moved) / give
+        largest = 0.0
+        total = 0.0
+        for k in range(K):
+            step = (f[k] - top + q * (a[k] - new[k]) - logs[k] + t) / (1.0 + q * new[k])
+            step = min(step, 2.0)
+            logs[k] += step
+            new[k] = np.exp(logs[k])
+            total += new[k]
+            largest = max(largest, abs(step))  # of tiny shares, too: they make up a small gap
+        if largest < 1e-3:
+            break
+    log_total = np.log(total)
+    after = 0.0
+    for k in range(K):
+        new[k] /= total
+        after += new[k] * (logs[k] - log_total)
+    return gap, after
+
+
+@jit(fast=True)
+def sweep(
+    data, indices, indptr, costs, rows, truth, p, q, along, known, entropic,
+    order, A, entropy, W, s, h, inv_alpha, rho, mean_sq, threshold, resting,
+):  # fmt: skip
+    """Steps on the samples of ``order``. Updates A, entropy, W, s and h.
+
+    Says in ``resting`` which samples are at rest: all of their share with one class, which leads by more than
+    the threshold. Returns the sum of p_i times what sample i could gain, and that without p_i, as it was met.
+    """
+    K, wide = A.shape[1], W.shape[1]
+    scores, new, logs, step = np.zeros(wide), np.empty(K), np.empty(K), np.zeros(wide)
+    f = scores[:K]
+    longest = 0
+    for n in range(indptr.size - 1):
+        longest = max(longest, indptr[n + 1] - indptr[n])
+    values, columns = np.empty(longest + 1, data.dtype), np.empty(longest + 1, np.uint32)
+    gap = pulls = 0.0
+    for n in range(order.size):
+        i = order[n]
+        start, stop = indptr[i], indptr[i + 1]
+        a = A[i]
+        cost, base = costs[rows[i]], known[i % known.shape[0]]
+        for k in range(K):
+            f[k] = h[k] + base[k] - along[i] * inv_alpha * s[k] + cost[k]
+        count = _entries(data, indices, start, stop, values, columns)
+        _scores(values[:count], columns[:count], W, scores)
+        if entropic:
+            pull, entropy[i] = _towards_softmax(f, a, q[i], entropy[i], new, logs)
+        else:
+            pull = _towards_margin(f, a, q[i], new)
+        gap += p[i] * pull
+        pulls += pull
+        changed, where = 0.0, 0
+        for k in range(K):
+            away = p[i] * (a[k] - new[k])
+            changed = max(changed, abs(away))
+            if new[k] > new[where]:
+                where = k
+            a[k] = new[k]
+            s[k] += away
+            h[k] += away * (rho - (along[i] - mean_sq) * inv_alpha)
+            step[k] = away * inv_alpha
+        if changed > 0.0:
+            _add(values[:count], columns[:count], step, W)
+        resting[n] = False
+        if not entropic and changed == 0.0 and a[where] == 1.0:
+            lead = np.inf
+            for k in range(K):
+                if k != where:
+                    lead = min(lead, f[where] - f[k])
+            resting[n] = lead > threshold
+    return gap, pulls
+
+
+@jit(fast=True)
+def add_rows(data, indices, indptr, rows, steps, W):
+    """W += x_i step' for the samples ``rows`` and the rows of ``steps``."""
+    longest = 0
+    for n in range(rows.size):
+        longest = max(longest, indptr[rows[n] + 1] - indptr[rows[n]])
+    values, columns = np.empty(longest + 1, data.dtype), np.empty(longest + 1, np.uint32)
+    step = np.zeros(W.shape[1])
+    for n in range(rows.size):
+        i = rows[n]
+        count = _entries(data, indices, indptr[i], indptr[i + 1], values, columns)
+        step[: steps.shape[1]] = steps[n]
+        _add(values[:count], columns[:count], step, W)

@@ -1,0 +1,36 @@
+"""Projections onto the simplex, a row at a time."""
+
+from gapfit.kernels._jit import jit
+
+
+@jit
+def project_rows(A, start, stop):
+    """Replace the rows ``start:stop`` of A by the nearest points with entries >= 0 that add up to one.
+
+    The nearest point is max(a - t, 0) for the t at which it adds up to one. From the entries above t the
+    next t follows, which drops some of them; after at most K rounds none is dropped.
+    """
+    K = A.shape[1]
+    for i in range(start, stop):
+        row = A[i]
+        top = row[0]
+        for k in range(1, K):
+            top = max(top, row[k])
+        t = top - 1.0  # entries at or below it are zero in any case
+        count = 0
+        while True:
+            total, above = 0.0, 0
+            for k in range(K):
+                if row[k] > t:
+                    total += row[k] - top
+                    above += 1
+            if above == count:
+                break
+            count = above
+            t = max(t, top + (total - 1.0) / above)
+        total = 0.0
+        for k in range(K):
+            row[k] = max(row[k] - t, 0.0)
+            total += row[k]
+        for k in range(K):
+            row[k] /= total

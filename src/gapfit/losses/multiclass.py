@@ -1,0 +1,307 @@
+"""Losses over K classes at once: a score f_ik for each sample i and class k, and the classes compete.
+
+    R(F, b) = sum_i p_i phi(y_i, f_i + b),      p_i = weight_i / sum of weights,
+
+with labels y = 0, ..., K - 1. Both losses are maxima over the simplex of the classes,
+
+    phi(y, f) = max over a >= 0, sum a = 1 of  <a, cost + f> - f_y - h(a),
+
+so that the derivative is a - e_y, and their conjugate at it is h(a) - <a, cost>: dual points are a product of
+simplices, one for each sample. A common shift of a sample's scores changes nothing.
+"""
+
+from abc import abstractmethod
+from numbers import Integral
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import xlogy
+
+from gapfit import threads
+from gapfit._types import Matrix, Vector
+from gapfit.checks import as_column
+from gapfit.errors import as_numbers
+from gapfit.losses.base import Loss, Risk
+from gapfit.losses.vector import VectorRisk, as_table, one_hot
+
+_WORK = 32  # multiplications that a score is worth
+
+
+class Simplices(NamedTuple):
+    """A risk over classes as data for a coordinate solver: sum_i p_i phi(y_i, f_i).
+
+    phi is the maximum above, with cost = costs[row_i] and h(a) = sum a log a if `entropic`, else zero.
+    """
+
+    p: Vector
+    truth: NDArray[np.intp]
+    costs: Matrix
+    row: NDArray[np.intp]
+    entropic: bool
+
+
+class CrammerSinger(Loss):
+    """max over classes k of  cost(y, k) + f_k - f_y: the multiclass support vector machine.
+
+    It bounds the cost of predicting the class with the highest score from above. By default every error
+    costs 1, and the loss is the multiclass hinge of Crammer and Singer.
+
+    Parameters
+    ----------
+    costs : table of K x K numbers, or None
+        costs[y][k] >= 0 is what it costs to predict k where y is true; zero on the diagonal. None: 1 off it.
+    rescaling : "margin" (default), or "slack"
+        "slack" multiplies instead of adding: max over k of cost(y, k) (1 + f_k - f_y). Labels that cost
+        little then need no margin beyond 1, but a dual of simplices there is none: `bundle` fits it.
+    n_classes : K, or None
+        By default as many as `costs` has rows, or one more than the largest label.
+
+    Targets may also be a matrix (n, K) instead of labels: row i holds what each class would cost for sample
+    i. Its truth is the cheapest one (the first of several), and costs count from there.
+    """
+
+    def __init__(
+        self,
+        costs: ArrayLike | None = None,
+        rescaling: Literal["margin", "slack"] = "margin",
+        n_classes: int | None = None,
+    ) -> None:
+        if rescaling not in ("margin", "slack"):
+            raise ValueError(f"rescaling must be 'margin' or 'slack', got {rescaling!r}")
+        self.costs = None if costs is None else _checked_costs(costs)
+        self.rescaling = rescaling
+        self.n_classes = check_count(n_classes)
+        if self.costs is not None and self.n_classes not in (None, len(self.costs)):
+            raise ValueError(f"n_classes is {n_classes}, but costs has {len(self.costs)} rows")
+
+    def as_target(self, y: Any, n: int) -> Any:
+        if np.ndim(y) < 2:
+            return as_labels(y, n)
+        if self.costs is not None:
+            raise ValueError("y holds costs of its own, so that costs=None is needed")
+        return as_table("y", y, n)
+
+    def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
+        del groups
+        kind = SlackRisk if self.rescaling == "slack" else MarginRisk
+        if np.ndim(y) == 2:
+            count_classes(np.array([float(y.shape[1] - 1)]), self.n_classes)
+            costs = y - y.min(axis=1, keepdims=True)
+            return kind(self, y.argmin(axis=1), weight, costs, np.arange(len(y)))
+        K = count_classes(y, len(self.costs) if self.costs is not None else self.n_classes)
+        truth = y.astype(np.intp)
+        costs = 1.0 - np.eye(K) if self.costs is None else np.array(self.costs)
+        return kind(self, truth, weight, costs, truth)
+
+
+class Softmax(Loss):
+    """log sum_k exp(f_k) - f_y: multinomial logistic regression.
+
+    exp(f_k) / sum_l exp(f_l) are the probabilities of the classes. Conjugate: sum_k a_k log a_k.
+
+    Parameters
+    ----------
+    n_classes : K, or None for one more than the largest label
+    """
+
+    def __init__(self, n_classes: int | None = None) -> None:
+        self.n_classes = check_count(n_classes)
+
+    def as_target(self, y: Any, n: int) -> Any:
+        return as_labels(y, n)
+
+    def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
+        del groups
+        return SoftmaxRisk(self, y.astype(np.intp), weight, count_classes(y, self.n_classes))
+
+
+class ClassRisk(VectorRisk):
+    """sum_i p_i phi(y_i, f_i + b). Write `value_and_slope`."""
+
+    infimum = 0.0
+
+    def __init__(self, loss: Loss, truth: NDArray[np.intp], weight: Vector, outputs: int) -> None:
+        super().__init__(loss, outputs)
+        self.truth, self.p = truth, weight / weight.sum()
+
+    @abstractmethod
+    def value_and_slope(self, margins: Matrix, rows: slice) -> tuple[Vector, Matrix]:
+        """phi and a derivative in f for some samples, from f - f_y. The slope of f_y may be left open."""
+
+    def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
+        F = self.matrix(scores, b)
+        value, U = np.empty(len(F)), np.empty(F.shape)
+
+        def evaluate(rows: slice) -> None:
+            some = np.arange(rows.stop - rows.start), self.truth[rows]
+            with np.errstate(invalid="ignore", over="ignore"):  # far out: the risk is inf or nan there
+                value[rows], slope = self.value_and_slope(F[rows] - F[rows][some][:, None], rows)
+            slope[some] = 0.0
+            slope[some] = -slope.sum(axis=1)  # exactly: a common shift changes nothing
+            U[rows] = slope * self.p[rows, None]
+
+        threads.each(evaluate, threads.parts(len(F), _WORK * F.size))
+        return self.flat(float(self.p @ value), U, b)
+
+
+class SimplexRisk(ClassRisk):
+    """A class risk whose dual is a product of simplices: u_i = p_i (a_i - e_y). Write `conjugates`."""
+
+    capabilities = frozenset({"conjugate", "dual_simplices"})
+
+    @abstractmethod
+    def conjugates(self, a: Matrix) -> Vector:
+        """h(a) - <a, cost>, sample by sample."""
+
+    @abstractmethod
+    def dual_simplices(self) -> Simplices:
+        """The risk as data ("dual_simplices")."""
+
+    def shares(self, u: Vector) -> Matrix:
+        """The nearest a in the simplices with u_i = p_i (a_i - e_y)."""
+        from gapfit.kernels.simplices import project_rows  # compiled code is loaded only when it is to run
+
+        a = one_hot(self.truth, self.outputs)
+        a += u.reshape(a.shape) / self.p[:, None]
+        threads.each(
+            lambda rows: project_rows(a, rows.start, rows.stop), threads.parts(len(a), _WORK * a.size)
+        )
+        return a
+
+    def conjugate(self, u: Vector) -> float:
+        return float(self.p @ self.conjugates(self.shares(u)))
+
+    def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
+        """The nearest point; if `balanced`, near it one in whose shares every class has its weight of old."""
+        a, truth = self.shares(u), one_hot(self.truth, self.outputs)
+        if balanced:
+            has, wanted = self.p @ a, self.p @ truth
+            a = a @ transport(has, wanted)
+        return np.asarray(((a - truth) * self.p[:, None]).ravel())
+
+
+def transport(has: Vector, wanted: Vector) -> Matrix:
+    """A matrix of shares, its rows adding up to one, that carries the masses `has` to those wanted.
+
+    What a class has too much goes to those that have too little, by what they lack.
+    """
+    surplus, lack = np.maximum(has - wanted, 0.0), np.maximum(wanted - has, 0.0)
+    total = lack.sum()
+    if total == 0:
+        return np.eye(len(has))
+    away = surplus / np.where(has > 0, has, 1.0)
+    return np.asarray(np.diag(1.0 - away) + np.outer(away, lack / total))
+
+
+class CostRisk(ClassRisk):
+    """A class risk with costs; those of sample i are costs[row_i]."""
+
+    def __init__(
+        self, loss: Loss, truth: NDArray[np.intp], weight: Vector, costs: Matrix, row: NDArray[np.intp]
+    ) -> None:
+        super().__init__(loss, truth, weight, costs.shape[1])
+        self.costs, self.row = costs, row
+
+
+class MarginRisk(CostRisk, SimplexRisk):
+    """max over k of cost_k + f_k - f_y."""
+
+    def value_and_slope(self, margins: Matrix, rows: slice) -> tuple[Vector, Matrix]:
+        G = margins + self.costs[self.row[rows]]
+        best = G.argmax(axis=1)
+        return G[np.arange(len(G)), best], one_hot(best, self.outputs)
+
+    def conjugates(self, a: Matrix) -> Vector:
+        return np.asarray(-(a * self.costs[self.row]).sum(axis=1))
+
+    def dual_simplices(self) -> Simplices:
+        return Simplices(self.p, self.truth, self.costs, self.row, False)
+
+
+class SlackRisk(CostRisk):
+    """max over k of cost_k (1 + f_k - f_y)."""
+
+    def value_and_slope(self, margins: Matrix, rows: slice) -> tuple[Vector, Matrix]:
+        costs = self.costs[self.row[rows]]
+        G = costs * (1.0 + margins)
+        best = G.argmax(axis=1)
+        every = np.arange(len(G))
+        return G[every, best], one_hot(best, self.outputs) * costs[every, best][:, None]
+
+
+class SoftmaxRisk(SimplexRisk):
+    """log sum_k exp(f_k) - f_y."""
+
+    capabilities = frozenset({"smooth", "conjugate", "dual_simplices"})
+
+    def value_and_slope(self, margins: Matrix, rows: slice) -> tuple[Vector, Matrix]:
+        del rows
+        top = margins.max(axis=1)
+        E = np.exp(margins - top[:, None])
+        total = E.sum(axis=1)
+        return top + np.log(total), E / total[:, None]
+
+    def probabilities(self, scores: Vector, b: Vector) -> Matrix:
+        """pi; the Hessian of phi at a sample is diag(pi) - pi pi'."""
+        F = self.matrix(scores, b)
+        E = np.exp(F - F.max(axis=1, keepdims=True))
+        return np.asarray(E / E.sum(axis=1, keepdims=True))
+
+    def offset_hessian(self, scores: Vector, b: Vector) -> Matrix:
+        pi = self.probabilities(scores, b)
+        return np.asarray(np.diag(self.p @ pi) - (pi * self.p[:, None]).T @ pi)
+
+    def conjugates(self, a: Matrix) -> Vector:
+        return np.asarray(xlogy(a, a).sum(axis=1))
+
+    def unattained(self) -> str | None:
+        missing = np.setdiff1d(np.arange(self.outputs), self.truth)
+        if len(missing) == 0:
+            return None
+        return f"no sample has the label {missing[0]}, so that its best intercept is infinite"
+
+    def dual_simplices(self) -> Simplices:
+        none = np.zeros(len(self.truth), dtype=np.intp)
+        return Simplices(self.p, self.truth, np.zeros((1, self.outputs)), none, True)
+
+
+def as_labels(y: Any, n: int) -> Vector:
+    """Labels 0, 1, 2, ... of n samples."""
+    y = np.asarray(as_column("y", y, n), dtype=np.float64)
+    if (y < 0).any() or (y != np.rint(y)).any() or (y > 2**31).any():
+        raise ValueError(
+            "y must hold the labels 0, 1, 2, ..., K - 1; use LinearClassifier, which takes labels of any kind"
+        )
+    return np.asarray(y)
+
+
+def count_classes(y: Vector, n_classes: int | None) -> int:
+    """K: what is asked for, or what the labels need, which is at least two."""
+    needed = int(y.max()) + 1
+    if n_classes is None:
+        return max(needed, 2)
+    if needed > n_classes:
+        raise ValueError(f"y needs {needed} classes, but there are {n_classes}")
+    return n_classes
+
+
+def check_count(n_classes: Any) -> int | None:
+    if n_classes is None:
+        return None
+    if isinstance(n_classes, bool) or not isinstance(n_classes, Integral):
+        raise TypeError(f"n_classes must be a whole number or None, got {n_classes!r}")
+    if n_classes < 2:
+        raise ValueError(f"n_classes must be at least 2, got {n_classes!r}")
+    return int(n_classes)
+
+
+def _checked_costs(costs: ArrayLike) -> tuple[tuple[float, ...], ...]:
+    table = as_numbers("costs", costs)
+    if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < 2:
+        raise ValueError(f"costs must be a square table for two classes or more, got shape {table.shape}")
+    if not (np.isfinite(table).all() and (table >= 0).all()):
+        raise ValueError("costs must hold finite numbers that are not negative")
+    if table.diagonal().any():
+        raise ValueError("costs must be zero on the diagonal: the truth costs nothing")
+    return tuple(tuple(row) for row in table.tolist())

@@ -1,0 +1,202 @@
+"""Losses over L labels, of which a sample may have any number: a score f_il for each sample i and label l.
+
+Targets are an indicator matrix (n, L): Y_il is 1 where sample i has label l, else 0. A label is predicted
+where its score is positive; s_il = 2 Y_il - 1. Each loss bounds a measure of the predictions from above, and
+each label has an offset of its own.
+"""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gapfit._types import Matrix, Vector
+from gapfit.errors import as_number
+from gapfit.losses.base import Loss, Risk, project_dual_box
+from gapfit.losses.f_measure import FBeta, RatioRisk
+from gapfit.losses.margin import Hinge
+from gapfit.losses.queries import Queries, QueryRisk
+from gapfit.losses.vector import Columns, VectorRisk, as_table
+
+
+class MultilabelLoss(Loss):
+    """Targets are an indicator matrix of zeros and ones."""
+
+    def as_target(self, y: Any, n: int) -> Any:
+        Y = as_table("y", y, n)
+        if not np.isin(Y, (0.0, 1.0)).all():
+            raise ValueError(f"y must hold zeros and ones for {self!r}: a column for each label")
+        return Y
+
+
+class Hamming(MultilabelLoss):
+    """(1 / L) sum over labels of max(0, 1 - s_il f_il), and the weighted mean of it over samples.
+
+    It bounds the Hamming loss, the share of wrong label decisions. The labels do not interact: with a penalty
+    that is a sum over labels, each could be fitted on its own. Weight k equals k copies.
+    """
+
+    def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
+        del groups
+        return HammingRisk(self, y, weight)
+
+
+class LabelRanking(MultilabelLoss):
+    """The mean over the pairs (r, t) of a label r that sample i has and a label t that it has not of
+
+    max(0, 1 - (f_ir - f_it)),
+
+    and the weighted mean of that over samples; those with all labels or none have no pairs, and count as
+    zero. It bounds the ranking loss, the share of pairs in the wrong order. O(n L log L). Weight k equals k
+    copies. A common shift of a sample's scores changes nothing.
+    """
+
+    def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
+        del groups
+        return LabelRankingRisk(self, y, weight)
+
+
+class MacroF(MultilabelLoss):
+    """The mean over labels of the multivariate bound of 1 - F_beta of that label:
+
+    (1 / L) sum_l  max over ybar in {-1, +1}^n of  1 - F_beta(s_l, ybar) + (1 / n) sum_i f_il (ybar_i - s_il).
+
+    Weights are multiplicities, as in `FBeta`. Every label needs a sample that has it and one that has not.
+    """
+
+    unit_free: ClassVar[bool] = False
+
+    def __init__(self, beta: float = 1.0) -> None:
+        FBeta(beta)  # says what it does not take
+        self.beta = as_number("beta", beta)
+
+    def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
+        del groups
+        one_sided = np.flatnonzero(np.ptp(y, axis=0) == 0)
+        if len(one_sided):
+            label, has = one_sided[0], "every" if y[0, one_sided[0]] else "no"
+            raise ValueError(
+                f"y: {has} sample has label {label}, so that its F measure says nothing; drop it"
+            )
+        return MacroFRisk(self, y, weight)
+
+
+class MicroF(MultilabelLoss):
+    """The multivariate bound of 1 - F_beta over all n L label decisions together:
+
+    max over ybar in {-1, +1}^(n L) of  1 - F_beta(s, ybar) + (1 / (n L)) sum_il f_il (ybar_il - s_il).
+
+    Weights are multiplicities, as in `FBeta`: weight k of a sample counts its L decisions k times.
+    """
+
+    unit_free: ClassVar[bool] = False
+
+    def __init__(self, beta: float = 1.0) -> None:
+        FBeta(beta)
+        self.beta = as_number("beta", beta)
+
+    def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
+        del groups
+        return MicroFRisk(self, y, weight)
+
+
+class HammingRisk(VectorRisk):
+    """sum_il c_i max(0, 1 - s_il f_il), c_i = p_i / L."""
+
+    infimum = 0.0
+    capabilities = frozenset({"conjugate"})
+
+    def __init__(self, loss: Loss, Y: Matrix, weight: Vector) -> None:
+        super().__init__(loss, Y.shape[1])
+        self.sign = 2.0 * Y - 1.0
+        self.c = np.repeat(weight / weight.sum() / Y.shape[1], Y.shape[1]).reshape(Y.shape)
+        self.columns = Columns([Hinge().bind(sign, weight) for sign in self.sign.T])
+
+    def offset_parts(self) -> Columns:
+        return self.columns
+
+    def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
+        short = 1.0 - self.sign * self.matrix(scores, b)
+        value = float((self.c * np.maximum(short, 0.0)).sum())
+        return self.flat(value, np.where(short > 0, -self.sign * self.c, 0.0), b)
+
+    def conjugate(self, u: Vector) -> float:
+        return float((u.reshape(self.sign.shape) * self.sign).sum())
+
+    def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
+        U, slope = u.reshape(self.sign.shape), -self.sign * self.c
+        columns = [
+            project_dual_box(m, np.minimum(s, 0.0), np.maximum(s, 0.0), c, 0.0 if balanced else None)
+            for m, s, c in zip(U.T, slope.T, self.c.T, strict=True)
+        ]
+        return np.stack(columns, axis=1).ravel()
+
+
+class LabelRankingRisk(VectorRisk):
+    """Pairs within samples, as in a ranking whose queries are the samples."""
+
+    infimum = 0.0
+
+    def __init__(self, loss: Loss, Y: Matrix, weight: Vector) -> None:
+        n, L = Y.shape
+        super().__init__(loss, L)
+        sample, ones = np.repeat(np.arange(n), L), np.ones(n * L)
+        queries = Queries(Y.ravel(), ones, sample)
+        pairs = Y.sum(axis=1) * (L - Y.sum(axis=1))
+        share = weight / weight.sum() / np.maximum(pairs, 1.0)
+        self.pairs = QueryRisk(loss, queries, share[queries.query])
+
+    def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
+        F = self.matrix(scores, b)
+        value, u, _ = self.pairs.value_and_subgradient(F.ravel(), np.zeros(0))
+        return self.flat(value, u.reshape(F.shape), b)
+
+
+class MacroFRisk(VectorRisk):
+    """The mean over the columns of their risks."""
+
+    infimum = 0.0
+
+    def __init__(self, loss: MacroF, Y: Matrix, weight: Vector) -> None:
+        super().__init__(loss, Y.shape[1])
+        self.columns = [RatioRisk(FBeta(loss.beta), 2.0 * column - 1.0, weight) for column in Y.T]
+
+    def offset_parts(self) -> Columns:
+        return Columns(self.columns)
+
+    def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
+        F, L = scores.reshape(-1, self.outputs), self.outputs
+        U, total = np.empty(F.shape), 0.0
+        for label, risk in enumerate(self.columns):
+            value, U[:, label], _ = risk.value_and_subgradient(F[:, label], b[label : label + 1])
+            total += value
+        return self.flat(total / L, U / L, b)
+
+
+class MicroFRisk(VectorRisk):
+    """One risk for all decisions."""
+
+    infimum = 0.0
+
+    def __init__(self, loss: MicroF, Y: Matrix, weight: Vector) -> None:
+        super().__init__(loss, Y.shape[1])
+        self.decisions = RatioRisk(FBeta(loss.beta), 2.0 * Y.ravel() - 1.0, np.repeat(weight, Y.shape[1]))
+
+    def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
+        F = self.matrix(scores, b)
+        value, u, _ = self.decisions.value_and_subgradient(F.ravel(), np.zeros(0))
+        return self.flat(value, u.reshape(F.shape), b)
+
+
+def least_error_threshold(scores: Matrix, Y: Matrix, weight: Vector) -> float:
+    """The threshold above which labels are predicted with the fewest errors, weighted, of all decisions.
+
+    Of several, the middle of the lowest interval.
+    """
+    flat, wrong = scores.ravel(), (1.0 - 2.0 * Y) * weight[:, None]  # what it costs to predict a label
+    values, place = np.unique(flat, return_inverse=True)
+    cost = np.bincount(place.ravel(), wrong.ravel())
+    above = np.cumsum(cost[::-1])[::-1]  # with the threshold just below each value
+    best = int(np.argmin(np.append(above, 0.0)))
+    if best == len(values):
+        return float(values[-1]) + 1.0
+    return float(values[0] - 1.0 if best == 0 else 0.5 * (values[best - 1] + values[best]))

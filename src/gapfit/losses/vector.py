@@ -1,0 +1,81 @@
+"""Losses of several scores a sample: what those over classes and those over labels have in common."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gapfit._types import Matrix, Vector
+from gapfit.losses.base import FREE, Cone, Loss, Risk
+
+
+class VectorRisk(Risk):
+    """R(F, b) for a matrix F of scores, a row for each sample, and an offset b_k for each column."""
+
+    def __init__(self, loss: Loss, outputs: int) -> None:
+        self.loss = loss
+        self.outputs = outputs
+        self.offsets = Cone(outputs)
+
+    def matrix(self, scores: Vector, b: Vector) -> Matrix:
+        """The scores as a matrix, offsets added; b has none where the problem has no intercept."""
+        F = scores.reshape(-1, self.outputs)
+        return F + b if b.size else F
+
+    def flat(self, value: float, U: Matrix, b: Vector) -> tuple[float, Vector, Vector]:
+        """What `value_and_subgradient` returns, from a subgradient in the matrix."""
+        return value, U.ravel(), U.sum(axis=0) if b.size else np.zeros(0)
+
+
+class Columns:
+    """The mean over columns of a risk for each, which has one offset: the offsets separate."""
+
+    def __init__(self, risks: Sequence[Risk]) -> None:
+        self.risks = [_Share(risk, 1.0 / len(risks)) for risk in risks]
+
+    def pooled(self, scores: Vector, first: int, last: int) -> tuple[Risk, Vector]:
+        """One column; no two share an offset."""
+        assert last == first + 1
+        return self.risks[first], np.ascontiguousarray(scores.reshape(-1, len(self.risks))[:, first])
+
+    def gather(self, u: Vector) -> tuple[Vector, Vector]:
+        """Column after column becomes row after row."""
+        U = u.reshape(len(self.risks), -1)
+        return U.T.ravel(), U.sum(axis=1)
+
+
+class _Share(Risk):
+    """A share of another risk."""
+
+    offsets = FREE
+
+    def __init__(self, risk: Risk, share: float) -> None:
+        self.loss, self.risk, self.share = risk.loss, risk, share
+
+    def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
+        value, u, e = self.risk.value_and_subgradient(scores, b)
+        return self.share * value, self.share * u, self.share * e
+
+    def best_offset(self, scores: Vector) -> tuple[float, float] | None:
+        return self.risk.best_offset(scores)
+
+
+def as_table(name: str, values: Any, n: int) -> Matrix:
+    """A finite float64 matrix with n rows."""
+    values = np.asarray(values)
+    if values.ndim != 2 or len(values) != n:
+        raise ValueError(f"{name} must have a row for each of {n} samples, got shape {values.shape}")
+    if values.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold real numbers, got dtype {values.dtype}")
+    table = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(table).all():
+        raise ValueError(f"{name} must hold finite numbers: it contains NaN or infinity")
+    return table
+
+
+def one_hot(truth: NDArray[np.intp], outputs: int) -> Matrix:
+    """Rows that are one in the column of the truth and zero elsewhere."""
+    rows = np.zeros((len(truth), outputs))
+    rows[np.arange(len(truth)), truth] = 1.0
+    return rows

@@ -1,0 +1,314 @@
+"""Dual coordinate descent for losses over classes, a sample at a time: Crammer-Singer and softmax with L2.
+
+With shares a_i of the classes, points of a simplex, and b_i = p_i (e_y - a_i), the dual is
+
+    maximise over a:  sum_i p_i (<a_i, cost_i> - h(a_i)) - alpha |W|^2 / 2,   W = (1 / alpha) sum_i x_i b_i'
+    subject to, with intercepts,  s := sum_i b_i = 0.
+
+All shares of one sample at a time: that is a projection onto the simplex for Crammer-Singer (h = 0) and a few
+Newton steps for softmax (h(a) = sum a log a). It costs one visit to one row, since W is kept up to date.
+
+The intercepts are the multipliers of s = 0, which no single sample can move along. An augmented Lagrangian
+relaxes it: h = intercepts + rho s is added to the scores, and rho s to the intercepts after every sweep. The
+origin is moved to the mean row, which changes nothing where s = 0 and takes the direction of the intercepts
+out of |W|^2; the formulas do that, never the data.
+
+Acceleration: sweeps alone converge like a gradient method. For Crammer-Singer the dual is quadratic, and its
+maximum over the plane through the last sweep's way and that of the step before costs a few sums. That makes
+sweeps the preconditioner of a conjugate gradient method. Where the plane leaves the simplices, shares are
+projected back; a step that does not gain is not taken, and the next attempt waits.
+
+Shrinking: most samples of a margin loss soon rest, their share with one class. Sweeps over the others are
+followed by one over all, in which none is lost.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+
+from gapfit._types import Slope, Vector
+from gapfit.design.memory import MemoryDesign
+from gapfit.design.wide import WideDesign
+from gapfit.losses.multiclass import SimplexRisk
+from gapfit.losses.vector import one_hot
+from gapfit.minorant import Minorant
+from gapfit.problem import Problem
+from gapfit.solution import Iterate
+from gapfit.solvers.base import Steps, needs
+
+_REVISITS = 8  # visits to active samples in an epoch, at most, in units of n
+_ENOUGH = 0.1  # of the gap that all samples had, left in the active ones, ends an epoch
+_NEWS = 0.5  # the gap must fall to that share before the driver is told again,
+_SILENCE = 8  # or so many visits be made, in units of n
+_LOOKS = 40  # iterates that tell their gap
+_PAUSE = 64  # sweeps, at most, without an attempt to go beyond them: it costs as much as a sweep of some rows
+_START = 0.05  # of a share that softmax begins with: logarithms of zero are none
+_GIVE = {False: 8.0, True: 32.0}  # offset for each unit of imbalance that the losses make up for; by entropic
+
+
+@needs("dual_simplices", penalty="L2", design="wide rows")
+def simplex_cd(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
+    """Coordinate descent on the dual, all classes of a sample at once, in random order with shrinking.
+
+    One step, one sweep or more.
+
+    Parameters
+    ----------
+    seed : of the order in which samples are visited.
+    """
+    descent = _Descent(problem, state or {}, seed)
+    while True:
+        descent.sweep()
+        descent.step_beyond()
+        if descent.has_news():
+            yield descent.iterate()
+
+
+class _Descent:
+    """The variables of the descent, and what is done with them."""
+
+    def __init__(self, problem: Problem, state: dict[str, Any], seed: int) -> None:
+        from gapfit.kernels import multiclass  # compiled code is loaded only when it is to run
+        from gapfit.kernels.rows import as_rows, squared_norms
+
+        self.kernels, self.problem = multiclass, problem
+        assert isinstance(problem.risk, SimplexRisk)
+        self.risk, self.simplices = problem.risk, problem.risk.dual_simplices()
+        self.p, self.truth = self.simplices.p, self.simplices.truth
+        self.narrow = rows_of(problem)
+        self.n, self.K = self.narrow.shape[0], problem.risk.outputs
+        self.rows = as_rows(*self.narrow.rows())
+        squares = squared_norms(self.rows[0], self.rows[2])
+        self.mean, self.along, self.rho = np.zeros(self.narrow.shape[1]), np.zeros(self.n), 0.0
+        if problem.n_offsets:
+            self.mean = self.narrow.adjoint(self.p)
+            self.along = self.narrow.scores(self.mean)
+            # |x - mean|^2, expanded; where that cancels, rounding is all there is to know of it
+            squares = np.maximum(squares - 2 * self.along + self.mean @ self.mean, 1e-15 * squares)
+            cost = float(np.max(self.simplices.costs, initial=0.0)) or 1.0
+            spread = float(self.p @ squares) / problem.alpha
+            self.rho = 0.01 * spread + cost * _GIVE[self.simplices.entropic]
+        self.q = self.p * (squares / problem.alpha + self.rho)
+        self.known = problem.offset.reshape(self.n, -1) if problem.offset.any() else np.zeros((1, self.K))
+        self.rng = np.random.default_rng(seed)
+        self.truth_rows = one_hot(self.truth, self.K)
+        self.prices = (self.simplices.costs[self.simplices.row] + self.known) * self.p[:, None]
+        self.A, self.intercepts = self._start(state)
+        self.entropy = np.zeros(self.n)
+        if self.simplices.entropic:
+            self.entropy = (self.A * np.log(self.A)).sum(axis=1)
+        self.order = np.arange(self.n)
+        self.gap, self.full_gap, self.threshold = 0.0, np.inf, np.inf
+        self.told, self.visits, self.untold, self.looks = np.inf, 0, 0, 0
+        self._refresh()
+        self.way, self.before = _Way.of(self), self._here()
+        self.wait, self.pause = 0, 1  # sweeps until the next attempt to go beyond them
+        if state.get("problem") == self._problem():
+            self._restore(state)
+
+    def _start(self, state: dict[str, Any]) -> tuple[Any, Vector]:
+        """The shares and intercepts to begin with."""
+        u, b = state.get("u", np.empty(0)), state.get("b", np.zeros(self.K))
+        A = self.truth_rows.copy()
+        if u.shape == (self.n * self.K,):
+            A = self.risk.shares(u)
+        floor = _START / self.K if u.size == 0 else 1e-12
+        if self.simplices.entropic:
+            A = (1 - self.K * floor) * A + floor
+        return A, np.array(b if len(b) == self.K else np.zeros(self.K))
+
+    # -- state ----------------------------------------------------------------------------------------------
+
+    _ARRAYS = ("A", "entropy", "W", "s", "h", "intercepts", "order")
+    _NUMBERS = (
+        "gap",
+        "full_gap",
+        "threshold",
+        "told",
+        "visits",
+        "untold",
+        "looks",
+        "wait",
+        "pause",
+        "way",
+        "before",
+    )
+
+    def snapshot(self) -> dict[str, Any]:
+        """All that a run needs to go on from here with the same bytes."""
+        arrays = {name: getattr(self, name).copy() for name in self._ARRAYS}
+        numbers = {name: getattr(self, name) for name in self._NUMBERS}
+        here = dict(u=self._u(), b=self.h.copy(), problem=self._problem())
+        return {**arrays, **numbers, **here, "rng": self.rng.bit_generator.state}
+
+    def _problem(self) -> tuple[float, float]:
+        """Where a state can be taken over as it is; elsewhere its shares and intercepts are a start."""
+        return self.problem.alpha, float(self.q.sum())
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        for name in self._ARRAYS:
+            setattr(self, name, np.array(state[name]))
+        for name in self._NUMBERS:
+            setattr(self, name, state[name])
+        self.rng.bit_generator.state = state["rng"]
+
+    def _refresh(self) -> None:
+        """Weights and sums from the shares, afresh: rounding must not add up."""
+        B = (self.truth_rows - self.A) * self.p[:, None]
+        lanes = self.kernels.LANES
+        self.W = np.zeros((self.narrow.shape[1], -(-self.K // lanes) * lanes))
+        self.W[:, : self.K] = self.narrow.adjoint(B) / self.problem.alpha
+        self.s = B.sum(axis=0) if self.problem.n_offsets else np.zeros(self.K)
+        self.h = self.intercepts + self.rho * self.s - self.mean @ self._weights()
+
+    # -- steps ----------------------------------------------------------------------------------------------
+
+    def sweep(self) -> None:
+        """One sweep over the active samples; over all of them when an epoch begins."""
+        if self.gap <= _ENOUGH * self.full_gap or len(self.order) == 0 or self.visits >= _REVISITS * self.n:
+            self.order, self.full_gap, self.visits = np.arange(self.n), np.inf, 0
+        order = self.rng.permutation(self.order)
+        resting = np.empty(len(order), np.bool_)
+        simplices, alpha = self.simplices, self.problem.alpha
+        mean_sq = float(self.mean @ self.mean)
+        self.gap, pulls = self.kernels.sweep(
+            *self.rows, simplices.costs, simplices.row, self.truth, self.p, self.q, self.along, self.known,
+            simplices.entropic, order, self.A, self.entropy, self.W, self.s, self.h, 1 / alpha, self.rho,
+            mean_sq, self.threshold, resting,
+        )  # fmt: skip
+        self.h += self.rho * self.s
+        if self.full_gap == np.inf:
+            self.full_gap = self.gap
+        self.threshold = pulls / max(len(order), 1)
+        self.visits += len(order)
+        self.untold += len(order)
+        self.order = order[~resting]
+
+    def step_beyond(self) -> None:
+        """To the maximum over the plane of the last sweep's way and the last step's, near the simplices."""
+        if self.simplices.entropic:
+            return
+        self.wait -= 1
+        if self.wait > 0:
+            return
+        here = self._here()
+        if self.wait == 0:  # from here the next sweep goes its way
+            self.before, self.way = here, _Way.of(self)
+            return
+        ways = [way for way in (here.minus(self.before), self.way) if way.s.any() or way.W.any()]
+        target = self._maximum_over(ways, here) if ways else None
+        if target is None:
+            self.pause = min(2 * self.pause, _PAUSE)
+            self.wait = self.pause
+        else:
+            self.pause = 1
+            self.A, self.W, self.s = target.A.copy(), target.W.copy(), target.s.copy()
+            self.h = target.bias - self.mean @ self._weights()
+            here = target
+        self.way = here.minus(self.before)
+        self.before = here
+
+    def _maximum_over(self, ways: list["_Way"], here: "_Way") -> "_Way | None":
+        """Where the quadratic dual is largest in these directions, its shares projected onto the simplices;
+        None if it is not larger there after all."""
+        from gapfit.kernels.simplices import project_rows
+
+        alpha, rho, now = self.problem.alpha, self.rho, self._centred(here)
+        centred = [self._centred(way) for way in ways]
+        pairs = list(zip(ways, centred, strict=True))
+        slope = [
+            np.vdot(self.prices, way.A) - alpha * np.vdot(W, now) - way.s @ here.bias for way, W in pairs
+        ]
+        curve = [[alpha * np.vdot(V, W) + rho * (one.s @ way.s) for way, W in pairs] for one, V in pairs]
+        t = np.linalg.lstsq(np.array(curve), np.array(slope), rcond=1e-12)[0]
+        A, W, s = here.A.copy(), here.W.copy(), here.s.copy()
+        for step, way in zip(t, ways, strict=True):
+            A += step * way.A
+            W += step * way.W
+            s += step * way.s
+        out = np.flatnonzero(A.min(axis=1) < 0)
+        inside = A[out]
+        project_rows(inside, 0, len(out))
+        steps = (A[out] - inside) * self.p[out, None]
+        A[out] = inside
+        self.kernels.add_rows(*self.rows, out, steps / alpha, W)
+        if self.problem.n_offsets:
+            s += steps.sum(axis=0)
+        there = _Way(A, W, s, here.bias + rho * (s - here.s))
+        return there if self._value(there) > self._value(here) else None
+
+    def _here(self) -> "_Way":
+        bias = self.h + self.mean @ self._weights()
+        return _Way(self.A.copy(), self.W.copy(), self.s.copy(), bias)
+
+    def _centred(self, way: "_Way") -> Any:
+        W = way.W[:, : self.K]
+        return W - np.outer(self.mean, way.s) / self.problem.alpha if self.problem.n_offsets else W.copy()
+
+    def _value(self, at: "_Way") -> float:
+        """The augmented dual; the intercepts are bias - rho s."""
+        W = self._centred(at)
+        drag = (at.bias - 0.5 * self.rho * at.s) @ at.s
+        return float(np.vdot(self.prices, at.A) - 0.5 * self.problem.alpha * np.vdot(W, W) - drag)
+
+    def _weights(self) -> Any:
+        """W about the mean row."""
+        return self.W[:, : self.K] - np.outer(self.mean, self.s) / self.problem.alpha
+
+    def _u(self) -> Vector:
+        return np.asarray(((self.A - self.truth_rows) * self.p[:, None]).ravel())
+
+    # -- the driver -----------------------------------------------------------------------------------------
+
+    def has_news(self) -> bool:
+        """The gap has fallen by as much as is worth telling, or much work was done."""
+        return self.gap <= _NEWS * self.told or self.untold >= _SILENCE * self.n + 1000
+
+    def iterate(self) -> Iterate:
+        """The point, and what is known of it."""
+        self.told, self.untold = min(self.told, self.gap), 0
+
+        def point() -> Slope:
+            return np.asarray(self._weights().ravel())
+
+        def minorant() -> Minorant:
+            return self.problem.minorant_at(self._u())
+
+        b = self.h.copy() if self.problem.n_offsets else np.zeros(0)
+        self.looks += 1
+        # where so many were not enough, the driver had better see for itself how things are
+        gap = self._exact_gap() if self.looks <= _LOOKS else None
+        return Iterate(point, b, minorant, None, self.snapshot, gap, None)
+
+    def _exact_gap(self) -> float:
+        """Of this point, but for what balancing costs. Sweeps meet the samples' parts of it one by one."""
+        G = self.narrow.scores(self._weights()) + (
+            self.h + self.known + self.simplices.costs[self.simplices.row]
+        )
+        most = logsumexp(G, axis=1) + self.entropy if self.simplices.entropic else G.max(axis=1)
+        gap = float(self.p @ (most - (self.A * G).sum(axis=1)))
+        return max(gap, 1e-15 * float(self.p @ np.abs(most)))  # rounding is no gap below zero
+
+
+class _Way(NamedTuple):
+    """A point, or a difference of two."""
+
+    A: Any
+    W: Any
+    s: Vector
+    bias: Vector
+
+    @classmethod
+    def of(cls, descent: _Descent) -> "_Way":
+        """None at all."""
+        return cls(*(np.zeros_like(x) for x in (descent.A, descent.W, descent.s, descent.h)))
+
+    def minus(self, other: "_Way") -> "_Way":
+        return _Way(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
+
+
+def rows_of(problem: Problem) -> MemoryDesign:
+    """The rows of X, of which each has several scores."""
+    assert isinstance(problem.design, WideDesign)
+    return problem.design.narrow
