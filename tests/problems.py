@@ -35,4 +35,6 @@ def labels_problem(n=60, d=5, seed=0, loss="hinge", penalty="l2", alpha=1e-2, dt
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)).astype(dtype)
     y = np.where(X @ rng.normal(size=d) + 0.7 * rng.normal(size=n) > 0, 1.0, -1.0)
+    if loss in ("crammer_singer", "softmax"):  # whose labels count from zero
+        y = np.maximum(y, 0.0)
     return Problem(X, y, loss, penalty, alpha, **kwargs)

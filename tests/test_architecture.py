@@ -31,9 +31,10 @@ ARROWS: dict[str, set[str]] = {
     **{record: set() for record in RECORDS},
     "kernels": set(),
     "projections": {"kernels"},
-    "design": {"kernels"},
+    "design": {"kernels", "penalties"},
     "losses": {"kernels", "projections"},
     "penalties": {"projections", "design"},
+    "structures": DATA,
     "registry": {"losses", "penalties", "design", "solvers"},
     "offset": {"losses"},
     "problem": DATA | {"offset", "registry"},
@@ -46,16 +47,29 @@ ARROWS: dict[str, set[str]] = {
     "testing": ENGINE,
     "metrics": {"losses"},
     "ranking_metrics": {"problem"},
-    "estimators": ENGINE | {"metrics", "ranking_metrics"},
+    "estimators": ENGINE | {"metrics", "ranking_metrics", "structures"},
     "plotting": set(),
-    "cli": {"datasets", "estimators", "losses", "metrics", "penalties", "persistence", "ranking_metrics", "registry"},
+    "lab": ENGINE | {"datasets"},
+    "cli": {
+        "datasets",
+        "estimators",
+        "lab",
+        "losses",
+        "metrics",
+        "penalties",
+        "persistence",
+        "problem",
+        "ranking_metrics",
+        "registry",
+    },
     "__main__": {"cli"},
     "persistence": {"estimators", "certify", "metrics", "penalties", "registry", "__init__"},
     "__init__": ENGINE | {"estimators", "path", "testing", "plotting", "persistence"},
 }
 # `registry` serves `problem`, so it reaches for the solvers (which know `problem`) only when asked.
+# A kernel design turns L2 into the norm of its space, and `penalties` know designs.
 # `persistence` asks the package for its version, which is complete only after it.
-LAZY = {("registry", "solvers"), ("persistence", "__init__")} | {
+LAZY = {("registry", "solvers"), ("persistence", "__init__"), ("design", "penalties")} | {
     (unit, "kernels") for unit in ("solvers", "losses", "projections", "design", "datasets")
 }
 

@@ -10,6 +10,7 @@ from gapfit.testing import check_loss, check_penalty, check_solver
 from metrics import METRICS, registry_name
 from problems import labels_problem, make_penalty
 from tables import LOSSES, PENALTIES, TARGETS
+from vectors import VECTORS
 
 
 def targets(loss, n=12, seed=0):
@@ -23,7 +24,9 @@ def targets(loss, n=12, seed=0):
 
 
 def test_the_tables_are_complete():
-    assert set(LOSSES) | {registry_name(metric) for metric in METRICS} == set(registry.LOSSES)
+    tables = (LOSSES, METRICS, VECTORS)
+    chains = {"chain_crf", "chain_margin"}  # see test_chain.py
+    assert {registry_name(name) for table in tables for name in table} | chains == set(registry.LOSSES)
     assert {name.partition("(")[0] for name in PENALTIES} == set(registry.PENALTIES)
 
 
@@ -46,9 +49,10 @@ def test_penalty_at_the_edge_of_its_parameters(penalty):
     check_penalty(penalty, 4)
 
 
-@pytest.mark.parametrize("solver", registry.SOLVERS)
+@pytest.mark.parametrize("solver", [name for name in registry.SOLVERS if name not in ("chain_dual", "smo")])
 def test_solver(solver):
     loss = "logistic" if solver in ("newton", "lbfgs", "primal_cd") else "hinge"
+    loss = "crammer_singer" if solver == "simplex_cd" else loss
     problems = [labels_problem(loss=loss, seed=seed, intercept=bool(seed % 2)) for seed in range(4)]
     check_solver(solver, problems, tol=1e-2 if solver == "pegasos" else 1e-4)
 

@@ -31,7 +31,9 @@ class Order:
 
     FIRST = (
         "cutting_planes",
+        "lower_bounds",
         "gap_closing",
+        "pragam",
         "intercept",
         "certified_predictions",
         "support_status",
@@ -39,8 +41,12 @@ class Order:
         "robust_regression",
         "sparse_weights",
         "novelty",
+        "kernel_svc",
         "metric_classifier",
         "ranking",
+        "ordinal",
+        "multiclass",
+        "sequences",
     )
 
     def __init__(self, folder):

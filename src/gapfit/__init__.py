@@ -7,11 +7,17 @@ from gapfit.errors import IncompatibleSolver as IncompatibleSolver
 from gapfit.errors import ModelFileError as ModelFileError
 from gapfit.errors import ModelVersionWarning as ModelVersionWarning
 from gapfit.errors import UnboundedProblem as UnboundedProblem
+from gapfit.estimators import KernelNoveltyDetector as KernelNoveltyDetector
+from gapfit.estimators import KernelSVC as KernelSVC
+from gapfit.estimators import KernelSVR as KernelSVR
 from gapfit.estimators import LinearClassifier as LinearClassifier
 from gapfit.estimators import LinearRegressor as LinearRegressor
 from gapfit.estimators import MetricClassifier as MetricClassifier
 from gapfit.estimators import NoveltyDetector as NoveltyDetector
+from gapfit.estimators import OrdinalClassifier as OrdinalClassifier
 from gapfit.estimators import Ranker as Ranker
+from gapfit.estimators import SequenceLabeler as SequenceLabeler
+from gapfit.estimators import StructuredClassifier as StructuredClassifier
 from gapfit.path import path as path
 from gapfit.persistence import load as load
 from gapfit.persistence import save as save

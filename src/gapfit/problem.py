@@ -84,7 +84,11 @@ class Problem:
         if self.risk.outputs > 1 and isinstance(design, MemoryDesign):
             design = WideDesign(design, self.risk.outputs)
         offset = _known(offset, n, present, design.shape[0])
-        for name, size in (("X", design.largest), ("y", np.abs(y).max()), ("offset", np.abs(offset).max())):
+        for name, size in (
+            ("X", design.largest),
+            ("y", np.abs(y).max()),
+            ("offset", max(offset.max(), -offset.min())),
+        ):
             if size > _HUGE:
                 raise ValueError(
                     f"{name} holds {size:.3g}; squares of such numbers overflow: scale {name} down"
@@ -94,6 +98,7 @@ class Problem:
         self.design: Design = design
         self.dtype = design.dtype
         self.offset: Vector = offset
+        self.shifted = bool(offset.any())
         self.weight: Vector = weight
         self.y: Vector = y
         self.groups = groups
@@ -103,7 +108,7 @@ class Problem:
 
     def take(self, rows: Any) -> "Problem":
         """The same problem on some of the samples."""
-        known = self.offset.reshape(len(self.y), -1)[rows] if self.offset.any() else None
+        known = self.offset.reshape(len(self.y), -1)[rows] if self.shifted else None
         return Problem(
             self.design.take(rows), self.y[rows], self.loss, self.penalty, self.alpha, self.weight[rows],
             self.n_offsets > 0, known, None if self.groups is None else self.groups[rows],
@@ -123,8 +128,8 @@ class Problem:
 
     @cached_property
     def mean(self) -> Slope:
-        """The mean row, weighted."""
-        return self.design.adjoint(self.weight / self.weight.sum())
+        """The mean row, weighted; side by side if samples have several scores."""
+        return self.design.adjoint(np.repeat(self.weight / self.weight.sum(), self.risk.outputs))
 
     @cached_property
     def distances(self) -> Vector:
@@ -140,7 +145,10 @@ class Problem:
 
     def scores(self, w: Slope) -> Vector:
         """A w + offset."""
-        return self.design.scores(w) + self.offset
+        scores = self.design.scores(w)
+        if self.shifted:
+            scores += self.offset
+        return scores
 
     def evaluate(self, w: Slope, b: Vector) -> float:
         """J(w, b)."""
@@ -166,7 +174,7 @@ class Problem:
 
     def minorant(self, u: Vector, height: float, scores: Vector) -> Minorant:
         """The minorant with balanced subgradient u that has this height at these scores."""
-        c = height - float(u @ (scores - self.offset))
+        c = height - float(u @ (scores - self.offset if self.shifted else scores))
         noise = 4 * _EPS * (abs(height) + float(np.abs(u) @ np.abs(scores)))
         return Minorant(self.design.adjoint(u), np.zeros(self.n_offsets), c, "cuts", noise)
 
@@ -211,7 +219,9 @@ class Problem:
         d = self.design.shape[1]
         # no two entries alike (an odd factor modulo 2^32 leads everywhere), and quick to make
         probe = np.arange(1, d + 1, dtype=np.uint32) * np.uint32(2654435769) / 2.0**32
-        seen = self.design.scores(probe) + np.sqrt(3.0) * self.offset
+        seen = self.design.scores(probe)
+        if self.shifted:
+            seen += np.sqrt(3.0) * self.offset
         digest = blake2b(seen.tobytes(), digest_size=16)
         digest.update((self.y.T + np.e * self.weight).tobytes())
         digest.update(bytes([min(self.n_offsets, 255)]))

@@ -39,7 +39,17 @@ LOSSES: dict[str, type[Loss]] = {
     "partial_roc_area": losses.PartialRocArea,
     "pairwise_ranking": losses.PairwiseRanking,
     "ordinal_pairs": losses.OrdinalPairs,
+    "ordinal_thresholds": losses.OrdinalThresholds,
     "ndcg": losses.NDCG,
+    "mean_average_precision": losses.MeanAveragePrecision,
+    "crammer_singer": losses.CrammerSinger,
+    "softmax": losses.Softmax,
+    "hamming": losses.Hamming,
+    "label_ranking": losses.LabelRanking,
+    "macro_f": losses.MacroF,
+    "micro_f": losses.MicroF,
+    "chain_crf": losses.ChainCRF,
+    "chain_margin": losses.ChainMargin,
 }
 
 PENALTIES: dict[str, type[Penalty]] = {
@@ -58,12 +68,17 @@ SOLVERS: dict[str, str] = {
     "auto": "gapfit.solvers.auto",
     "bundle": "gapfit.solvers.bundle",
     "line_search_bundle": "gapfit.solvers.line_search_bundle",
+    "pragam": "gapfit.solvers.pragam",
+    "smoothing": "gapfit.solvers.smoothing",
     "dual_cd": "gapfit.solvers.dual_cd",
+    "simplex_cd": "gapfit.solvers.simplex_cd",
+    "chain_dual": "gapfit.solvers.chain_dual",
     "pegasos": "gapfit.solvers.pegasos",
     "newton": "gapfit.solvers.newton",
     "semismooth_newton": "gapfit.solvers.semismooth_newton",
     "lbfgs": "gapfit.solvers.lbfgs",
     "primal_cd": "gapfit.solvers.primal_cd",
+    "smo": "gapfit.solvers.smo",
 }
 
 

@@ -7,10 +7,13 @@ from typing import NoReturn
 
 import click
 
+from gapfit.cli.compare import compare
 from gapfit.cli.convert import convert
 from gapfit.cli.info import info
+from gapfit.cli.lab import lab
 from gapfit.cli.predict import predict
 from gapfit.cli.rank import rank
+from gapfit.cli.tag import tag
 from gapfit.cli.train import train
 
 OK, WRONG_INPUT, NOT_CONVERGED, INTERRUPTED = 0, 1, 2, 130
@@ -26,7 +29,7 @@ def gapfit() -> None:
     """
 
 
-for command in (train, predict, rank, info, convert):
+for command in (train, predict, rank, info, convert, compare, lab, tag):
     gapfit.add_command(command)
 
 

@@ -23,7 +23,7 @@ WITH_PARAMETER: dict[str, type[Loss]] = {
 }
 
 
-class Measure(click.ParamType):
+class Measure(click.ParamType):  # type: ignore[type-arg]  # generic in new versions only
     """A measure's name, or name=value for those that have a parameter."""
 
     name = "measure"

@@ -4,6 +4,8 @@
 value, an index that is out of order, half a line) is a `DataError` that names the place.
 """
 
+from gapfit.datasets.conll import read_conll as read_conll
+from gapfit.datasets.conll import window_features as window_features
 from gapfit.datasets.csv_text import read_csv as read_csv
 from gapfit.datasets.csv_text import write_csv as write_csv
 from gapfit.datasets.files import load as load

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gapfit import threads
 from gapfit._types import Data, Matrix, Slope, Vector
-from gapfit.certify import Ball, optimal_ball, support_status
+from gapfit.certify import Ball, optimal_balls, support_status
 from gapfit.checks import as_column, as_weights
 from gapfit.design.memory import MemoryDesign, check_sparse_indices
 from gapfit.errors import as_number
@@ -156,10 +156,11 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
                     )
                 if solution.status in (Status.INTERRUPTED, Status.STOPPED):
                     max_iter = 0  # the other parts get the bounds that come for free
-                ball = optimal_ball(problem, solution)
+                columns = optimal_balls(problem, solution)
+                ball = columns[0]
                 status = support_status(problem, ball) if ball else np.full(len(weight), "undecided")
                 solutions.append(solution)
-                balls.append(ball)
+                balls.extend(columns)
                 support.append(samples.origin.invert(status, "zero"))
         certificates = [solution.certificate for solution in solutions]
         histories = [solution.history for solution in solutions]

@@ -2,6 +2,8 @@
 
 from gapfit.losses.base import Loss as Loss
 from gapfit.losses.base import Risk as Risk
+from gapfit.losses.chain import ChainCRF as ChainCRF
+from gapfit.losses.chain import ChainMargin as ChainMargin
 from gapfit.losses.contingency import ContingencyLoss as ContingencyLoss
 from gapfit.losses.f_measure import FBeta as FBeta
 from gapfit.losses.f_measure import Jaccard as Jaccard
@@ -13,10 +15,18 @@ from gapfit.losses.margin import Logistic as Logistic
 from gapfit.losses.margin import Novelty as Novelty
 from gapfit.losses.margin import SmoothedHinge as SmoothedHinge
 from gapfit.losses.margin import SquaredHinge as SquaredHinge
+from gapfit.losses.multiclass import CrammerSinger as CrammerSinger
+from gapfit.losses.multiclass import Softmax as Softmax
+from gapfit.losses.multilabel import Hamming as Hamming
+from gapfit.losses.multilabel import LabelRanking as LabelRanking
+from gapfit.losses.multilabel import MacroF as MacroF
+from gapfit.losses.multilabel import MicroF as MicroF
+from gapfit.losses.ordinal import OrdinalThresholds as OrdinalThresholds
 from gapfit.losses.piecewise import Atoms as Atoms
 from gapfit.losses.piecewise import PiecewiseLoss as PiecewiseLoss
 from gapfit.losses.pointwise import PointwiseLoss as PointwiseLoss
 from gapfit.losses.queries import NDCG as NDCG
+from gapfit.losses.queries import MeanAveragePrecision as MeanAveragePrecision
 from gapfit.losses.queries import PairwiseRanking as PairwiseRanking
 from gapfit.losses.ranking import OrdinalPairs as OrdinalPairs
 from gapfit.losses.ranking import PartialRocArea as PartialRocArea
@@ -34,5 +44,6 @@ from gapfit.losses.selection import ErrorRate as ErrorRate
 from gapfit.losses.selection import Lift as Lift
 from gapfit.losses.selection import PrecisionAtK as PrecisionAtK
 from gapfit.losses.selection import RecallAtK as RecallAtK
+from gapfit.losses.smoothed import Smoothed as Smoothed
 from gapfit.losses.table import Contingency as Contingency
 from gapfit.losses.table import Matthews as Matthews

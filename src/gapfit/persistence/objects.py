@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from gapfit.estimators.ordinal import NAMES as ORDINAL
 from gapfit.estimators.ranking import NAMES
 from gapfit.metrics import NAMES as METRICS
 from gapfit.persistence.container import need
 from gapfit.persistence.values import Kind, Shelf, fields, one_of, read_plain, write_plain
 from gapfit.registry import LOSSES, PENALTIES, SOLVERS
 
-_ARRAYS = {"Q": (2,), "lo": (0, 1), "hi": (0, 1)}  # parameters of penalties, and their dimensions
+_ARRAYS = {"Q": (2,), "lo": (0, 1), "hi": (0, 1), "costs": (2,)}  # parameters, and their dimensions
 
 
 def _registered(kind: str, table: Mapping[str, Any], *other_names: str) -> Kind:
@@ -33,7 +34,7 @@ def _registered(kind: str, table: Mapping[str, Any], *other_names: str) -> Kind:
     def write_one(name: str, value: Any, shelf: Shelf) -> Any:
         if name == "penalty":
             return write(value, shelf)
-        return shelf.put(value) if name in _ARRAYS else write_plain(value)
+        return shelf.put(value) if name in _ARRAYS and value is not None else write_plain(value)
 
     def read(value: Any, shelf: Shelf) -> Any:
         if isinstance(value, str):
@@ -50,12 +51,14 @@ def _registered(kind: str, table: Mapping[str, Any], *other_names: str) -> Kind:
             inner, _ = fields(value, "penalty", "parameters")
             need(inner != "box", "a box inside a box")
             return read(value, shelf)
-        return shelf.take(value, "<f8", *_ARRAYS[name]) if name in _ARRAYS else read_plain(value)
+        if name in _ARRAYS and value is not None:
+            return shelf.take(value, "<f8", *_ARRAYS[name])
+        return read_plain(value)
 
     return Kind(write, read)
 
 
-LOSS = _registered("loss", LOSSES, *NAMES)
+LOSS = _registered("loss", LOSSES, *NAMES, *ORDINAL, "crf", "margin")
 METRIC = _registered("loss", LOSSES, *METRICS)
 PENALTY = _registered("penalty", PENALTIES)
 

@@ -6,7 +6,15 @@ from typing import Any
 import numpy as np
 
 from gapfit.errors import ModelFileError
-from gapfit.estimators import LinearClassifier, LinearRegressor, MetricClassifier, NoveltyDetector, Ranker
+from gapfit.estimators import (
+    LinearClassifier,
+    LinearRegressor,
+    MetricClassifier,
+    NoveltyDetector,
+    OrdinalClassifier,
+    Ranker,
+    SequenceLabeler,
+)
 from gapfit.persistence import fits, objects, values
 from gapfit.persistence.container import need, show
 from gapfit.persistence.values import Kind, Shelf
@@ -51,16 +59,36 @@ _METRIC = {
     "score_": values.NUMBER,
     "cv_results_": fits.TRIED,
 }
+_ORDINAL = {
+    **{name: kind for name, kind in _LINEAR.items() if name != "intercept_"},
+    "thresholds_": values.floats(1),
+    "classes_": values.LABELS,
+}
+
+_SEQUENCES: dict[str, Kind] = {
+    **{
+        name: kind
+        for name, kind in _LINEAR.items()
+        if name not in ("feature_names_in_", "C_", "coef_", "intercept_", "support_status_", "_balls")
+    },
+    "classes_": values.LABELS,
+    "weights_": values.floats(1),
+    "feature_names_": values.NAMES,
+    "pair_rows_": values.indices("<u4"),
+    "pair_names_": values.indices("<u2"),
+}
 
 CLASSES: dict[str, tuple[Any, dict[str, Kind]]] = {
-    "LinearClassifier": (LinearClassifier, _CLASSIFIER),
+    "LinearClassifier": (LinearClassifier, {**_CLASSIFIER, "multilabel_": values.FLAG}),
     "MetricClassifier": (MetricClassifier, _METRIC),
     "LinearRegressor": (LinearRegressor, {**_LINEAR, "_exponential_mean": values.FLAG}),
     "NoveltyDetector": (NoveltyDetector, {**_LINEAR, "offset_": values.FINITE}),
     "Ranker": (Ranker, _LINEAR),
+    "SequenceLabeler": (SequenceLabeler, _SEQUENCES),
+    "OrdinalClassifier": (OrdinalClassifier, _ORDINAL),
 }
 # What a file may lack. Attributes that a later version adds belong here, so that older files still load.
-OPTIONAL = {"feature_names_in_"}
+OPTIONAL = {"feature_names_", "feature_names_in_", "multilabel_"}
 # What no file holds: the state of a warm start, callbacks, and requests for metadata. They belong to the
 # program that fits, and their names begin with an underscore.
 
@@ -131,14 +159,40 @@ def _read_all(what: str, found: Any, kinds: dict[str, Kind], shelf: Shelf) -> di
     return result
 
 
+def _check_chains(fit: dict[str, Any]) -> None:
+    """The weights of a chain model are as many as its features, labels and pairs of them."""
+    d, K, rows, names = fit["n_features_in_"], len(fit["classes_"]), fit["pair_rows_"], fit["pair_names_"]
+    own = len(names) or d * K
+    ordered = len(rows) == d + 1 and rows[0] == 0 and rows[-1] == len(names) and (rows[1:] >= rows[:-1]).all()
+    known = fit.get("feature_names_")
+    agree = {
+        "pair_rows_": bool(ordered) if len(names) else rows.tolist() == [0],
+        "pair_names_": not len(names) or int(names.max()) < K,
+        "weights_": d > 0 and len(fit["weights_"]) == own + K * K + 2 * K,
+        "certificates_": len(fit["certificates_"]) == 1,
+        "history_": not any(isinstance(part, list) for part in fit["history_"]),
+        "feature_names_": known is None or len(known) == len(set(known)) == d,
+    }
+    for name, fits_in in agree.items():
+        need(fits_in, f"attribute {name} does not fit the features and labels")
+
+
 def _check_fit(fit: dict[str, Any]) -> None:
     """The attributes agree on the number of features d and of parts, which are problems that were solved."""
+    if "pair_rows_" in fit:
+        _check_chains(fit)
+        return
     d, coef, classes = fit["n_features_in_"], fit["coef_"], fit.get("classes_")
-    parts = 1 if classes is None or len(classes) == 2 else len(classes)
+    thresholds = fit.get("thresholds_")  # of a single part, one less than there are classes
+    several = classes is not None and (len(classes) != 2 or fit.get("multilabel_", False))
+    parts = len(classes) if classes is not None and several and thresholds is None else 1
     names = fit.get("feature_names_in_")
     agree = {
         "coef_": d > 0 and np.atleast_2d(coef).shape == (parts, d),
-        "intercept_": classes is None or len(fit["intercept_"]) == parts,
+        "intercept_": classes is None or thresholds is not None or len(fit["intercept_"]) == parts,
+        "thresholds_": thresholds is None
+        or classes is None
+        or (len(thresholds) == len(classes) - 1 and bool((np.diff(thresholds) >= 0).all())),
         "feature_names_in_": names is None or len(names) == len(set(names)) == d,
     }
     if "history_" in fit:  # a problem for each part; other models choose from many
@@ -148,6 +202,9 @@ def _check_fit(fit: dict[str, Any]) -> None:
 
 
 def _check_problems(fit: dict[str, Any], parts: int) -> dict[str, bool]:
+    outputs = 1
+    if len(fit["certificates_"]) == 1 and fit.get("classes_") is not None:  # all parts may be one problem
+        parts, outputs = 1, len(fit["classes_"])
     balls = fit["balls"] = fit["balls"] or [None] * parts
     support, nested = fit["support_status_"], [isinstance(part, list) for part in fit["history_"]]
     d = fit["n_features_in_"]
@@ -155,7 +212,8 @@ def _check_problems(fit: dict[str, Any], parts: int) -> dict[str, bool]:
         "certificates_": len(fit["certificates_"]) == parts,
         "history_": not any(nested) if parts == 1 else nested == [True] * parts,
         "support_status_": support.ndim == 1 if parts == 1 else support.ndim == 2 and len(support) == parts,
-        "balls": len(balls) == parts and all(ball is None or len(ball.centre) == d for ball in balls),
+        "balls": len(balls) in (parts, len(fit.get("thresholds_", ())))
+        and all(ball is None or len(ball.centre) in (d, d * outputs) for ball in balls),
     }
 
 

@@ -141,6 +141,11 @@ def floats(ndim: int) -> Kind:
     return Kind(lambda array, shelf: shelf.put(array), read)
 
 
+def indices(dtype: str) -> Kind:
+    """Unsigned integers of one size."""
+    return Kind(lambda array, shelf: shelf.put(array), lambda value, shelf: shelf.take(value, dtype, 1))
+
+
 def write_sizes(sizes: Sequence[int], shelf: Shelf) -> Any:
     """The sizes of consecutive parts, as the ends of these."""
     return shelf.put(np.cumsum(sizes, dtype=np.int64))

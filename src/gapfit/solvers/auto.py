@@ -5,6 +5,8 @@
 | lines and parabolas, L2, few features         | `semismooth_newton` | tens of steps at any alpha  |
 | smooth loss, quadratic penalty, few features  | `newton`            | a handful of steps          |
 | lines and parabolas, or logistic, L2          | `dual_cd`           | its steps only read X       |
+| classes that compete, L2                      | `simplex_cd`        | its steps only read X       |
+| chains, L2; margins: if weights are many      | `chain_dual`        | a pass is worth many        |
 | smooth loss, L1 or elastic net                | `primal_cd`         | works on columns in use     |
 | differentiable loss and penalty               | `lbfgs`             | few passes                  |
 | anything else                                 | `bundle`            | takes everything            |
@@ -104,6 +106,18 @@ def plan(problem: Problem) -> Iterator[Choice]:
         yield Choice("dual_cd", "the penalty is L2 and X is wide")
         if newton and d <= MANY:
             yield Choice(newton, f"{d} columns are not too many")
+        elif takes("smoothing"):
+            yield Choice("smoothing", "the loss has kinks that can be rounded off")
+    elif takes("simplex_cd"):
+        yield Choice("simplex_cd", "classes compete and the penalty is L2")
+        if takes("lbfgs"):
+            yield Choice("lbfgs", "loss and penalty are differentiable")
+        elif problem.design.size > SMALL and takes("smoothing"):
+            yield Choice("smoothing", "the loss has kinks that can be rounded off")
+    elif takes("chain_dual") and (takes("lbfgs") or d > MANY):
+        yield Choice("chain_dual", "the samples are chains and the penalty is L2")
+        if takes("lbfgs"):
+            yield Choice("lbfgs", "loss and penalty are differentiable")
     elif takes("primal_cd") and not problem.penalty.smooth:
         yield Choice("primal_cd", "the loss is smooth and the penalty makes weights zero")
     elif takes("lbfgs"):

@@ -31,8 +31,10 @@ _PENALTY_NEEDS: dict[str, tuple[str, Callable[[Penalty], bool]]] = {
 
 _DESIGN_NEEDS = {
     "rows": "the rows of X, one score each",
+    "wide rows": "the rows of X, several scores each",
     "euclidean": "weights that are a plain vector",
     "gram": "a kernel",
+    "chain": "the rows of chains, without edge features",
 }
 
 
