@@ -180,7 +180,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         self.__dict__.update(self._point([s.w for s in solutions], [s.intercept for s in solutions]))
         context.call_on_fit_task_end(estimator=self)
         if self.status_ not in (Status.CERTIFIED, Status.STOPPED):
-            _warn(self.status_, max(certificates, key=lambda c: c.relative_gap), self.tol)
+            warn_unfinished(self.status_, max(certificates, key=lambda c: c.relative_gap), self.tol)
         return solutions
 
     @abstractmethod
@@ -329,7 +329,7 @@ def overall_status(statuses: Sequence[Status]) -> Status:
     return open_ends[0] if open_ends else Status.CERTIFIED
 
 
-def _warn(status: Status, certificate: Certificate, tol: float) -> None:
+def warn_unfinished(status: Status, certificate: Certificate, tol: float) -> None:
     warnings.warn(
         f"{status.value}. The duality gap is {certificate.gap:.3g}, that is {certificate.relative_gap:.3g} "
         f"of the objective, and tol asks for {tol:.3g}. Next: {_NEXT.get(status, 'raise tol')}.",

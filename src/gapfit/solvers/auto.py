@@ -2,6 +2,7 @@
 
 | the problem                                   | solver              | because                     |
 |-----------------------------------------------|---------------------|-----------------------------|
+| a kernel; lines and parabolas                 | `smo`               | pairs, then exact steps     |
 | lines and parabolas, L2, few features         | `semismooth_newton` | tens of steps at any alpha  |
 | smooth loss, quadratic penalty, few features  | `newton`            | a handful of steps          |
 | lines and parabolas, or logistic, L2          | `dual_cd`           | its steps only read X       |
@@ -94,6 +95,10 @@ def plan(problem: Problem) -> Iterator[Choice]:
     def takes(name: str) -> bool:
         return missing_need(as_solver(name), problem) is None
 
+    if takes("smo"):
+        yield Choice("smo", "there is a kernel")
+        yield Choice("bundle", "it takes every loss and every penalty")
+        return
     few = d <= FEW or d**3 / 24 <= FACTORISATIONS * problem.design.size
     newtons = ("semismooth_newton", "newton") if _has_seams(problem) else ("newton", "semismooth_newton")
     newton = next((name for name in newtons if takes(name)), None)

@@ -1,0 +1,228 @@
+"""Tiles of a kernel matrix, computed when they are needed: nothing of size n x n is stored.
+
+A source of tiles knows its samples and gives the entries K[rows, columns], in single precision for a solver
+that only looks for a direction, in double where bounds rest on them. Sums of columns run through tiles small
+enough for the processor's cache, their rows shared among threads.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from gapfit import threads
+from gapfit._types import Data, Indices, Vector
+from gapfit.design.kernel_functions import KernelFunction
+from gapfit.design.rows import take_rows
+
+_ROWS, _COLUMNS = 256, 1024  # of a tile that is added up at once
+_BLOCK = 2**22  # entries of a block of columns, where there are many features
+_SPARSE = 3  # times as many entries, most of them zero, are as quickly multiplied as stored zeros are skipped
+
+Tile = Callable[[Indices], Any]  # rows -> K[rows, columns]
+
+
+class Tiles(ABC):
+    """K for some samples; `columns` may be looked at from other samples, the rows of `source`."""
+
+    n: int
+    work: float = 1.0  # multiplications for an entry
+
+    @abstractmethod
+    def columns(self, columns: Indices, dtype: Any, source: Any = None) -> Tile:
+        """The function that gives K[rows, columns] for rows of `source`, by default of this."""
+
+    @property
+    @abstractmethod
+    def diagonal(self) -> Vector:
+        """k(x, x) of every sample."""
+
+    @abstractmethod
+    def take(self, rows: Any) -> "Tiles":
+        """The same kernel for some of the samples."""
+
+    width: int = _COLUMNS
+
+    def tile(self, rows: Indices, columns: Indices, dtype: Any) -> Any:
+        """K[rows, columns]."""
+        out = np.empty((len(rows), len(columns)), dtype)
+        self.fill(rows, columns, out)
+        return out
+
+    def fill(self, rows: Indices, columns: Indices, out: Any) -> None:
+        """out = K[rows, columns], in its precision."""
+        for first in range(0, len(columns), self.width):
+            some = slice(first, first + self.width)
+            of = self.columns(columns[some], out.dtype)
+            parts = threads.parts(len(rows), self.work * len(rows) * len(columns[some]))
+
+            def fill(part: slice, some: slice = some, of: Tile = of) -> None:
+                for start in range(part.start, part.stop, _ROWS):
+                    chosen = slice(start, min(start + _ROWS, part.stop))
+                    out[chosen, some] = of(rows[chosen])
+
+            threads.each(fill, parts)
+
+    def sums(
+        self, columns: Indices, weights: Vector, dtype: Any, rows: Indices | None = None, source: Any = None
+    ) -> Vector:
+        """K[rows, columns] @ weights, added up in double precision."""
+        from gapfit.kernels.gram import add_weighted_sums  # compiled code is loaded only when it is to run
+
+        rows = np.arange((source or self).n) if rows is None else rows
+        out = np.zeros(len(rows))
+        for first in range(0, len(columns), self.width):
+            some = slice(first, first + self.width)
+            of, weight = self.columns(columns[some], dtype, source), np.ascontiguousarray(weights[some])
+            parts = threads.parts(len(rows), self.work * len(rows) * len(weight))
+
+            def add(part: slice, of: Tile = of, weight: Vector = weight) -> None:
+                for start in range(part.start, part.stop, _ROWS):
+                    chosen = slice(start, min(start + _ROWS, part.stop))
+                    add_weighted_sums(of(rows[chosen]), weight, out[chosen])
+
+            threads.each(add, parts)
+        return out
+
+
+class _Prepared(NamedTuple):
+    """Samples ready for products in one precision."""
+
+    X: Data  # dense, or CSR where most entries are zero
+    squares: Any  # of their lengths
+
+    @classmethod
+    def of(cls, X: Data, dtype: Any, centre: Any) -> "_Prepared":
+        if sparse.issparse(X):
+            X = sparse.csr_array(X, dtype=dtype)
+            if not X.has_canonical_format:
+                X = X.copy()
+                X.sum_duplicates()
+            X.indices, X.indptr = (
+                X.indices.astype(np.int32),
+                X.indptr.astype(np.int64),
+            )  # one compiled version
+            squares = np.asarray(X.multiply(X).sum(axis=1), dtype=dtype).ravel()
+        else:
+            X = np.subtract(X, centre, dtype=np.float64).astype(dtype)
+            squares = np.einsum("ij,ij->i", X, X)
+        return cls(X, squares)
+
+    def across(self, columns: Indices) -> Any:
+        """The transpose of some samples, dense."""
+        some = self.X[columns]
+        return np.ascontiguousarray(some.toarray().T) if sparse.issparse(some) else some.T
+
+    def dots(self, rows: Indices, across: Any) -> Any:
+        if not sparse.issparse(self.X):
+            return self.X[rows] @ across
+        from gapfit.kernels.gram import sparse_dots
+
+        out = np.empty((len(rows), across.shape[1]), across.dtype)
+        sparse_dots(self.X.data, self.X.indices, self.X.indptr, rows, across, out)
+        return out
+
+
+class FunctionTiles(Tiles):
+    """A kernel that is a function of inner products."""
+
+    def __init__(
+        self, X: Data, function: KernelFunction, centre: Any = None, thin: bool | None = None
+    ) -> None:
+        n, d = X.shape
+        self.n, self.function = n, function
+        entries = X.nnz if sparse.issparse(X) else np.count_nonzero(X)
+        self.thin = thin if thin is not None else _SPARSE * entries < n * d
+        if self.thin != sparse.issparse(X):
+            X = sparse.csr_array(X) if self.thin else X.toarray()
+        self.X = X
+        shift = function.centred and not self.thin
+        self.centre = (X.mean(axis=0, dtype=np.float64) if shift else 0.0) if centre is None else centre
+        self.work = 2.0 + (entries / max(n, 1) if self.thin else d)
+        self.width = int(np.clip(_BLOCK // max(d, 1), 32, _COLUMNS))
+        self._known: dict[str, _Prepared] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_known": {}}  # which can be made again
+
+    def prepared(self, dtype: Any) -> _Prepared:
+        key = np.dtype(dtype).name
+        if key not in self._known:
+            self._known[key] = _Prepared.of(self.X, dtype, self.centre)
+        return self._known[key]
+
+    def columns(self, columns: Indices, dtype: Any, source: Any = None) -> Tile:
+        mine, theirs = self.prepared(dtype), (source or self).prepared(dtype)
+        across, squares = mine.across(columns), mine.squares[columns]
+        return lambda rows: self.function.apply(theirs.dots(rows, across), theirs.squares[rows], squares)
+
+    @cached_property
+    def diagonal(self) -> Vector:
+        return self.function.diagonal(self.prepared(np.float64).squares)
+
+    def take(self, rows: Any) -> "FunctionTiles":
+        return FunctionTiles(take_rows(self.X, rows), self.function, self.centre, self.thin)
+
+    def seen_by(self, X: Data) -> "FunctionTiles":
+        """Other samples as a source of rows."""
+        return FunctionTiles(X, self.function, self.centre, self.thin)
+
+
+class MatrixTiles(Tiles):
+    """A kernel matrix that is there: given by the user, or small enough to be kept."""
+
+    def __init__(self, K: Any) -> None:
+        self.n, self.K = len(K), K
+
+    def columns(self, columns: Indices, dtype: Any, source: Any = None) -> Tile:
+        K = self.K if source is None else source.K
+        return lambda rows: K[rows[:, None], columns].astype(dtype, copy=False)
+
+    @cached_property
+    def diagonal(self) -> Vector:
+        return np.array(np.diagonal(self.K), dtype=np.float64)
+
+    def take(self, rows: Any) -> "MatrixTiles":
+        rows = np.arange(self.n)[rows]
+        return MatrixTiles(self.K[np.ix_(rows, rows)])
+
+    def seen_by(self, X: Data) -> "MatrixTiles":
+        return MatrixTiles(X)
+
+
+class CallableTiles(Tiles):
+    """A kernel that is a Python function of two matrices of samples."""
+
+    work = 100.0
+
+    def __init__(self, X: Data, function: Callable[[Any, Any], Any]) -> None:
+        self.n, self.X, self.function = X.shape[0], X, function
+
+    def columns(self, columns: Indices, dtype: Any, source: Any = None) -> Tile:
+        mine, theirs = self.X[columns], self.X if source is None else source.X
+
+        def tile(rows: Indices) -> Any:
+            values = np.asarray(self.function(theirs[rows], mine), dtype=dtype)
+            if values.shape != (len(rows), len(columns)):
+                raise ValueError(
+                    f"kernel returned an array of shape {values.shape}, not {(len(rows), len(columns))}"
+                )
+            return np.ascontiguousarray(values)
+
+        return tile
+
+    @cached_property
+    def diagonal(self) -> Vector:
+        each = np.arange(self.n)
+        return np.concatenate([
+            np.diagonal(self.columns(each[k : k + 64], np.float64)(each[k : k + 64])) for k in each[::64]
+        ])  # fmt: skip
+
+    def take(self, rows: Any) -> "CallableTiles":
+        return CallableTiles(self.X[rows], self.function)
+
+    def seen_by(self, X: Data) -> "CallableTiles":
+        return CallableTiles(X, self.function)

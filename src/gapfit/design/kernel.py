@@ -1,0 +1,182 @@
+"""Functions in a reproducing kernel Hilbert space as weights.
+
+A weight vector w of length n stands for the function sum_i w_i k(x_i, .), and so does a slope. Then scores
+are K w, the adjoint is the identity, and inner products are a'Kw: every solver that uses nothing else of a
+design works here unchanged, with every loss. K is never stored unless it is small; products go through tiles.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from gapfit._types import Data, Slope, Vector
+from gapfit.design.base import Design
+from gapfit.design.gram import CallableTiles, FunctionTiles, MatrixTiles, Tiles
+from gapfit.design.kernel_functions import KernelFunction
+
+if TYPE_CHECKING:
+    from gapfit.penalties.base import Penalty
+
+MEMORY = 1_000_000_000  # bytes
+_SMALL = 2000  # samples whose kernel matrix is kept
+_REMEMBERED = 4  # products K w
+_CHAIN = 16  # products each of which was found by changing another
+_EXACT = 50_000_000  # entries of K that exact distances from the mean may cost
+_EPS = float(np.finfo(float).eps)
+
+Kernel = str | KernelFunction | Callable[[Any, Any], Any]
+
+
+class _Product(NamedTuple):
+    w: Slope
+    scores: Vector
+    chain: int  # how many changes ago it was computed from scratch
+
+
+class KernelDesign(Design):
+    """The map w -> K w, K the kernel matrix of n samples.
+
+    Parameters
+    ----------
+    X : array or CSR matrix (n, d); the kernel matrix (n, n) itself if kernel is "precomputed".
+    kernel : a kernel function of `gapfit.design.kernel_functions`, "precomputed", or a function of two
+        matrices of samples that returns the matrix of their kernel values.
+    memory : bytes that tiles, copies of X and factors may take together, as a guide for solvers.
+    """
+
+    offers = frozenset({"gram"})
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, X: Data | Tiles, kernel: Kernel = "precomputed", memory: int = MEMORY) -> None:
+        self.source = X if isinstance(X, Tiles) else _tiles(X, kernel)
+        self.memory = memory
+        n = self.source.n
+        self.shape, self.size = (n, n), n * n
+        self.tiles = self.source
+        if n <= _SMALL and 16 * n * n <= memory and not isinstance(self.source, MatrixTiles):
+            each = np.arange(n)
+            K = self.source.tile(each, each, np.float64)
+            self.tiles = MatrixTiles(0.5 * (K + K.T))
+        self._products: list[_Product] = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_products": []}  # which can be made again
+
+    @property
+    def largest(self) -> float:
+        return float(np.abs(self.tiles.diagonal).max(initial=0.0))
+
+    def scores(self, w: Slope) -> Vector:
+        """K w; what differs from an earlier w is all that has to be computed."""
+        return self._product(w).scores
+
+    def _product(self, w: Slope) -> _Product:
+        near, changed = _Product(np.zeros_like(w), np.zeros(self.shape[0]), 0), np.flatnonzero(w)
+        for known in self._products:
+            if known.chain < _CHAIN and len(other := np.flatnonzero(w != known.w)) < len(changed):
+                near, changed = known, other
+        if len(changed) == 0:
+            return near
+        change = self.tiles.sums(changed, (w - near.w)[changed], np.float64)
+        made = _Product(w.copy(), near.scores + change, near.chain + 1 if near.w.any() else 0)
+        made.scores.flags.writeable = False
+        self._products = [made, *self._products[: _REMEMBERED - 1]]
+        return made
+
+    def adjoint(self, u: Vector) -> Slope:
+        return u.copy()
+
+    def inner(self, a: Slope, w: Slope) -> float:
+        """a'Kw."""
+        known = any(np.array_equal(a, product.w) for product in self._products)
+        return float(w @ self.scores(a)) if known else float(a @ self.scores(w))
+
+    def magnitude(self, a: Slope, w: Slope) -> float:
+        # scores may cancel: their own rounding is in proportion to what they are sums of
+        rounded = self.largest * float(np.linalg.norm(a)) * float(np.linalg.norm(w))
+        return float(np.abs(a) @ np.abs(self.scores(w))) + rounded
+
+    def distances(self, penalty: "Penalty", centre: Slope) -> Vector:
+        del penalty  # there is but one
+        return _distances(self.tiles.diagonal, self, self, centre)
+
+    def penalty(self, penalty: "Penalty") -> "Penalty":
+        from gapfit.penalties.hilbert import HilbertNorm  # which knows designs
+
+        if isinstance(penalty, HilbertNorm):
+            penalty = penalty.plain
+        if not penalty.euclidean:
+            raise ValueError(f"a kernel needs the L2 penalty, got {penalty!r}")
+        return HilbertNorm(self, penalty)
+
+    def take(self, rows: Any) -> "KernelDesign":
+        return KernelDesign(self.source.take(rows), memory=self.memory)
+
+    def seen_by(self, X: Data) -> "OtherSamples":
+        """The scores of other samples, as a design with the same weights."""
+        return OtherSamples(self, X)
+
+
+class OtherSamples(Design):
+    """The map w -> K w, where K[r, i] = k(z_r, x_i) for other samples z."""
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, train: KernelDesign, X: Data) -> None:
+        self.train, self.rows = train, train.source.seen_by(X)  # type: ignore[attr-defined]
+        self.diagonal_of_rows: Vector | None = None
+        self.shape = (X.shape[0], train.shape[1])
+        self.size = self.shape[0] * self.shape[1]
+
+    @property
+    def largest(self) -> float:
+        return self.train.largest
+
+    def scores(self, w: Slope) -> Vector:
+        support = np.flatnonzero(w)
+        return self.train.source.sums(support, w[support], np.float64, source=self.rows)
+
+    def adjoint(self, u: Vector) -> Slope:
+        raise TypeError("slopes of other samples have no coefficients in terms of the training samples")
+
+    def take(self, rows: Any) -> "OtherSamples":
+        raise TypeError("take the samples before they are seen")
+
+    def inner(self, a: Slope, w: Slope) -> float:
+        return self.train.inner(a, w)
+
+    def distances(self, penalty: "Penalty", centre: Slope) -> Vector:
+        del penalty
+        if isinstance(self.rows, MatrixTiles):
+            raise ValueError(
+                "the distance of other samples needs their own kernel values, which a matrix lacks"
+            )
+        return _distances(self.rows.diagonal, self, self.train, centre)
+
+
+def _distances(diagonal: Vector, rows: Design, train: KernelDesign, centre: Slope) -> Vector:
+    """Of samples from a mean of training samples, in the space of functions; never too small.
+
+    Exact where K is not too large. Else by the triangle inequality: the farthest training sample is farther.
+    """
+    if not centre.any():
+        return np.sqrt(np.maximum(diagonal, 0.0) * (1 + 8 * _EPS))
+    if rows.size <= _EXACT:
+        squares = diagonal - 2 * rows.scores(centre) + train.inner(centre, centre)
+        return np.sqrt(np.maximum(squares, 0.0) + 64 * _EPS * (np.abs(diagonal) + train.largest))
+    total = float(np.abs(centre).sum())  # 1, up to rounding
+    return np.asarray(np.sqrt(np.maximum(diagonal, 0.0)) + total * np.sqrt(train.largest) * (1 + 8 * _EPS))
+
+
+def _tiles(X: Data, kernel: Kernel) -> Tiles:
+    if isinstance(kernel, KernelFunction):
+        return FunctionTiles(X, kernel)
+    if callable(kernel):
+        return CallableTiles(X, kernel)
+    if kernel != "precomputed":
+        raise ValueError(f"kernel must be a kernel function, 'precomputed' or a function, got {kernel!r}")
+    K = np.asarray(X, dtype=np.float64)
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(f"X must be a square kernel matrix, got shape {K.shape}")
+    return MatrixTiles(K)

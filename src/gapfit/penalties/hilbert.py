@@ -1,0 +1,50 @@
+"""The norm of a reproducing kernel Hilbert space, in terms of the coefficients of a kernel expansion."""
+
+from typing import Any
+
+import numpy as np
+
+from gapfit._types import Data, Matrix, Slope, Vector
+from gapfit.penalties.base import Penalty
+
+
+class HilbertNorm(Penalty):
+    """1/2 w'Kw, where a kernel design gives inner products w'Kw: what L2 becomes there.
+
+    Slopes are coefficients as well, so that the pairing <mu, w> is mu'Kw and the conjugate is 1/2 mu'K mu.
+    """
+
+    modulus = 1.0
+    inner_product = True
+    quadratic = True
+    smooth = True
+
+    def __init__(self, design: Any, plain: Penalty) -> None:
+        self.design, self.plain = design, plain
+
+    def value(self, w: Slope) -> float:
+        return 0.5 * max(float(self.design.inner(w, w)), 0.0)
+
+    def conjugate(self, mu: Slope) -> float:
+        return self.value(mu)
+
+    def argmax(self, mu: Slope) -> Slope:
+        return mu.copy()
+
+    def curvature(self, mu: Slope, V: Matrix) -> Matrix:
+        return np.asarray(V.T @ np.stack([self.design.scores(column) for column in V.T], axis=1))
+
+    def subgradient(self, w: Slope) -> Slope:
+        return w.copy()
+
+    def prox(self, v: Slope, step: float) -> Slope:
+        return v / (1.0 + step)
+
+    def norm(self, w: Slope) -> float:
+        return float(np.sqrt(2 * self.value(w)))
+
+    def dual_norms(self, X: Data, centre: Vector) -> Vector:
+        raise TypeError("distances in a kernel's space are the design's to say")
+
+    def __repr__(self) -> str:
+        return repr(self.plain)

@@ -1,0 +1,125 @@
+"""Sequential minimal optimisation on working sets, for kernel machines.
+
+A working set is solved by steps on pairs, in a tile of the kernel matrix; then the scores of all samples
+follow by one sum over the columns that moved. While the optimum is far, tiles are in single precision. Once
+it is near, v is settled in double precision, and the free variables, which by then are nearly all identified,
+solve a linear system: a few such steps end at machine precision.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from gapfit._types import Indices, Vector
+from gapfit.problem import Problem
+from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.smo_dual import Dual
+from gapfit.solvers.smo_exact import Box
+from gapfit.solvers.smo_rules import Identification, by_rule
+from gapfit.solvers.smo_working_set import nearest, working_set
+
+_SMALLEST, _LARGEST = 1024, 4096  # working sets in single precision
+_ROUGH = 1e-3  # the violation, in units of the targets, up to which single precision serves
+_DEPTH = 0.1  # how far a working set is solved, in terms of the violation of all variables
+_PER_VARIABLE = 100  # steps at most in one working set, for each variable
+_UNSEEN = 16  # working sets between two looks, if the violation does not halve before
+_PATIENCE = 30  # working sets without a lower violation, after which single precision is given up
+_EPS = float(np.finfo(float).eps)
+
+
+@needs("dual_atoms", design="gram")
+def smo(
+    problem: Problem,
+    state: dict[str, Any] | None = None,
+    *,
+    rule: str | None = None,
+    curvature: str = "hessian",
+    seed: int = 0,
+    trace: Identification | None = None,
+) -> Steps:
+    """Pairwise steps on working sets, then exact ones on the free variables. One step, some working sets.
+
+    Parameters
+    ----------
+    rule : None for all that makes it fast, or the name of a rule by which single pairs are chosen among all
+        variables, with the whole kernel matrix in memory: "random", "greedy" (the pair that lowers its model
+        most, GS-q), "maximal_violation" or "second_order". Then a step is n steps on pairs.
+    curvature : of the model of a pair under a rule: "hessian", or "bound", the largest of all pairs.
+    seed : of all that is drawn at random
+    trace : is told when each variable was identified
+    """
+    state = state or {}
+    dual = Dual(problem, state.get("v", state.get("w")))
+    trace = trace or Identification()
+    if rule is not None:
+        yield from by_rule(dual, rule, curvature, np.random.default_rng(seed), trace)
+        return
+    yield from _rough(dual, np.random.default_rng(seed), trace)
+    yield from _exact(dual, trace)
+
+
+def _rough(dual: Dual, draw: Any, trace: Identification) -> Steps:
+    """Working sets in single precision, until the violation is small."""
+    largest = int(min(_LARGEST, np.sqrt(dual.design.memory / 32)))
+    last: Indices = np.zeros(0, dtype=np.intp)
+    looked = best = np.inf
+    waited = sets = 0
+    while True:
+        slopes = dual.slopes()
+        violation = slopes.violation
+        waited = 0 if violation < 0.9 * best else waited + 1
+        best = min(best, violation)
+        if violation <= _ROUGH * dual.scale or waited > _PATIENCE + len(dual.v) // 100:
+            return
+        target = max(_DEPTH * violation, 0.5 * _ROUGH * dual.scale)
+        free = int(np.count_nonzero(dual.free))
+        size = int(np.clip(2 * free, min(_SMALLEST, largest), largest))
+        last = working_set(dual, slopes, last, size, 0.5 * target, draw)
+        box = _box(dual, last, np.float32)
+        taken, _ = box.pairs(_PER_VARIABLE * len(last), target)
+        dual.move(last, box.v[: len(last)], np.float32)
+        trace.note(dual, taken)
+        sets += 1
+        if violation < 0.5 * looked or sets % _UNSEEN == 0:  # to look at the gap costs as much as some steps
+            looked = min(looked, violation)
+            primal, lower = dual.bounds(-slopes.middle)
+            yield dual.iterate(-slopes.middle, None, max(primal - lower, 0.0), primal, None)
+
+
+def _exact(dual: Dual, trace: Identification) -> Steps:
+    """Working sets in double precision, solved exactly."""
+    memory = np.sqrt(dual.design.memory / 24)
+    best, waited = np.inf, 0
+    while True:
+        minorant = dual.settle()
+        trace.note(dual, 0)
+        slopes = dual.slopes()
+        primal, lower = dual.bounds(-slopes.middle)
+        gap = primal - lower
+        yield dual.iterate(-slopes.middle, primal, None, None, minorant)
+        waited = 0 if gap < 0.9 * best else waited + 1
+        best = min(best, gap)
+        if waited > _PATIENCE:
+            return
+        dual.screen(gap)
+        slopes = dual.slopes()
+        free = int(np.count_nonzero(dual.free))
+        size = int(min(1.25 * free + _SMALLEST // 2, memory))
+        chosen = nearest(dual, slopes, size)
+        if len(chosen) < 2:
+            return
+        box = _box(dual, chosen, np.float64)
+        noise = 8 * _EPS * float(np.abs(dual.f).max(initial=dual.scale))
+        steps = box.solve(max(noise, 1e-3 * _EPS))
+        dual.v[chosen] = np.clip(box.v[: len(chosen)], dual.lower[chosen], dual.upper[chosen])
+        trace.note(dual, steps)
+
+
+def _box(dual: Dual, chosen: Indices, dtype: Any) -> Box:
+    K = dual.design.tiles.tile(chosen, chosen, dtype)
+    K[np.diag_indices_from(K)] += dual.quad[chosen].astype(dtype)
+
+    def of(values: Vector) -> Vector:
+        return values[chosen]
+
+    return Box(K, of(dual.gradient), of(dual.v), of(dual.lower), of(dual.upper), of(dual.kink), dual.balanced)

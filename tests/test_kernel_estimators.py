@@ -1,0 +1,170 @@
+"""KernelSVC, KernelSVR and KernelNoveltyDetector: drop-ins for scikit-learn's, and what they prove."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.preprocessing import scale
+from sklearn.svm import SVC, SVR, OneClassSVM
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from gapfit import KernelNoveltyDetector, KernelSVC, KernelSVR
+
+
+@parametrize_with_checks([KernelSVC(), KernelSVR(), KernelNoveltyDetector()])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("load", "options"),
+    [
+        (load_breast_cancer, {}),
+        (load_breast_cancer, {"C": 10, "class_weight": {0: 2.0, 1: 0.5}}),
+        (load_iris, {"C": 10}),
+        (load_iris, {"kernel": "linear", "class_weight": "balanced"}),
+        (load_digits, {"C": 5, "kernel": "poly", "coef0": 1.0}),
+    ],
+)
+def test_attributes_are_those_of_svc(load, options):
+    X, y = load(return_X_y=True)
+    X = scale(X)
+    ours, theirs = KernelSVC(tol=1e-9, **options).fit(X, y), SVC(tol=1e-8, **options).fit(X, y)
+    assert ours.converged_ and ours.fit_status_ == 0
+    np.testing.assert_array_equal(ours.support_, theirs.support_)
+    np.testing.assert_array_equal(ours.n_support_, theirs.n_support_)
+    np.testing.assert_allclose(ours.support_vectors_, theirs.support_vectors_)
+    np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=1e-4)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-5)
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+
+
+def test_one_against_one_scores_are_those_of_svc():
+    X, y = load_iris(return_X_y=True)
+    ours, theirs = (model(decision_function_shape="ovo", tol=1e-8).fit(X, y) for model in (KernelSVC, SVC))
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
+    assert len(ours.certificates_) == 3 and ours.support_status_.shape == (3, len(y))
+
+
+@pytest.mark.parametrize("options", [{}, {"C": 100, "epsilon": 0.3}, {"kernel": "linear"}])
+def test_regression_is_that_of_svr(options):
+    X, y = load_diabetes(return_X_y=True)
+    X, y = scale(X), scale(y)
+    ours, theirs = KernelSVR(tol=1e-9, **options).fit(X, y), SVR(tol=1e-8, **options).fit(X, y)
+    np.testing.assert_array_equal(ours.support_, theirs.support_)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-4)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-4)
+    if options.get("kernel") == "linear":
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
+
+
+@pytest.mark.parametrize("nu", [0.1, 0.5, 0.9])
+def test_novelty_detection_is_that_of_one_class_svm(nu):
+    X = scale(load_diabetes(return_X_y=True)[0])
+    ours, theirs = KernelNoveltyDetector(nu=nu, tol=1e-9).fit(X), OneClassSVM(nu=nu, tol=1e-8).fit(X)
+    np.testing.assert_array_equal(ours.support_, theirs.support_)
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
+    assert ours.offset_ == pytest.approx(theirs.offset_[0], abs=1e-5)
+    assert np.mean(ours.predict(X) < 0) <= nu
+
+
+def test_sample_weights_are_those_of_svc_and_equal_samples_share():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = scale(X)[:200]
+    y, weight = y[:200], np.random.default_rng(0).integers(0, 4, 200).astype(float)
+    ours, theirs = KernelSVC(tol=1e-9, gamma=0.05), SVC(tol=1e-8, gamma=0.05)
+    ours.fit(X, y, sample_weight=weight)
+    theirs.fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
+    again = KernelSVC(tol=1e-9, gamma=0.05).fit(
+        np.repeat(X, weight.astype(int), axis=0), np.repeat(y, weight.astype(int))
+    )
+    np.testing.assert_allclose(again.decision_function(X), ours.decision_function(X), atol=1e-9)
+    assert again.dual_coef_.sum() == pytest.approx(0.0, abs=1e-9)
+    assert (np.abs(again.dual_coef_) <= 1 + 1e-12).all()
+
+
+def test_sparse_precomputed_and_callable_agree_with_dense():
+    X, y = load_iris(return_X_y=True)
+    X, gamma = X[:100], 0.4
+    dense = KernelSVC(gamma=gamma, tol=1e-10).fit(X, y[:100])
+    scores = dense.decision_function(X)
+    rows = KernelSVC(gamma=gamma, tol=1e-10).fit(sparse.csr_array(X), y[:100])
+    np.testing.assert_allclose(rows.decision_function(sparse.csr_array(X)), scores, atol=1e-7)
+    assert sparse.issparse(rows.support_vectors_)
+    K = rbf_kernel(X, gamma=gamma)
+    matrix = KernelSVC(kernel="precomputed", tol=1e-10).fit(K, y[:100])
+    np.testing.assert_allclose(matrix.decision_function(K), scores, atol=1e-7)
+    function = KernelSVC(kernel=lambda A, B: rbf_kernel(A, B, gamma=gamma), tol=1e-10).fit(X, y[:100])
+    np.testing.assert_allclose(function.decision_function(X), scores, atol=1e-7)
+
+
+def test_bounds_hold_for_the_exact_optimum():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = scale(X)
+    train, other = slice(None, 400), slice(400, None)
+    exact = KernelSVC(tol=1e-12).fit(X[train], y[train])
+    rough = KernelSVC(tol=1e-3).fit(X[train], y[train])
+    lo, hi = rough.score_bounds(X[other])
+    scores = exact.decision_function(X[other])
+    assert (lo <= scores).all() and (scores <= hi).all()
+    proved = rough.certified(X[other])
+    np.testing.assert_array_equal(rough.predict(X[other])[proved], exact.predict(X[other])[proved])
+    assert exact.certified(X[other]).all()
+    status = rough.support_status_
+    coefficients = np.zeros(400)
+    coefficients[exact.support_] = exact.dual_coef_[0]
+    assert (coefficients[status == "zero"] == 0).all()
+    np.testing.assert_allclose(np.abs(coefficients[status == "bound"]), 1.0)
+    on_the_margin = (coefficients != 0) & (
+        np.abs(coefficients) < 1 - 1e-9
+    )  # where no bound on scores decides
+    np.testing.assert_array_equal(exact.support_status_ == "undecided", on_the_margin)
+    assert (exact.identified_at_[exact.support_] > 0).all()
+
+
+def test_the_bundle_method_fits_the_same_machine():
+    X, y = load_iris(return_X_y=True)
+    smo, bundle = (KernelSVC(solver=solver, tol=1e-6).fit(X[50:], y[50:]) for solver in ("smo", "bundle"))
+    assert bundle.converged_
+    np.testing.assert_allclose(bundle.decision_function(X[50:]), smo.decision_function(X[50:]), atol=1e-2)
+
+
+def test_warm_start_limits_and_refusals():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = scale(X)
+    model = KernelSVC(warm_start=True, tol=1e-8).fit(X, y)
+    first = model.n_iter_
+    assert model.fit(X, y).n_iter_ < first
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        stopped = KernelSVC(max_iter=1, tol=1e-12).fit(X, y)
+    assert not stopped.converged_ and stopped.fit_status_ == 1 and np.isfinite(stopped.dual_gap_)
+    for options, message in [
+        ({"C": -1.0}, "C must be"),
+        ({"kernel": "cubic"}, "kernel must be"),
+        ({"kernel": "sigmoid"}, "positive semidefinite"),
+        ({"gamma": "large"}, "gamma must be"),
+        ({"gamma": -1.0}, "gamma must be"),
+        ({"kernel": "poly", "degree": 1.5}, "degree must be"),
+        ({"cache_size": 0}, "cache_size must be"),
+        ({"decision_function_shape": "both"}, "decision_function_shape must be"),
+        ({"kernel": "precomputed"}, "square"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            KernelSVC(**options).fit(X, y)
+    with pytest.raises(AttributeError, match="linear"):
+        _ = model.coef_
+
+
+def test_all_coefficients_zero():
+    X = np.arange(10.0)[:, None]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = KernelSVR(epsilon=10.0).fit(X, X[:, 0])
+    assert len(model.support_) == 0
+    assert np.ptp(model.predict(X)) == 0
