@@ -59,6 +59,7 @@ for number, (name, model) in enumerate(models.items()):
     label = f"{name}: mean {off.mean():.2f}"
     right.bar(place, shares, width, color=("#999999", "#56B4E9", "#0072B2")[number], label=label)
 right.set(title="Held-out samples", xlabel="levels off", ylabel="share of the samples")
+right.set_ylim(0, 0.7)  # room for the legend
 right.legend()
 figure.suptitle("Five levels of the progression of diabetes")
 plt.show()
