@@ -248,8 +248,35 @@ def test_one_class_only():
 
 @pytest.mark.parametrize("loss", [Softmax(), ChainCRF()], ids=repr)
 def test_smooth_losses_are_referred_to_a_smooth_solver(loss):
-    with pytest.raises(IncompatibleSolver, match="lbfgs"):
-        solve(make(loss, intercept=False), pragam)
+    for solver in ("pragam", "smoothing"):
+        with pytest.raises(IncompatibleSolver, match=r"needs a loss with dual_projection.*: .*lbfgs"):
+            solve(make(loss, intercept=False), solver)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("loss", [Hinge(), EpsilonInsensitive(0.2), Huber(0.5)], ids=repr)
+def test_steps_along_a_line(loss, intercept, weighted):
+    """Many samples, so that loops take several at a time; against the formula, a sample at a time."""
+    problem = make(loss, intercept=intercept, weighted=weighted, n=1700)
+    Q, rng = dual_set(problem), np.random.default_rng(9)
+    n, p = len(problem.y), problem.weight / problem.weight.sum()
+    sign, lin, kink, quad, lo, hi, _ = problem.risk.dual_atoms()
+    f, along, length = rng.normal(size=n), rng.normal(size=n), 2.0
+    centre = Q.step(Q.centre, 0.3 * rng.normal(size=n), 1.0).z
+    line = Q.line(centre, f, along, length)
+    for t in (1.0, 4.0, 0.7, 0.7001):
+        slope = line.slope(t)
+        z, b = line.stop()
+        drive = -sign * centre + length * p * (lin - sign * (f + t * along + b.sum()))
+        free = np.sign(drive) * np.maximum(np.abs(drive) - length * p * kink, 0) / (1 + length * p * quad)
+        np.testing.assert_allclose(z, -sign * np.clip(free, lo, hi), atol=1e-10 * np.abs(z).sum())
+        assert (-sign * z >= lo).all() and (-sign * z <= hi).all()
+        assert not intercept or abs(z.sum()) <= 1e-15 * np.abs(z).sum() * 8
+        assert slope == pytest.approx(z @ along, rel=1e-2)  # by then the sum was nearly balanced
+        loss_value, h = Q.values(f, b, z)
+        assert loss_value == pytest.approx(problem.risk.value_and_subgradient(f, b)[0], rel=1e-12)
+        assert h == pytest.approx(problem.risk.conjugate(z), rel=1e-12)
 
 
 def test_the_compact_memory_is_that_of_two_loops():

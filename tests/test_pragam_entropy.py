@@ -5,6 +5,8 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.special import logsumexp, softmax
 
 from gapfit import IncompatibleSolver, Problem, Status, solve
 from gapfit.losses import (
@@ -117,11 +119,56 @@ def test_smoothed_is_a_loss(loss):
     check_loss(Smoothed(loss, 0.1), labels(12))
 
 
-def small(loss, n=30, alpha=1e-1):
+def small(loss, n=30, alpha=1e-1, intercept=False):
     rng = np.random.default_rng(4)
-    X = rng.normal(size=(n, 3))
-    y = np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0.5, 1.0, -1.0)
-    return Problem(X, y, loss, alpha=alpha, intercept=False)
+    X = rng.normal(size=(n, 3)) + 0.5
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 1.0, 1.0, -1.0)
+    return Problem(X, y, loss, alpha=alpha, intercept=intercept)
+
+
+def brute_balanced(risk, labellings, exponent, sharpness):
+    """The shift at which the mean slope in b vanishes, labelling by labelling; log Z, u and Delta there."""
+    tables, slopes, heights = [], [], []
+    for ybar in product((0.0, 1.0), repeat=len(exponent)):
+        share = np.array(ybar)
+        tp, fp = int(share[risk.positive].sum()), int(share[~risk.positive].sum())
+        if labellings.allowed[tp, fp]:
+            slopes.append(risk.step * (share - risk.positive))
+            tables.append(labellings.loss[tp, fp])
+            heights.append(sharpness * tables[-1] + slopes[-1] @ exponent)
+    slopes, heights = np.array(slopes), np.array(heights)
+
+    def excess(b):
+        p = softmax(heights + b * slopes.sum(axis=1))
+        return p @ slopes.sum(axis=1)
+
+    b = brentq(excess, -1e4, 1e4, xtol=1e-13)
+    p = softmax(heights + b * slopes.sum(axis=1))
+    return b, logsumexp(heights + b * slopes.sum(axis=1)), p @ slopes, p @ np.array(tables)
+
+
+@pytest.mark.parametrize("loss", [FBeta(), FBeta(score_weight=0.3), Matthews(), ErrorRate()], ids=repr)
+def test_balanced_distributions_are_those_of_all_labellings(loss):
+    n, rng = 9, np.random.default_rng(8)
+    risk = loss.bind(labels(n), np.ones(n))
+    labellings = Labellings(risk)
+    for sharpness, scale in ((0.0, 0.0), (1.0, 3.0), (20.0, 100.0)):
+        exponent = scale * rng.normal(size=n)
+        gibbs, shift = labellings.balanced(sharpness, exponent, 5.0)
+        b, log_z, u, delta = brute_balanced(risk, labellings, exponent, sharpness)
+        assert abs(gibbs.u.sum()) <= 1e-15
+        assert shift == pytest.approx(b, rel=1e-8, abs=1e-8)
+        assert gibbs.log_z == pytest.approx(log_z, rel=1e-10)
+        assert gibbs.delta == pytest.approx(delta, abs=1e-10)
+        np.testing.assert_allclose(gibbs.u, u, atol=1e-10)
+
+
+def test_labellings_that_lean_one_way_have_no_balance():
+    n = 6
+    y = labels(n)
+    risk = Contingency(lambda tp, fp, fn, tn: np.where(fn == 0, fp, -np.inf) + 0.0 * tn).bind(y, np.ones(n))
+    with pytest.raises(IncompatibleSolver, match="lean one way"):
+        Labellings(risk).balanced(1.0, np.zeros(n), 0.0)
 
 
 def test_smooth_solvers_fit_it_and_it_comes_close():
@@ -135,20 +182,32 @@ def test_smooth_solvers_fit_it_and_it_comes_close():
         assert smooth.certificate.dual <= sharp.certificate.primal <= smooth.certificate.primal + bonus
 
 
-@pytest.mark.parametrize("loss", [FBeta(), PrecisionAtK(8), ErrorRate()], ids=repr)
+@pytest.mark.parametrize(
+    ("loss", "intercept"),
+    [(FBeta(), False), (PrecisionAtK(8), False), (ErrorRate(), False), (FBeta(), True), (ErrorRate(), True)],
+    ids=repr,
+)
 @pytest.mark.parametrize("given", [False, True])
-def test_the_excessive_gap_condition_and_the_rate(loss, given):
-    problem = small(loss)
+def test_the_excessive_gap_condition_and_the_rate(loss, intercept, given):
+    problem = small(loss, intercept=intercept)
     L = lipschitz(problem) if given else None
     labellings = Labellings(problem.risk)
     D2 = labellings.log_count
+    if intercept:
+        D2 = labellings.balanced(0.0, np.zeros(len(problem.y)), 0.0)[0].log_z
+
+    def rounded(scores, mu):
+        if not intercept:
+            return labellings.smooth(scores, mu)[0]
+        return mu * (labellings.balanced(1 / mu, scores / mu, 0.0)[0].log_z - D2)
+
     steps = pragam_entropy(problem, L=L)
     iterate = next(steps)
     for k in range(50):
         pair = iterate.snapshot()["pair"]
         dual = problem.dual(iterate.minorant)
         smoothed = 0.5 * problem.alpha * iterate.w @ iterate.w
-        smoothed += labellings.smooth(problem.scores(iterate.w), pair.mu)[0]
+        smoothed += rounded(problem.scores(iterate.w), pair.mu)
         assert smoothed <= dual + 1e-10
         assert iterate.primal - dual <= pair.mu * D2 + 1e-10
         if given:
@@ -156,9 +215,13 @@ def test_the_excessive_gap_condition_and_the_rate(loss, given):
         iterate = steps.send(None)
 
 
-@pytest.mark.parametrize("loss", [FBeta(), PrecisionAtK(8), Matthews()], ids=repr)
-def test_it_agrees_with_the_bundle_and_goes_on(loss):
-    problem = small(loss)
+@pytest.mark.parametrize(
+    ("loss", "intercept"),
+    [(FBeta(), False), (PrecisionAtK(8), False), (Matthews(), False), (FBeta(), True), (Jaccard(), True)],
+    ids=repr,
+)
+def test_it_agrees_with_the_bundle_and_goes_on(loss, intercept):
+    problem = small(loss, intercept=intercept)
     reference = solve(problem, "bundle", tol=1e-9).certificate
     solution = solve(problem, pragam_entropy, tol=1e-3)
     assert solution.status is Status.CERTIFIED
@@ -181,10 +244,16 @@ def test_the_found_L_is_smaller_than_the_bound():
 
 def test_what_it_does_not_take():
     problem = small(FBeta())
-    with pytest.raises(IncompatibleSolver, match="contingency"):
-        solve(small(RocArea()), pragam_entropy)
-    with pytest.raises(IncompatibleSolver, match="with one"):
-        solve(Problem(problem.memory.X, problem.y, FBeta()), partial(pragam_entropy, L=1.0))
+    with pytest.raises(IncompatibleSolver, match="labellings"):
+        solve(small(RocArea()), partial(pragam_entropy, L=1.0))
+    weights = np.linspace(0.5, 1.5, len(problem.y))
+    with pytest.raises(IncompatibleSolver, match="labellings"):
+        solve(Problem(problem.memory.X, problem.y, FBeta(), sample_weight=weights), "pragam_entropy")
+    many = np.full(len(problem.y), 1000.0)
+    with pytest.raises(IncompatibleSolver, match="labellings"):
+        solve(Problem(problem.memory.X, problem.y, FBeta(), sample_weight=many), "pragam_entropy")
+    with pytest.raises(IncompatibleSolver, match="L2"):
+        solve(Problem(problem.memory.X, problem.y, FBeta(), "l1"), "pragam_entropy")
     with pytest.raises(ValueError, match="whole numbers"):
         Smoothed(FBeta()).bind(labels(4), np.full(4, 0.5))
     with pytest.raises(ValueError, match="too many"):

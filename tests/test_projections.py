@@ -13,6 +13,7 @@ from gapfit.projections import (
     project_box_hyperplane,
     project_chain_marginals,
     project_simplex,
+    project_tree_marginals,
 )
 
 CASES = 2000
@@ -165,3 +166,81 @@ def test_chain_marginals_agree_with_a_quadratic_program():
 def test_marginals_of_what_is_no_chain_are_refused():
     with pytest.raises(ValueError, match="square table"):
         project_chain_marginals(np.zeros((2, 3, 4)))
+
+
+def random_tree(rng, T):
+    """Edges of a random tree, in random order and direction."""
+    names = rng.permutation(T + 1)
+    edges = np.array([(names[int(rng.integers(v))], names[v]) for v in range(1, T + 1)])
+    edges = edges[rng.permutation(T)]
+    turned = rng.random(T) < 0.5
+    return np.where(turned[:, None], edges[:, ::-1], edges)
+
+
+def shares(a, edges, node):
+    """What each table at a node says of its labels."""
+    return [a[e].sum(axis=1 if u == node else 0) for e, (u, v) in enumerate(edges) if node in (u, v)]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_tree_marginals(seed):
+    """Consistent tables; and no labelling, the corners of that set, lies in a direction that improves."""
+    rng = np.random.default_rng(seed)
+    T, K = int(rng.integers(1, 7)), int(rng.integers(2, 4))
+    edges = random_tree(rng, T)
+    if seed % 5 == 0:
+        edges = np.array([(0, v) for v in range(1, T + 1)])  # a star
+    m = rng.normal(size=(T, K, K)) if seed % 2 else rng.integers(-1, 2, (T, K, K)) * 1.0
+    m *= 10.0 ** rng.uniform(-2, 2)
+    weights = None if seed % 3 == 0 else rng.exponential(size=T) + 0.1
+    a = project_tree_marginals(m, edges, weights)
+    assert a.min() >= 0
+    np.testing.assert_allclose(a.sum(axis=(1, 2)), 1.0, rtol=1e-12)
+    for node in range(T + 1):
+        first, *others = shares(a, edges, node)
+        for other in others:
+            np.testing.assert_allclose(other, first, atol=1e-13)
+    pull = (m - a) * (np.ones(T) if weights is None else weights)[:, None, None]
+    here = float((pull * a).sum())
+    for y in product(range(K), repeat=T + 1):
+        there = sum(pull[e, y[u], y[v]] for e, (u, v) in enumerate(edges))
+        assert there <= here + 1e-10 * (1 + np.abs(pull).max())
+
+
+def test_tree_marginals_agree_with_a_quadratic_program():
+    rng = np.random.default_rng(6)
+    T, K = 9, 3
+    edges, m, weights = random_tree(rng, T), rng.normal(size=(T, K, K)), rng.exponential(size=T) + 0.2
+    tables = [cp.Variable((K, K), nonneg=True) for _ in range(T)]
+    nodes = [cp.Variable(K) for _ in range(T + 1)]
+    consistent = [cp.sum(a, axis=1) == nodes[u] for a, (u, _) in zip(tables, edges, strict=True)]
+    consistent += [cp.sum(a, axis=0) == nodes[v] for a, (_, v) in zip(tables, edges, strict=True)]
+    cost = sum(w * cp.sum_squares(a - x) for w, a, x in zip(weights, tables, m, strict=True))
+    program = cp.Problem(cp.Minimize(cost), [*consistent, *(cp.sum(a) == 1 for a in tables)])
+    program.solve(solver="CLARABEL", tol_gap_abs=1e-13, tol_gap_rel=1e-13, tol_feas=1e-13)
+    found = project_tree_marginals(m, edges, weights)
+    np.testing.assert_allclose(found, [a.value for a in tables], atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_chain_is_a_tree(seed):
+    rng = np.random.default_rng(seed)
+    T, K = 30, 4
+    m, weights = rng.normal(size=(T, K, K)), rng.exponential(size=T) + 0.1
+    edges = np.stack([np.arange(T), np.arange(1, T + 1)], axis=1)
+    expected = project_chain_marginals(m, weights)
+    np.testing.assert_allclose(project_tree_marginals(m, edges, weights), expected, atol=1e-11)
+
+
+@pytest.mark.parametrize(
+    "edges", [[(0, 1), (1, 2), (2, 0)], [(0, 1), (0, 1), (2, 3)], [(0, 1), (2, 2), (2, 3)]], ids=repr
+)
+def test_marginals_of_what_is_no_tree_are_refused(edges):
+    with pytest.raises(ValueError, match="of a tree"):
+        project_tree_marginals(np.zeros((3, 2, 2)), edges)
+
+
+def test_edges_must_name_the_nodes():
+    for edges in ([(0, 1)], [(0, 1), (1, 3)], [(0.0, 1.0), (1.0, 2.0)]):
+        with pytest.raises(ValueError, match="edges must name"):
+            project_tree_marginals(np.zeros((2, 2, 2)), edges)

@@ -82,11 +82,71 @@ def project_chain_marginals(m: Any, weights: Any = None) -> NDArray[np.float64]:
         m[t, i, j] belongs to label i at place t and label j at place t + 1.
     weights : array (T,), default ones
     """
+    m, weights = _edge_tables(m, weights)
+    return project_chains(m, weights, np.array([0, len(m)]))
+
+
+def project_tree_marginals(m: Any, edges: Any, weights: Any = None) -> NDArray[np.float64]:
+    """The nearest marginals of a tree: tables of its edges that agree on the nodes they share.
+
+    minimise 1/2 sum_e weights_e sum_ij (a_e(i, j) - m_e(i, j))^2   over  a >= 0,  sum_ij a_e(i, j) = 1,
+    such that all tables of edges that meet at a node give its labels the same shares
+
+    Parameters
+    ----------
+    m : array (T, K, K)
+        m[e, i, j] belongs to label i at node edges[e][0] and label j at node edges[e][1].
+    edges : array (T, 2) of nodes 0, ..., T
+        In any order and direction; they must connect all nodes.
+    weights : array (T,), default ones
+    """
+    from gapfit.kernels.tree_projection import project_tree  # compiled code is loaded only when it is to run
+
+    m, weights = _edge_tables(m, weights)
+    order, turned, above = _from_a_leaf(np.asarray(edges), len(m))
+    tables = np.ascontiguousarray(np.where(turned[:, None, None], m.transpose(0, 2, 1), m)[order])
+    found, a = np.empty_like(tables), np.empty_like(m)
+    project_tree(tables, np.ascontiguousarray(weights[order]), above, 1e-13, found)
+    a[order] = found
+    return np.asarray(np.where(turned[:, None, None], a.transpose(0, 2, 1), a))
+
+
+def _from_a_leaf(
+    edges: NDArray[Any], T: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
+    """The edges in the order in which a walk from a leaf meets them, which of all are walked against their
+    direction, and for each in order the place of the one before it."""
+    if edges.shape != (T, 2) or edges.dtype.kind not in "iu" or edges.min() < 0 or edges.max() > T:
+        raise ValueError(f"edges must name two of the nodes 0, ..., {T} for each of the {T} tables")
+    at: list[list[int]] = [[] for _ in range(T + 1)]
+    for e, ends in enumerate(edges.tolist()):
+        for node in ends:
+            at[node].append(e)
+    leaf = next((node for node in range(T + 1) if len(at[node]) == 1), 0)
+    order: list[int] = []
+    above: list[int] = []
+    turned = np.zeros(T, dtype=np.bool_)
+    seen, waiting = {leaf}, [(leaf, -1)]
+    for node, place in waiting:  # grows on the way
+        for e in at[node]:
+            other = int(edges[e].sum()) - node
+            if other not in seen:
+                seen.add(other)
+                turned[e] = edges[e, 0] == other
+                waiting.append((other, len(order)))
+                order.append(e)
+                above.append(place)
+    if len(order) < T:
+        raise ValueError("edges must be those of a tree: connected, without cycles")
+    return np.array(order), turned, np.array(above)
+
+
+def _edge_tables(m: Any, weights: Any) -> tuple[NDArray[np.float64], Vector]:
     m = as_numbers("m", m)
     if m.ndim != 3 or m.shape[1] != m.shape[2] or 0 in m.shape:
         raise ValueError(f"m must hold a square table for each edge, got shape {m.shape}")
     weights = np.ones(len(m)) if weights is None else _positive("weights", weights)
-    return project_chains(m, np.broadcast_to(weights, (len(m),)), np.array([0, len(m)]))
+    return m, np.broadcast_to(weights, (len(m),))
 
 
 def project_chains(

@@ -1,63 +1,102 @@
 """Losses made of lines and parabolas, seen from their dual: proximal steps of all samples at once.
 
-The loss of a sample at score f is a maximum over its dual variable,
+The loss of a sample at score f is a maximum over its dual variable u = -sign * a,
 
-    phi(f) = max over lower <= u <= upper of  (f - target) u - kink |u| - quad u^2 / 2,
+    phi(f) = max over lo <= a <= hi of  (lin - sign f) a - kink |a| - quad a^2 / 2,
 
 and a proximal step of length `step` from a centre adds -(u - centre)^2 / (2 step p) to what is maximised.
-The six arrays are the tuple ``pieces``: target, kink, quad, lower, upper, p. There are no branches, so that
-the compiler can work on several samples at a time.
+The seven arrays are the tuple ``pieces``: sign, lin, kink, quad, lo, hi, p. One that holds the same number
+for all samples may hold it ROWS times only.
+
+Loops are written for the compiler to work on several samples at a time: no branches, no division that could
+raise an error (so `np.divide`), few arrays beside one that is written, and a few hundred samples from one
+loop to the next, whose numbers stay in the cache.
 """
+
+import numpy as np
 
 from gapfit.kernels._jit import jit
 
 TINY = 1e-300
-BLOCK = 1024  # samples whose numbers stay in the cache from one loop to the next
+ROWS = 512
+
+
+@jit
+def _some(x, first, count, n):
+    """Entries of an array that has one for each of n samples, or the same for all."""
+    return x[first : first + count] if x.size == n else x[:count]
 
 
 @jit(fast=True, reorder=True)
-def respond(pieces, centre, f, step, b, start, stop, u):
-    """Write the proximal steps u at the scores f + b.
+def respond(pieces, centre, f, along, t, step, b, start, stop, u):
+    """Write the proximal steps u at the scores f + t * along + b.
 
-    Returns their sum, its derivative in b, and the sum of their absolute values.
+    Returns the sum of u, its derivative in b, the sum of |u|, <u, along>, and the derivative of the sum in t.
     """
-    target, kink, quad, lower, upper, p = pieces
-    total = slope = size = 0.0
-    for first in range(start, stop, BLOCK):
-        last = min(first + BLOCK, stop)
-        for i in range(first, last):
-            reach = step * p[i]
-            drive = centre[i] + reach * (f[i] + b - target[i])
-            corner = reach * kink[i]
-            free = (drive - min(max(drive, -corner), corner)) / (1.0 + reach * quad[i])
-            u[i] = min(max(free, lower[i]), upper[i])
-        for i in range(first, last):  # sums apart from writing, or their order depends on where arrays lie
-            x = u[i]
-            total += x
-            size += abs(x)
-            inside = (x > lower[i]) & (x < upper[i]) & ((kink[i] == 0.0) | (x != 0.0))
-            slope += step * p[i] / (1.0 + step * p[i] * quad[i]) * inside
-    return total, slope, size
+    sign, lin, kink, quad, lo, hi, p = pieces
+    n = f.size
+    total = slope = size = work = cross = 0.0
+    for first in range(start, stop, ROWS):
+        m = min(ROWS, stop - first)
+        s, y = _some(sign, first, m, n), _some(lin, first, m, n)
+        k, q, w = _some(kink, first, m, n), _some(quad, first, m, n), _some(p, first, m, n)
+        low, high = _some(lo, first, m, n), _some(hi, first, m, n)
+        c, g = centre[first : first + m], f[first : first + m]
+        d, x = along[first : first + m], u[first : first + m]
+        for i in range(m):
+            x[i] = y[i] - s[i] * (g[i] + t * d[i] + b)
+        for i in range(m):
+            reach = step * w[i]
+            drive = reach * x[i] - s[i] * c[i]
+            corner = reach * k[i]
+            free = np.divide(drive - min(max(drive, -corner), corner), 1.0 + reach * q[i])
+            x[i] = -s[i] * min(max(free, low[i]), high[i])
+        for i in range(m):  # sums apart from writing, or their order depends on where arrays lie
+            a = -s[i] * x[i]
+            inside = (a > low[i]) & (a < high[i]) & ((k[i] == 0.0) | (a != 0.0))
+            rate = np.divide(step * w[i], 1.0 + step * w[i] * q[i]) * inside
+            total += x[i]
+            size += abs(x[i])
+            work += x[i] * d[i]
+            slope += rate
+            cross += rate * d[i]
+    return total, slope, size, work, cross
 
 
-@jit(fast=True)
-def scale_sides(lower, up, down, start, stop, u):
-    """Multiply what is positive in u by up, the rest by down."""
-    for i in range(start, stop):
-        u[i] = max(max(u[i], 0.0) * up + min(u[i], 0.0) * down, lower[i])
+@jit
+def absorb(pieces, excess, u):
+    """Take a little off the sum of u: from the first samples that have room within their bounds."""
+    sign, _, _, _, lo, hi, _ = pieces
+    n = u.size
+    for i in range(n):
+        if excess == 0.0:
+            break
+        low, high = lo[i if lo.size == n else 0], hi[i if hi.size == n else 0]
+        s = sign[i if sign.size == n else 0]
+        bottom, top = (-high, -low) if s > 0.0 else (low, high)
+        before = u[i]
+        u[i] = min(max(before - excess, bottom), top)
+        excess -= before - u[i]
 
 
 @jit(fast=True, reorder=True)
 def values(pieces, f, b, u, start, stop):
     """The sum of the losses at f + b, and of their conjugates at u."""
-    target, kink, quad, lower, upper, _ = pieces
+    sign, lin, kink, quad, lo, hi, _ = pieces
+    n = f.size
     loss = conjugate = 0.0
-    for i in range(start, stop):
-        margin = f[i] + b - target[i]
-        beyond = margin - min(max(margin, -kink[i]), kink[i])
-        best = min(max(beyond / max(quad[i], TINY), lower[i]), upper[i])
-        loss += margin * best - kink[i] * abs(best) - 0.5 * quad[i] * best * best
-        conjugate += target[i] * u[i] + kink[i] * abs(u[i]) + 0.5 * quad[i] * u[i] * u[i]
+    for first in range(start, stop, ROWS):
+        m = min(ROWS, stop - first)
+        s, y = _some(sign, first, m, n), _some(lin, first, m, n)
+        k, q = _some(kink, first, m, n), _some(quad, first, m, n)
+        low, high = _some(lo, first, m, n), _some(hi, first, m, n)
+        g, x = f[first : first + m], u[first : first + m]
+        for i in range(m):
+            margin = y[i] - s[i] * (g[i] + b)
+            beyond = margin - min(max(margin, -k[i]), k[i])
+            best = min(max(np.divide(beyond, max(q[i], TINY)), low[i]), high[i])
+            loss += margin * best - k[i] * abs(best) - 0.5 * q[i] * best * best
+            conjugate += k[i] * abs(x[i]) + 0.5 * q[i] * x[i] * x[i] + y[i] * s[i] * x[i]
     return loss, conjugate
 
 
@@ -65,7 +104,10 @@ def values(pieces, f, b, u, start, stop):
 def distance(p, u, other, start, stop):
     """sum of (u - other)^2 / p."""
     total = 0.0
-    for i in range(start, stop):
-        step = u[i] - other[i]
-        total += step * step / p[i]
+    for first in range(start, stop, ROWS):
+        m = min(ROWS, stop - first)
+        w, x, there = _some(p, first, m, u.size), u[first : first + m], other[first : first + m]
+        for i in range(m):
+            step = x[i] - there[i]
+            total += np.divide(step * step, w[i])
     return total

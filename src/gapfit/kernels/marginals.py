@@ -49,6 +49,12 @@ def _forwards(theta):
 
 
 @jit
+def log_counts(theta):
+    """The logarithm of the sum over all labellings that label t samples positive, for every t."""
+    return _forwards(theta)[theta.size].copy()
+
+
+@jit
 def _backwards(theta, F, ends, log_z, shares):
     """Write the probability that each sample is labelled positive; ``ends`` is what follows all of them."""
     n = theta.size

@@ -24,6 +24,7 @@ from gapfit.losses.base import FREE, Cone, Loss, Risk
 from gapfit.losses.sorting import Ranked, ranked
 from gapfit.threads import each
 
+MOST_LABELLED = 20_000  # samples, by weight: sums over all labellings of more take too much memory
 _APART = 100_000  # samples from which two threads sort the two classes
 
 
@@ -66,6 +67,9 @@ class ContingencyRisk(Risk):
         self.positive = y > 0
         self.P, self.N = float(weight[self.positive].sum()), float(weight[~self.positive].sum())
         self.whole = bool((weight == np.rint(weight)).all())
+        # can all labellings be summed over?
+        countable = self.whole and self.P + self.N <= MOST_LABELLED
+        self.capabilities = frozenset({"labellings"} if countable else ())
         # what a unit of score is worth to a positive and to a negative of weight one, from ybar = -1 to +1
         self.scale = 2.0 * loss.score_weight / (self.P + self.N), 2.0 / (self.P + self.N)
         self.step = weight * np.where(self.positive, *self.scale)

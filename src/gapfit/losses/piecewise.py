@@ -107,7 +107,7 @@ class PiecewiseRisk(Risk):
         self.atoms = loss.atoms(y).weighted(p)
         self.infimum = loss.infimum
         smooth = {"smooth", "curvature"} if self.atoms.quad.all() else set()  # a strictly convex conjugate
-        self.capabilities = frozenset({"conjugate", "dual_atoms"} | smooth)
+        self.capabilities = frozenset({"conjugate", "dual_atoms", "dual_projection"} | smooth)
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         value, a = self.atoms.maximise(scores + b.sum())

@@ -17,14 +17,14 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from gapfit._types import Matrix, Vector
-from gapfit.errors import as_number
+from gapfit.errors import IncompatibleSolver, as_number
 from gapfit.losses.base import Loss, Risk
-from gapfit.losses.contingency import ContingencyLoss, ContingencyRisk
+from gapfit.losses.contingency import MOST_LABELLED, ContingencyLoss, ContingencyRisk
 from gapfit.losses.f_measure import RatioRisk
 from gapfit.losses.selection import SelectionRisk
 from gapfit.losses.table import TableRisk
 
-_MOST = 20_000  # samples, by weight; the tables of more do not fit into memory
+_EPS = float(np.finfo(float).eps)
 
 
 class Gibbs(NamedTuple):
@@ -43,7 +43,7 @@ class Labellings:
             raise TypeError(f"{risk.loss!r} is no loss of a contingency table")
         if not risk.whole:
             raise ValueError(f"sample_weight must hold whole numbers to smooth {risk.loss!r}")
-        if risk.P + risk.N > _MOST:
+        if risk.P + risk.N > MOST_LABELLED:
             raise ValueError(f"{risk.P + risk.N:g} samples are too many to sum over labellings: O(n^2)")
         self.risk = risk
         copies = np.repeat(np.arange(len(risk.weight)), risk.weight.astype(np.intp))
@@ -52,6 +52,8 @@ class Labellings:
         self.loss: Matrix = delta_of(risk)(*np.broadcast_arrays(*counts))
         self.allowed = np.isfinite(self.loss)
         self.loss = np.where(self.allowed, self.loss, 0.0)
+        # what a unit of the offset adds to each table
+        self.lift: Matrix = risk.scale[0] * (counts[0] - risk.P) + risk.scale[1] * counts[1]
         ways = sum(_log_binomial(count.size - 1, count) for count in counts)
         self.log_count = float(logsumexp(np.where(self.allowed, ways, -np.inf)))
 
@@ -59,8 +61,7 @@ class Labellings:
         """The distribution with weights sharpness * Delta + <u(ybar), exponent>; one number a sample."""
         from gapfit.kernels.marginals import marginals  # compiled code is loaded only when it is to run
 
-        risk = self.risk
-        theta = [scale * exponent[rows] for scale, rows in zip(risk.scale, self.copies, strict=True)]
+        risk, theta = self.risk, self._theta(exponent)
         height = np.where(self.allowed, sharpness * self.loss, -np.inf)
         shares = [np.empty(len(rows)) for rows in self.copies]
         log_z, delta = marginals(*theta, height, self.loss, *shares)
@@ -72,10 +73,68 @@ class Labellings:
         u = np.where(risk.positive, *risk.scale) * (labelled - risk.weight * risk.positive)
         return Gibbs(float(log_z) - truth, float(delta), u)
 
+    def balanced(self, sharpness: float, exponent: Vector, shift: float) -> tuple[Gibbs, float]:
+        """The distribution with a shift of all exponents that makes the sum of u vanish, and the shift.
+
+        A shift adds to a labelling's weight what its table says, so that it is sought among tables.
+        """
+        from gapfit.kernels.marginals import log_counts
+
+        rows, columns = (log_counts(theta) for theta in self._theta(exponent))
+        height = np.where(self.allowed, sharpness * self.loss, -np.inf) + rows[:, None] + columns
+        shift = _level(height[self.allowed], self.lift[self.allowed], shift)
+        gibbs = self.gibbs(sharpness, exponent + shift)
+        return self._without_rest(gibbs), shift
+
+    def _theta(self, exponent: Vector) -> list[Vector]:
+        return [scale * exponent[rows] for scale, rows in zip(self.risk.scale, self.copies, strict=True)]
+
+    def _without_rest(self, gibbs: Gibbs) -> Gibbs:
+        """Mix in a little of labellings at the other end: what rounding left of the sum of u goes."""
+        rest, risk = float(gibbs.u.sum()), self.risk
+        lift = np.where(self.allowed, self.lift, 0.0)
+        tp, fp = np.unravel_index(lift.argmin() if rest > 0 else lift.argmax(), lift.shape)
+        far = float(lift[tp, fp])
+        if rest * far >= 0:
+            return gibbs
+        share = rest / (rest - far)
+        u = risk.step * np.where(risk.positive, tp / risk.P - 1.0, fp / risk.N)
+        delta = (1 - share) * gibbs.delta + share * float(self.loss[tp, fp])
+        return Gibbs(gibbs.log_z, delta, (1 - share) * gibbs.u + share * u)
+
     def smooth(self, scores: Vector, mu: float) -> tuple[float, Vector]:
         """R_mu and its gradient."""
         gibbs = self.gibbs(1.0 / mu, scores / mu)
         return mu * (gibbs.log_z - self.log_count), gibbs.u
+
+
+def _level(height: Vector, lift: Vector, b: float) -> float:
+    """The b at which the weights exp(height + b lift) give the lift a mean of zero: Newton's method within a
+    bracket."""
+    if not lift.min() < 0 < lift.max():
+        if lift.any():
+            raise IncompatibleSolver("no intercept suits all labellings that are allowed: they lean one way")
+        return 0.0
+    left, right, before, out = -np.inf, np.inf, np.inf, 1.0
+    while True:
+        weights = height + b * lift
+        weights = np.exp(weights - weights.max())
+        weights /= weights.sum()
+        pulls = weights * lift
+        mean = float(pulls.sum())
+        if abs(mean) <= 4 * _EPS * float(np.abs(pulls).sum()):
+            return b
+        variance = float(pulls @ lift) - mean * mean
+        left, right = (left, b) if mean > 0 else (b, right)
+        slow, before = abs(mean) > 0.5 * before, abs(mean)
+        new = b - mean / variance if variance > 0 else np.nan
+        if right - left < np.inf and (slow or not left < new < right):
+            new = 0.5 * (left + right)
+        elif not left < new < right:
+            new, out = b - np.copysign(out, mean), 2 * out
+        if not left < new < right:  # neighbouring floats
+            return b
+        b = float(new)
 
 
 def _log_binomial(n: int, k: Vector) -> Vector:

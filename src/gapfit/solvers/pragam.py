@@ -25,14 +25,14 @@ from gapfit._types import Slope
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
-from gapfit.solvers.dual_sets import DUALS, dual_set
-from gapfit.solvers.dual_sets.base import DualSet
+from gapfit.solvers.dual_sets import dual_set
+from gapfit.solvers.dual_sets.base import DualSet, Response
 
 _EASE = 0.9  # L is tried this much lower at each step
 _ROUNDING = 1e-9  # of the curvature
 
 
-@needs(DUALS, penalty="quadratic")
+@needs("dual_projection", penalty="quadratic")
 def pragam(problem: Problem, state: dict[str, Any] | None = None, *, L: float | None = None) -> Steps:
     """One step: two proximal steps in the dual, one product with X and two with its transpose.
 
@@ -80,18 +80,21 @@ def lipschitz(problem: Problem) -> float:
 
 
 class _Pair:
-    """A primal point w with its scores and a dual point z with a = A'u(z), such that J_mu(w) <= D(z)."""
+    """A primal point w with its scores and a dual point z with a = A'u(z), such that J_mu(w) <= D(z).
+
+    The two proximal steps of a step have offsets of their own, and each search for one begins at the last.
+    """
 
     def __init__(self, Q: DualSet, w: Slope | None, L: float | None) -> None:
         problem = Q.problem
         self.Q, self.given, self.k = Q, L, 0
         self.centre = Q.centre
         if w is not None:  # any dual point may be the centre: take one that answers to w
-            scores = problem.scores(w)
+            scores = Q.scores(w)
             self.centre = Q.step(Q.centre, scores, 1.0 / Q.width(scores)).z
         slope = problem.design.adjoint(Q.slope(self.centre))
         self.w = problem.penalty.argmax(slope / -problem.alpha)
-        self.scores = problem.scores(self.w)
+        self.scores = Q.scores(self.w)
         self.L = self._first_bend(slope) if L is None else L
         while True:
             self.z = Q.step(self.centre, self.scores, 1.0 / self.L).z
@@ -100,33 +103,39 @@ class _Pair:
                 break
             self.L *= 2
         self.mu = self.L if L is None else 2 * self.L
+        self.b = self.shift = Q.b
 
-    def smooth_response(self) -> Any:
+    def smooth_response(self) -> Response:
         """z_mu(w), and the offsets that belong to it."""
-        return self.Q.step(self.centre, self.scores, 1.0 / self.mu)
+        self.Q.b = self.b
+        response = self.Q.step(self.centre, self.scores, 1.0 / self.mu)
+        self.b = response.b
+        return response
 
     def step(self, response: Any) -> None:
         """Move both points."""
         Q, problem = self.Q, self.Q.problem
         slope = problem.design.adjoint(Q.slope(response))
         self.L *= _EASE if self.given is None else 1.0
+        Q.b = self.shift
         while True:
             tau = self._tau()
             beta = _mix(self.z, response, tau)
             a = _mix(self.a, slope, tau)
             w = problem.penalty.argmax(a / -problem.alpha)
-            scores = problem.scores(w)
+            scores = Q.scores(w)
             z = Q.step(beta, scores, 1.0 / self.L).z
             after = problem.design.adjoint(Q.slope(z))
             if not self._bends_more(after - a, z, beta):
                 break
             self.L *= 2
+        self.shift = Q.b
         self.w, self.scores = _mix(self.w, w, tau), _mix(self.scores, scores, tau)
         self.z, self.a, self.mu, self.k = z, after, (1 - tau) * self.mu, self.k + 1
 
     def state(self) -> dict[str, Any]:
-        kept = ("w", "scores", "z", "a", "mu", "L", "k", "centre")
-        return {"pair": {name: getattr(self, name) for name in kept} | {"b": self.Q.b}}
+        kept = ("w", "scores", "z", "a", "mu", "L", "k", "centre", "b", "shift")
+        return {"pair": {name: getattr(self, name) for name in kept}}
 
     def _tau(self) -> float:
         """The papers' for a given L; else the largest that the condition allows."""
@@ -160,5 +169,4 @@ def _restored(Q: DualSet, state: dict[str, Any]) -> _Pair:
     pair.Q, pair.given = Q, state["given"]
     for name, value in state["pair"].items():
         setattr(pair, name, value)
-    Q.b = state["pair"]["b"]
     return pair

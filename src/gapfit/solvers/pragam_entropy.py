@@ -12,6 +12,10 @@ For a given L >= max over labellings of |r|^2 / alpha, mu = 2 L at the start kee
 gap is at most 4 L D2 / ((k+1)(k+2)). That L is pessimistic by far. By default L is found on the way: J_mu at
 the new w is known when the next step begins, so that the condition itself can be tested, and a step that
 breaks it is made again with twice the L.
+
+An unpenalised intercept confines the distributions to those whose mean slope in b is zero. The entropy's
+centre is then the flattest of them, each G has an offset more in its exponent that makes it so, and D2 is the
+logarithm of the sum that normalises the centre.
 """
 
 from functools import partial
@@ -20,7 +24,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit._types import Slope, Vector
-from gapfit.errors import IncompatibleSolver
 from gapfit.losses.contingency import ContingencyRisk
 from gapfit.losses.smoothed import Gibbs, Labellings
 from gapfit.minorant import Minorant
@@ -34,21 +37,27 @@ _ROUNDING = 1e-12
 _LARGEST = 60  # doublings of L in one step
 
 
-@needs(penalty="L2", design="euclidean")
+@needs("labellings", penalty="L2", design="euclidean")
 def pragam_entropy(problem: Problem, state: dict[str, Any] | None = None, *, L: float | None = None) -> Steps:
-    """Two sums over all labellings a step, O(n^2) each. For contingency losses without an intercept.
+    """Two sums over all labellings a step, O(n^2) each. For contingency losses.
 
     Parameters
     ----------
     L : an upper bound of |r|^2 / alpha over all labellings; `lipschitz` gives one.
         By default it is found on the way.
     """
-    if not isinstance(problem.risk, ContingencyRisk) or problem.n_offsets:
-        raise IncompatibleSolver(
-            f"pragam_entropy takes losses of a contingency table without an intercept, not {problem.loss!r}"
-            f"{' with one' if problem.n_offsets else ''}; solvers that take this problem: bundle"
-        )
-    return _steps(_Family(problem), state or {}, L)
+    state = state or {}
+    family, objective = _Family(problem), (problem.alpha, L)
+    resumes = state.get("objective") == objective
+    at = state["pair"] if resumes else family.start(L)
+    while True:
+        if not resumes:
+            risk, _, _, b = problem.tangent(at.scores, at.b)
+            primal = problem.alpha * problem.penalty.value(at.w) + risk
+            now: dict[str, Any] = {"objective": objective, "pair": at}
+            yield Iterate(at.w, b, family.minorant(at.z), primal, now.copy)
+        resumes = False
+        at = family.step(at, L)
 
 
 def lipschitz(problem: Problem) -> float:
@@ -57,21 +66,6 @@ def lipschitz(problem: Problem) -> float:
     assert isinstance(problem.risk, ContingencyRisk)
     distances = problem.design.distances(problem.penalty, np.zeros(problem.design.shape[1]))
     return float(problem.risk.step @ distances) ** 2 / problem.alpha
-
-
-def _steps(family: "_Family", state: dict[str, Any], L: float | None) -> Steps:
-    problem = family.problem
-    objective = (problem.alpha, L)
-    resumes = state.get("objective") == objective
-    at = state["pair"] if resumes else family.start(L)
-    while True:
-        if not resumes:
-            risk = problem.risk.value_and_subgradient(at.scores, np.zeros(0))[0]
-            primal = problem.alpha * problem.penalty.value(at.w) + risk
-            now: dict[str, Any] = {"objective": objective, "pair": at}
-            yield Iterate(at.w, np.zeros(0), family.minorant(at.z), primal, now.copy)
-        resumes = False
-        at = family.step(at, L)
 
 
 class _Point(NamedTuple):
@@ -83,11 +77,12 @@ class _Point(NamedTuple):
 
 
 class _Pair(NamedTuple):
-    """w, its scores and the smoothed response there; z with J_mu(w) <= D(z)."""
+    """w, its scores, the smoothed response there and its offset; z with J_mu(w) <= D(z)."""
 
     w: Slope
     scores: Vector
     response: Gibbs
+    b: Vector
     z: _Point
     mu: float
     L: float
@@ -99,6 +94,13 @@ class _Family:
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.labellings = problem, Labellings(problem.risk)
+        self.log_centre = self.gibbs(0.0, np.zeros(problem.design.shape[0]))[0].log_z
+
+    def gibbs(self, sharpness: float, exponent: Vector, shift: float = 0.0) -> tuple[Gibbs, float]:
+        """G, and the shift of its exponent that an intercept asks for, sought from the one given."""
+        if self.problem.n_offsets:
+            return self.labellings.balanced(sharpness, exponent, shift)
+        return self.labellings.gibbs(sharpness, exponent), 0.0
 
     def point(self, gibbs: Gibbs) -> _Point:
         return _Point(gibbs.u, self.problem.design.adjoint(gibbs.u), gibbs.delta)
@@ -107,28 +109,28 @@ class _Family:
         known = float(z.u @ self.problem.offset)
         # a mean of cuts, by sums over logarithms that grow with n
         noise = 64 * _EPS * (abs(z.delta) + abs(known) + float(np.abs(z.u).sum())) * np.log2(2 + len(z.u))
-        return Minorant(z.v, np.zeros(0), z.delta + known, "cuts", float(noise))
+        return Minorant(z.v, np.zeros(self.problem.n_offsets), z.delta + known, "cuts", float(noise))
 
     def answer(self, z: _Point) -> Slope:
         """w(z), the minimiser of the penalty plus the minorant."""
         return z.v / -self.problem.alpha
 
-    def pair(self, w: Slope, scores: Vector, z: _Point, mu: float, L: float, k: int) -> _Pair:
-        return _Pair(w, scores, self.labellings.gibbs(1.0 / mu, scores / mu), z, mu, L, k)
+    def pair(self, w: Slope, scores: Vector, b: Vector, z: _Point, mu: float, L: float, k: int) -> _Pair:
+        response, shift = self.gibbs(1.0 / mu, scores / mu, float(b.sum()) / mu)
+        return _Pair(w, scores, response, np.full_like(b, mu * shift), z, mu, L, k)
 
     def start(self, L: float | None) -> _Pair:
-        """From the uniform distribution, the centre of the entropy."""
-        zero = np.zeros(self.problem.design.shape[0])
-        centre = self.point(self.labellings.gibbs(0.0, zero))
-        w = self.answer(centre)
+        """From the flattest distribution, the centre of the entropy."""
+        centre = self.point(self.gibbs(0.0, np.zeros(self.problem.design.shape[0]))[0])
+        w, b = self.answer(centre), np.zeros(self.problem.n_offsets)
         scores = self.problem.scores(w)
         if L is not None:
-            z = self.point(self.labellings.gibbs(1.0 / L, scores / L))
-            return self.pair(w, scores, z, 2.0 * L, L, 0)
+            z = self.point(self.gibbs(1.0 / L, scores / L)[0])
+            return self.pair(w, scores, b, z, 2.0 * L, L, 0)
         trial = max(float(centre.v @ centre.v) / self.problem.alpha, 1e-3)
         for _ in range(_LARGEST):
-            z = self.point(self.labellings.gibbs(1.0 / trial, scores / trial))
-            pair = self.pair(w, scores, z, trial, trial, 0)
+            z = self.point(self.gibbs(1.0 / trial, scores / trial)[0])
+            pair = self.pair(w, scores, b, z, trial, trial, 0)
             if self.holds(pair):
                 break
             trial *= 2
@@ -153,14 +155,15 @@ class _Family:
         w = self.answer(between)
         scores = self.problem.scores(w)
         g = tau / ((1 - tau) * at.mu)
-        second = self.labellings.gibbs(1.0 / at.mu + g, at.scores / at.mu + g * scores)
+        shift = float(at.b.sum()) / at.mu
+        second, _ = self.gibbs(1.0 / at.mu + g, at.scores / at.mu + g * scores, shift)
         z = _mix(at.z, self.point(second), tau)
         w, scores = (1 - tau) * at.w + tau * w, (1 - tau) * at.scores + tau * scores
-        return self.pair(w, scores, z, (1 - tau) * at.mu, L, at.k + 1)
+        return self.pair(w, scores, at.b, z, (1 - tau) * at.mu, L, at.k + 1)
 
     def smoothed(self, at: _Pair) -> float:
         """J_mu(w)."""
-        risk = at.mu * (at.response.log_z - self.labellings.log_count)
+        risk = at.mu * (at.response.log_z - self.log_centre)
         return self.problem.alpha * self.problem.penalty.value(at.w) + risk
 
     def holds(self, at: _Pair) -> bool:

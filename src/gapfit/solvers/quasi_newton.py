@@ -52,11 +52,11 @@ class Memory:
             return -first * self.penalty.argmax(gradient)
         last, used, order = self.order[-1], len(self.order), np.array(self.order)
         scale = self.SY[last, last] / self.YZ[last, last]
-        products = self.SY[np.ix_(order, order)]
-        R, D = np.asfortranarray(np.triu(products)), np.diag(products)
+        # nobody reads below the diagonal of R
+        R, D = self.SY.T.take(order, 0).take(order, 1).T, self.SY[order, order]
         along, across = (self.S[:used] @ gradient)[order], scale * (self.Z[:used] @ gradient)[order]
         q = _solve(R, along)
-        inner = D * q + scale * (self.YZ[np.ix_(order, order)] @ q) - across
+        inner = D * q + scale * (self.YZ.take(order, 0).take(order, 1) @ q) - across
         shares, duals = np.zeros(used), np.zeros(used)
         shares[order], duals[order] = _solve(R, inner, transposed=True), q
         answer = scale * (self.penalty.argmax(gradient) - duals @ self.Z[:used]) + shares @ self.S[:used]

@@ -22,7 +22,7 @@ from gapfit._types import Slope
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
-from gapfit.solvers.dual_sets import DUALS, dual_set
+from gapfit.solvers.dual_sets import dual_set
 from gapfit.solvers.dual_sets.base import DualSet
 from gapfit.solvers.quasi_newton import Memory
 
@@ -34,7 +34,7 @@ _FLAT = 0.4  # a line search ends where the slope has fallen to such a share
 _SEARCH = 30
 
 
-@needs(DUALS, penalty="quadratic", design="euclidean")
+@needs("dual_projection", penalty="quadratic", design="euclidean")
 def smoothing(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     """One step: an L-BFGS step on the rounded risk, with one product with X and one with its transpose."""
     path = _Path(dual_set(problem))
@@ -60,11 +60,10 @@ class _Path:
         self.Q, self.problem = Q, Q.problem
         self.memory = Memory(_MEMORY, Q.problem.penalty)
         self.steps = 0  # about this centre
-        self.trial = np.empty(Q.problem.design.shape[0])  # scores to look at: fresh memory costs time
 
     def start(self, w: Slope) -> None:
         """Begin at w with a rounding that reaches most samples."""
-        self.w, self.scores = w, self.problem.scores(w)
+        self.w, self.scores = w, self.Q.scores(w)
         self.centre, self.mu = self.Q.centre, self.Q.width(self.scores)
         self._respond()
 
@@ -130,33 +129,36 @@ class _Path:
         constant = problem.alpha * float(penalty.subgradient(self.w) @ direction)
         linear = problem.alpha * float(penalty.subgradient(direction) @ direction)
         initial = float(gradient @ direction)
+        line = self.Q.line(self.centre, self.scores, along, 1.0 / self.mu)
         low, high, low_slope, high_slope = 0.0, np.inf, initial, np.inf
         # without a memory the length means nothing; that to the end of the rounding is a guess
         t = 1.0 if self.memory.order else self.mu / max(float(np.abs(along).max()), 1e-300)
         for _ in range(_SEARCH):
             reached = t
-            np.multiply(along, t, out=self.trial)
-            self.trial += self.scores
-            z, b = self.Q.step(self.centre, self.trial, 1.0 / self.mu)
-            slope = constant + t * linear + float(self.Q.slope(z) @ along)
+            slope = constant + t * linear + line.slope(t)
             if abs(slope) <= _FLAT * abs(initial):
                 break
             if slope > 0:  # the other end counts half from now on, or it would stay for ever
                 high, high_slope, low_slope = t, slope, 0.5 * low_slope
-            else:
+                t = _between(low, high, low_slope, high_slope)
+            elif high < np.inf:
                 low, low_slope, high_slope = t, slope, 0.5 * high_slope
-            t = _between(low, high, low_slope, high_slope)
+                t = _between(low, high, low_slope, high_slope)
+            else:
+                further = (t - low) * slope / (low_slope - slope) if slope > low_slope else np.inf
+                low, low_slope, t = t, slope, t + min(max(further, 0.2 * t), 3.0 * t)
         else:
             if low == 0.0:
                 return False
-        self.w, self.scores, self.trial = self.w + reached * direction, self.trial, self.scores
-        self.z, self.b, self.a = z, b, problem.design.adjoint(self.Q.slope(z))
+        self.z, self.b = line.stop()
+        self.w = self.w + reached * direction
+        along *= reached
+        self.scores += along
+        self.a = problem.design.adjoint(self.Q.slope(self.z))
         return True
 
 
 def _between(low: float, high: float, low_slope: float, high_slope: float) -> float:
-    """Where the slope would vanish if it were linear, well inside; further on if it has not turned yet."""
-    if high == np.inf:
-        return 4.0 * low
+    """Where the slope would vanish if it were linear, well inside."""
     share = low_slope / (low_slope - high_slope)
     return low + min(max(share, 0.01), 0.99) * (high - low)

@@ -7,9 +7,8 @@ from gapfit.solvers.dual_sets.chains import ChainSet
 from gapfit.solvers.dual_sets.simplices import SimplexSet
 
 _SETS: dict[str, type[DualSet]] = {"dual_atoms": BoxSet, "dual_simplices": SimplexSet, "chain": ChainSet}
-DUALS = tuple(_SETS)  # the capabilities of a risk of which one is enough
 
 
 def dual_set(problem: Problem) -> DualSet:
-    """The set of the problem's dual points."""
+    """The set of the dual points, for risks that can project onto it ("dual_projection")."""
     return next(kind(problem) for name, kind in _SETS.items() if name in problem.risk.capabilities)

@@ -42,9 +42,18 @@ class DualSet(ABC):
         self.b = np.zeros(problem.n_offsets)  # where the search for offsets begins
         self.offset = problem.offset if problem.offset.any() else None
 
+    def scores(self, w: Slope) -> Vector:
+        """A w and the known part of the scores, if there is any."""
+        scores = self.problem.design.scores(w)
+        return scores if self.offset is None else scores + self.offset
+
     @abstractmethod
     def step(self, centre: Any, scores: Vector, length: float) -> Response:
         """The proximal step from the centre."""
+
+    def line(self, centre: Any, scores: Vector, along: Vector, length: float) -> "Line":
+        """Proximal steps at scores + t * along, for a line search over t."""
+        return Line(self, centre, scores, along, length)
 
     @abstractmethod
     def slope(self, z: Any) -> Vector:
@@ -78,3 +87,19 @@ class DualSet(ABC):
         if squared == 0:
             return 0.0
         return self.problem.inner(difference, difference) / (self.problem.alpha * squared)
+
+
+class Line:
+    """Proximal steps along a line of scores. Offsets may be left inexact until it is known where to stop."""
+
+    def __init__(self, Q: DualSet, centre: Any, scores: Vector, along: Vector, length: float) -> None:
+        self.Q, self.centre, self.scores, self.along, self.length = Q, centre, scores, along, length
+
+    def slope(self, t: float) -> float:
+        """<u(z), along> at scores + t * along: how steep the smoothed risk is there."""
+        self.response = self.Q.step(self.centre, self.scores + t * self.along, self.length)
+        return float(self.Q.slope(self.response.z) @ self.along)
+
+    def stop(self) -> Response:
+        """The proximal step where the slope was last asked for."""
+        return self.response

@@ -7,9 +7,10 @@ import numpy as np
 from gapfit import threads
 from gapfit._types import Vector
 from gapfit.problem import Problem
-from gapfit.solvers.dual_sets.base import DualSet, Response
+from gapfit.solvers.dual_sets.base import DualSet, Line, Response
 
-_BALANCED = 1e-12  # share of an excess that need not be searched away
+_BALANCED = 1e-10  # share of an excess that is not worth another pass
+_ROUGH = 1e-2  # share of an excess that is near enough to look further along a line
 _ROUNDING = 8 * float(np.finfo(float).eps)  # share of an excess that is none
 
 
@@ -21,28 +22,24 @@ class BoxSet(DualSet):
 
         super().__init__(problem)
         self.kernels = dual_prox
-        sign, lin, kink, quad, lo, hi, self.total = problem.risk.dual_atoms()
-        p = problem.weight / problem.weight.sum()
+        *atoms, self.total = problem.risk.dual_atoms()
+        sign, lin, _, _, lo, hi = atoms
+        self.p, self.target = problem.weight / problem.weight.sum(), sign * lin
+        self.pieces = tuple(_once(x, dual_prox.ROWS) for x in (*atoms, self.p))
+        self.parts = threads.parts(len(self.p), 8 * len(self.p))
+        self.centre = problem.risk.project_dual(np.zeros_like(self.p), balanced=problem.n_offsets > 0)
         lower, upper = np.where(sign > 0, -hi, lo), np.where(sign > 0, -lo, hi)
-        # zeros that nobody has written take no memory, and no time to read
-        kink, quad = (x if x.any() else np.zeros_like(x) for x in (kink, quad))
-        self.pieces = (sign * lin, kink, quad, lower, upper, p)
-        self.parts = threads.parts(len(p), 8 * len(p))
-        self.centre = problem.risk.project_dual(np.zeros_like(p), balanced=problem.n_offsets > 0)
+        self.range = upper - lower
         reach = np.maximum(np.abs(lower - self.centre), np.abs(upper - self.centre))
-        self.spread = 0.5 * float((reach**2 / p).sum())
+        self.spread = 0.5 * float((reach**2 / self.p).sum())
 
     def step(self, centre: Vector, scores: Vector, length: float) -> Response:
-        u = np.empty_like(scores)
-        if not self.problem.n_offsets:
-            self._respond(centre, scores, length, 0.0, u)
-            return Response(u, self.b)
-        b, up, down = self._root(centre, scores, length, u)
-        if up != 1.0 or down != 1.0:
-            scale, lower = self.kernels.scale_sides, self.pieces[3]
-            threads.each(lambda rows: scale(lower, up, down, rows.start, rows.stop, u), self.parts)
-        self.b = np.array([b])
-        return Response(u, self.b)
+        line = BoxLine(self, centre, scores, scores, length)
+        line.slope(0.0)
+        return line.stop()
+
+    def line(self, centre: Vector, scores: Vector, along: Vector, length: float) -> Line:
+        return BoxLine(self, centre, scores, along, length)
 
     def slope(self, z: Vector) -> Vector:
         return z
@@ -60,44 +57,79 @@ class BoxSet(DualSet):
         return float(sum(sums))
 
     def weigh(self, scores: Vector) -> Vector:
-        return np.asarray(self.pieces[-1] * scores)
+        return np.asarray(self.p * scores)
 
     def width(self, scores: Vector) -> float:
-        target, _, _, lower, upper, p = self.pieces
-        range_ = (upper - lower) / p
-        range_ = float(p @ np.where(np.isfinite(range_), range_, 1.0))
+        range_ = self.range / self.p
+        range_ = float(self.p @ np.where(np.isfinite(range_), range_, 1.0))
         b = self.problem.tangent(scores)[3]
-        off = float(p @ np.abs(scores + b.sum() - target))
+        off = float(self.p @ np.abs(scores + b.sum() - self.target))
         return off / range_ if off > 0 else 1.0
 
-    def _root(self, centre: Vector, scores: Vector, length: float, u: Vector) -> tuple[float, float, float]:
-        """Write the balanced proximal step to u. Returns its b, a root of a non-decreasing piecewise linear
-        function, and factors next to one for the positive and negative parts, to balance what b leaves.
 
-        Newton's method within a bracket, which is halved where a step has not halved the excess.
+class BoxLine(Line):
+    """The balanced steps have an offset that is a root of a non-decreasing piecewise linear function.
+
+    Newton's method starts at the offset of the last step on this line, moved on by how it follows t.
+    """
+
+    def __init__(self, Q: BoxSet, centre: Vector, scores: Vector, along: Vector, length: float) -> None:
+        super().__init__(Q, centre, scores, along, length)
+        self.box, self.u, self.t = Q, np.empty_like(scores), 0.0
+        self.b, self.follows = float(Q.b.sum()), 0.0
+
+    def slope(self, t: float) -> float:
+        start = self.b + self.follows * (t - self.t)
+        self.t = t
+        if not self.box.problem.n_offsets:
+            return float(self._look(0.0)[3])
+        excess, rate, _, work, cross = self._balance(start, _ROUGH)
+        if rate <= 0:
+            return work
+        self.b, self.follows = self.b - excess / rate, -cross / rate
+        return work + self.follows * excess  # as it will be once the sum is balanced
+
+    def stop(self) -> Response:
+        if self.box.problem.n_offsets:
+            excess, _, scale, _, _ = self.found
+            if abs(excess) > _BALANCED * scale:
+                excess, _, scale, _, _ = self._balance(self.b, _BALANCED)
+            if abs(excess) > _ROUNDING * scale:
+                self.box.kernels.absorb(self.box.pieces, excess, self.u)
+            self.box.b = np.array([self.b])
+        return Response(self.u, self.box.b)
+
+    def _balance(self, b: float, share: float) -> tuple[float, float, float, float, float]:
+        """Write the step to u whose sum is too large by no more than a share of its terms, and find its b.
+
+        Newton's method within a bracket, which is halved where a step has not halved the excess. Returns the
+        excess, its derivative in b, the sum of its terms, <u, along>, and the excess's derivative in t.
         """
-        b, left, right, before, out = float(self.b[0]), -np.inf, np.inf, np.inf, 1.0
+        left, right, before, out = -np.inf, np.inf, np.inf, 1.0
         while True:
-            total, slope, size = self._respond(centre, scores, length, b, u)
-            excess = total + self.total
+            total, rate, size, work, cross = self._look(b)
+            excess, scale = total + self.box.total, size + self.box.total
             left, right = (left, b) if excess > 0 else (b, right)
             slow, before = abs(excess) > 0.5 * before, abs(excess)
-            new = b - excess / slope if slope > 0 else np.nan
+            new = b - excess / rate if rate > 0 else np.nan
             if right - left < np.inf and (slow or not left < new < right):
                 new = 0.5 * (left + right)
             elif not left < new < right:
                 new, out = b - np.copysign(out, excess), 2 * out
-            exact = abs(excess) <= _BALANCED * (size + self.total)
-            if exact or not left < new < right:  # neighbouring floats: what is left is rounding
-                break
+            # neighbouring floats: what is left is rounding
+            if abs(excess) <= share * scale or not left < new < right:
+                self.b, self.found = b, (excess, rate, scale, work, cross)
+                return self.found
             b = new
-        if abs(excess) <= _ROUNDING * (size + self.total):
-            return b, 1.0, 1.0
-        if excess > 0 and self.total == 0:
-            return b, 1.0 - 2 * excess / (size + total), 1.0
-        return b, 1.0, 1.0 + 2 * excess / (size - total)
 
-    def _respond(self, centre: Vector, scores: Vector, length: float, b: float, u: Vector) -> Any:
-        arrays = (self.pieces, centre, scores, length, b)
-        sums = threads.each(lambda rows: self.kernels.respond(*arrays, rows.start, rows.stop, u), self.parts)
-        return np.sum(sums, axis=0)
+    def _look(self, b: float) -> Any:
+        box, u = self.box, self.u
+        given = (box.pieces, self.centre, self.scores, self.along, self.t, self.length, b)
+        respond = box.kernels.respond
+        sums = threads.each(lambda rows: respond(*given, rows.start, rows.stop, u), box.parts)
+        return sums[0] if len(sums) == 1 else tuple(map(sum, zip(*sums, strict=True)))
+
+
+def _once(x: Vector, rows: int) -> Vector:
+    """An array of one number shortened to so many rows, which stay in the cache."""
+    return x if len(x) <= rows or (x != x[0]).any() else x[:rows].copy()

@@ -9,7 +9,6 @@ table. A chain of one token has a table as well, whose columns mean nothing.
 import numpy as np
 
 from gapfit._types import Vector
-from gapfit.errors import IncompatibleSolver
 from gapfit.losses.chain import ChainRisk, ChainScores
 from gapfit.problem import Problem
 from gapfit.projections import project_chains
@@ -23,10 +22,6 @@ class ChainSet(DualSet):
         super().__init__(problem)
         risk = problem.risk
         assert isinstance(risk, ChainRisk)
-        if risk.heat > 0:
-            raise IncompatibleSolver(
-                f"{problem.loss!r} is smooth already, which leaves nothing to smooth; lbfgs takes it"
-            )
         tokens, self.K = risk.tokens, risk.n_labels
         lengths = np.diff(tokens)
         tables = np.maximum(lengths - 1, 1)

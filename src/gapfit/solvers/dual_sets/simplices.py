@@ -6,7 +6,6 @@ import numpy as np
 
 from gapfit import threads
 from gapfit._types import Matrix, Vector
-from gapfit.errors import IncompatibleSolver
 from gapfit.losses.multiclass import SimplexRisk, transport
 from gapfit.losses.vector import one_hot
 from gapfit.problem import Problem
@@ -26,11 +25,7 @@ class SimplexSet(DualSet):
         super().__init__(problem)
         self.kernels = simplex_prox
         assert isinstance(problem.risk, SimplexRisk)
-        self.p, self.truth, self.costs, self.row, entropic = problem.risk.dual_simplices()
-        if entropic:
-            raise IncompatibleSolver(
-                f"{problem.loss!r} is smooth already, which leaves nothing to smooth; lbfgs takes it"
-            )
+        self.p, self.truth, self.costs, self.row, _ = problem.risk.dual_simplices()
         n, self.K = len(self.p), problem.risk.outputs
         self.exact = one_hot(self.truth, self.K)
         self.wanted = self.p @ self.exact
