@@ -7,12 +7,12 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.metrics.pairwise import rbf_kernel, sigmoid_kernel
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC, SVR, OneClassSVM
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gapfit import KernelNoveltyDetector, KernelSVC, KernelSVR
+from gapfit import KernelNoveltyDetector, KernelSVC, KernelSVR, Status, load, save
 
 
 @parametrize_with_checks([KernelSVC(), KernelSVR(), KernelNoveltyDetector()])
@@ -147,7 +147,8 @@ def test_warm_start_limits_and_refusals():
     for options, message in [
         ({"C": -1.0}, "C must be"),
         ({"kernel": "cubic"}, "kernel must be"),
-        ({"kernel": "sigmoid"}, "positive semidefinite"),
+        ({"kernel": "sigmoid", "cache_size": 0.1}, "raise cache_size"),
+        ({"kernel": "sigmoid", "nu": 0.3}, "positive semidefinite"),
         ({"gamma": "large"}, "gamma must be"),
         ({"gamma": -1.0}, "gamma must be"),
         ({"kernel": "poly", "degree": 1.5}, "degree must be"),
@@ -168,3 +169,49 @@ def test_all_coefficients_zero():
         model = KernelSVR(epsilon=10.0).fit(X, X[:, 0])
     assert len(model.support_) == 0
     assert np.ptp(model.predict(X)) == 0
+
+
+def test_the_sigmoid_kernel_is_a_local_fit(tmp_path):
+    X, y = load_breast_cancer(return_X_y=True)
+    X = scale(X)[:200]
+    y = y[:200]
+    for make, theirs, options in (
+        (KernelSVC, SVC, {}),
+        (KernelSVR, SVR, {}),
+        (KernelNoveltyDetector, OneClassSVM, {"nu": 0.3}),
+    ):
+        given = {"kernel": "sigmoid", "gamma": 0.01, "coef0": -0.5, **options}  # indefinite
+        model, other = make(**given, tol=1e-8).fit(X, y), theirs(**given, tol=1e-8).fit(X, y)
+        assert model.status_ is Status.LOCAL and not model.converged_ and model.dual_gap_ == np.inf
+        assert (model.support_status_ == "undecided").all()
+        if make is not KernelSVR:  # other stationary points than libsvm's, and much the same answers
+            assert np.mean(model.predict(X) == other.predict(X)) > 0.9
+        with pytest.raises(ValueError, match="semidefinite"):
+            model.score_bounds(X)
+        save(model, tmp_path / "model")
+        assert (load(tmp_path / "model").predict(X) == model.predict(X)).all()
+
+
+def test_a_local_fit_is_a_stationary_point():
+    """No pair of coefficients can be changed for the better, by the definition of that."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X, C = scale(X)[:200], 2.0
+    sign = np.where(y[:200] > 0, 1.0, -1.0)
+    model = KernelSVC(C=C, kernel="sigmoid", gamma=0.01, coef0=-0.5, tol=1e-8).fit(X, sign)
+    K = sigmoid_kernel(X, gamma=0.01, coef0=-0.5)
+    assert np.linalg.eigvalsh(K)[0] < -1e-3
+    w = np.zeros(200)
+    w[model.support_] = model.dual_coef_[0]
+    np.testing.assert_allclose(model.decision_function(X), K @ w + model.intercept_, atol=1e-10)
+    assert w.sum() == pytest.approx(0.0, abs=1e-9) and (sign * w >= 0).all() and (sign * w <= C).all()
+    slopes = K @ w - sign
+    rise, fall = np.where(sign > 0, w < C, w < 0), np.where(sign > 0, w > 0, w > -C)
+    assert slopes[fall].max() - slopes[rise].min() <= 1e-7
+
+
+def test_a_sigmoid_matrix_that_is_positive_semidefinite_is_certified():
+    X = load_iris().data
+    X, y = scale(X)[[0, 37, 74, 111]], [0, 1, 0, 1]
+    assert np.linalg.eigvalsh(sigmoid_kernel(X, gamma=1e-3, coef0=1.0))[0] > 0
+    model = KernelSVC(kernel="sigmoid", gamma=1e-3, coef0=1.0).fit(X, y)
+    assert model.status_ is Status.CERTIFIED and model.converged_ and np.isfinite(model.dual_gap_)

@@ -57,17 +57,14 @@ class Gaussian(KernelFunction):
 
     def apply(self, tile: Any, of_rows: Any, of_columns: Any) -> Any:
         of_rows, of_columns = self.gamma * of_rows, self.gamma * of_columns
-        if tile.dtype == np.float32:
-            from gapfit.kernels.gram import gaussian  # compiled code is loaded only when it is to run
+        from gapfit.kernels.gram import exponents, gaussian  # compiled code is loaded only when it is to run
 
+        if tile.dtype == np.float32:
             gaussian(
                 tile, of_rows.astype(np.float32), of_columns.astype(np.float32), np.float32(2 * self.gamma)
             )
             return tile
-        tile *= 2 * self.gamma
-        tile -= of_rows[:, None]
-        tile -= of_columns
-        np.minimum(tile, 0.0, out=tile)
+        exponents(tile, of_rows, of_columns, 2 * self.gamma)
         with np.errstate(under="ignore"):
             return np.exp(tile, out=tile)
 

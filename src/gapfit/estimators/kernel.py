@@ -1,10 +1,10 @@
-"""What kernel machines share: kernels by name, the way through `solve`, and attributes as libsvm has them."""
+"""What kernel machines share: the way through `solve`, attributes as libsvm has them, and predictions."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
 from inspect import signature
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,9 @@ from scipy import sparse
 
 from gapfit import threads
 from gapfit._types import Data, Slope, Vector
-from gapfit.certify import Ball, optimal_ball, support_status
+from gapfit.certify import optimal_ball, support_status
 from gapfit.checks import as_weights
 from gapfit.design.kernel import KernelDesign
-from gapfit.design.kernel_functions import Gaussian, KernelFunction, Linear, Polynomial, Sigmoid
 from gapfit.design.rows import take_rows
 from gapfit.errors import as_number
 from gapfit.estimators.base import (
@@ -27,27 +26,16 @@ from gapfit.estimators.base import (
     shown,
     warn_unfinished,
 )
+from gapfit.estimators.kernel_bounds import SupportBall, mean_of, support_ball
+from gapfit.estimators.kernel_indefinite import indefinite, local_solution
+from gapfit.estimators.kernel_names import named_kernel
+from gapfit.estimators.kernel_parts import Machine, Part, fastest, machine_of
 from gapfit.losses.base import Loss
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
 from gapfit.solution import Solution, Status
 from gapfit.solve import solve
-from gapfit.solvers.smo import smo
 from gapfit.solvers.smo_rules import Identification
-
-_FUNCTIONS: dict[str, Callable[["KernelModel", float], KernelFunction]] = {
-    "linear": lambda model, gamma: Linear(),
-    "rbf": lambda model, gamma: Gaussian(gamma),
-    "poly": lambda model, gamma: Polynomial(gamma, model.degree, model.coef0),
-    "sigmoid": lambda model, gamma: Sigmoid(gamma, model.coef0),
-}
-
-
-class Part(NamedTuple):
-    """One problem of a fit: which of the samples it is about, and their targets."""
-
-    rows: Any  # of the samples
-    target: Vector
 
 
 class KernelModel(LinearModel):
@@ -62,6 +50,7 @@ class KernelModel(LinearModel):
     support_: NDArray[np.intp]
     support_vectors_: Data
     dual_coef_: Vector
+    _balls: list[SupportBall | None]  # type: ignore[assignment]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -85,31 +74,14 @@ class KernelModel(LinearModel):
         self._given_weight = as_weights(sample_weight, len(samples.origin.place))
         return samples
 
-    # -- kernels --------------------------------------------------------------------------------------
+    # -- fitting --------------------------------------------------------------------------------------
 
     def _kernel(self, samples: Samples) -> Any:
-        if self.kernel == "precomputed" or callable(self.kernel):
-            return self.kernel
-        if not isinstance(self.kernel, str) or self.kernel not in _FUNCTIONS:
-            known = ", ".join([*_FUNCTIONS, "precomputed"])
-            raise ValueError(f"kernel must be one of {known} or a function, got {self.kernel!r}")
-        function = _FUNCTIONS[self.kernel](self, self._gamma(samples))
-        if not function.psd:
-            raise ValueError(
-                f"kernel={self.kernel!r} is not positive semidefinite: its problem is not convex, and "
-                "nothing could be proved of an answer. Use 'rbf' or 'poly'"
-            )
-        return function
-
-    def _gamma(self, samples: Samples) -> float:
-        if self.gamma == "scale":
-            variance = _variance(samples.X, samples.weight)
-            return 1.0 / (samples.X.shape[1] * variance) if variance > 0 else 1.0
-        if self.gamma == "auto":
-            return 1.0 / samples.X.shape[1]
-        if isinstance(self.gamma, str):
-            raise ValueError(f"gamma must be 'scale', 'auto' or a positive number, got {self.gamma!r}")
-        return as_number("gamma", self.gamma)
+        """The kernel as this fit means it, which later changes of parameters do not change."""
+        X, weight = samples.X, samples.weight
+        self._fitted_kernel = named_kernel(self.kernel, self.gamma, self.degree, self.coef0, X, weight)
+        self.gamma_ = getattr(self._fitted_kernel, "gamma", None)
+        return self._fitted_kernel
 
     def _design(self, samples: Samples, kernel: Any) -> KernelDesign:
         memory = 1e6 * as_number("cache_size", self.cache_size)
@@ -122,8 +94,6 @@ class KernelModel(LinearModel):
             X = np.asarray(X, dtype=np.float64)[:, samples.origin.rows]
         return KernelDesign(X, kernel, int(memory))
 
-    # -- fitting --------------------------------------------------------------------------------------
-
     def _fit_parts(
         self,
         samples: Samples,
@@ -131,8 +101,8 @@ class KernelModel(LinearModel):
         parts: Sequence[Part],
         loss: Loss,
         alphas: Sequence[float],
-    ) -> list[Slope]:
-        """Solve a problem for each part; the coefficients of all samples in each. Sets the attributes."""
+    ) -> list[Machine]:
+        """Solve a problem for each part; its machine, with a coefficient for each sample. Sets attributes."""
         check_flag("warm_start", self.warm_start)
         began = perf_counter()
         limit = np.inf if self.max_time is None else as_number("max_time", self.max_time)
@@ -140,8 +110,8 @@ class KernelModel(LinearModel):
         context.call_on_fit_task_begin(estimator=self)
         max_iter, n = self.max_iter, design.n_samples
         solutions: list[Solution] = []
-        coefficients, support, since = [], [], []
-        balls: list[Ball | None] = []
+        machines, support, since = [], [], []
+        balls: list[SupportBall | None] = []
         with shown(self.verbose), threads.using(self.n_jobs):
             for part, alpha, start in zip(parts, alphas, self._starts(n, len(parts)), strict=True):
                 everyone = len(part.rows) == n
@@ -149,38 +119,40 @@ class KernelModel(LinearModel):
                 problem = Problem(some, part.target, loss, "l2", alpha, samples.weight[part.rows])
                 trace = Identification()
                 left = max(limit - (perf_counter() - began), min(limit, 0.0))  # all parts share the time
-                solution = solve(
-                    problem, self._traced(trace), tol=self.tol, max_iter=max_iter, max_time=left,
+                local = indefinite(some)
+                solution = local_solution(problem, self.tol) if local else solve(
+                    problem, self._traced(trace, loss), tol=self.tol, max_iter=max_iter, max_time=left,
                     start=None if start is None else start.w, n_jobs=self.n_jobs, resumable=False,
                 )  # fmt: skip
                 if solution.status in (Status.INTERRUPTED, Status.STOPPED):
                     max_iter = 0  # the other parts get the bounds that come for free
-                ball = optimal_ball(problem, solution)
+                machine = machine_of(problem, solution)
+                proved = not local and machine.width is None
+                ball = optimal_ball(problem, solution) if proved else None
                 status = support_status(problem, ball) if ball else np.full(len(part.target), "undecided")
                 solutions.append(solution)
-                balls.append(ball if everyone else None)
-                coefficients.append(_spread(solution.w, part.rows, n, 0.0))
+                balls.append(support_ball(problem, solution, ball) if ball and everyone else None)
+                machines.append(machine._replace(w=_spread(machine.w, part.rows, n, 0.0)))
                 support.append(samples.origin.invert(_spread(status, part.rows, n, "zero"), "zero"))
                 steps = np.full(len(part.target), -1) if trace.since is None else trace.since
                 since.append(samples.origin.invert(_spread(steps, part.rows, n, -1), -1))
         self._report(solutions, alphas, samples)
+        self.intercept_ = np.array([machine.b for machine in machines])
         one = len(parts) == 1
         self.support_status_ = support[0] if one else np.array(support)
         self.identified_at_ = since[0] if one else np.array(since)
-        self._balls, self._train = balls, design
+        self._balls = balls
         self._warm = solutions if self.warm_start else None
         context.call_on_fit_task_end(estimator=self)
-        return coefficients
+        return machines
 
-    def _fit_one(self, samples: Samples, part: Part, loss: Loss, alpha: float) -> None:
+    def _fit_one(self, samples: Samples, part: Part, loss: Loss, alpha: float) -> Machine:
         """A fit that is a single problem on all samples."""
-        self._fitted_kernel = self._kernel(samples)
-        self.gamma_ = getattr(self._fitted_kernel, "gamma", None)
-        design = self._design(samples, self._fitted_kernel)
-        coefficients = self._fit_parts(samples, design, [part], loss, [alpha])
-        self.dual_coef_ = self._keep_support(samples, np.arange(len(samples.origin.place)), coefficients)
+        design = self._design(samples, self._kernel(samples))
+        (machine,) = self._fit_parts(samples, design, [part], loss, [alpha])
+        self.dual_coef_ = self._keep_support(samples, np.arange(len(samples.origin.place)), [machine])
         self.n_support_ = np.array([len(self.support_)], dtype=np.int32)
-        self.intercept_ = self._intercepts
+        return machine
 
     def _report(self, solutions: Sequence[Solution], alphas: Sequence[float], samples: Samples) -> None:
         certificates = [solution.certificate for solution in solutions]
@@ -195,19 +167,17 @@ class KernelModel(LinearModel):
         self.n_iter_ = max(solution.n_iter for solution in solutions)
         self.history_ = histories if len(solutions) > 1 else histories[0]
         self.alpha_: Any = float(alphas[0]) if len(alphas) == 1 else np.array(alphas)
-        self._intercepts = np.array([float(solution.intercept) for solution in solutions])
         self.shape_fit_ = (len(samples.origin.place), self.n_features_in_)
-        if self.status_ not in (Status.CERTIFIED, Status.STOPPED):
+        if self.status_ not in (Status.CERTIFIED, Status.STOPPED, Status.LOCAL):
             warn_unfinished(self.status_, max(certificates, key=lambda c: c.relative_gap), self.tol)
 
-    def _traced(self, trace: Identification) -> Callable[..., Any]:
+    def _traced(self, trace: Identification, loss: Loss) -> Callable[..., Any]:
         """The solver, seeded, and told whom to tell about identified variables if it does so."""
-        solver = self._seeded_solver()
+        solver = self._seeded(fastest(loss) if self.solver == "auto" else as_solver(self.solver))
         takes = signature(solver).parameters
         return partial(solver, trace=trace) if "trace" in takes else solver
 
-    def _seeded_solver(self) -> Callable[..., Any]:
-        solver = smo if self.solver == "auto" else as_solver(self.solver)
+    def _seeded(self, solver: Callable[..., Any]) -> Callable[..., Any]:
         if self.random_state is None:
             return solver
         from sklearn.utils import check_random_state
@@ -216,7 +186,7 @@ class KernelModel(LinearModel):
             seed = int(check_random_state(self.random_state).randint(2**31))
         return partial(solver, seed=seed) if "seed" in signature(solver).parameters else solver
 
-    def _keep_support(self, samples: Samples, order: Any, coefficients: Sequence[Slope]) -> Vector:
+    def _keep_support(self, samples: Samples, order: Any, machines: Sequence[Machine]) -> Vector:
         """Set `support_` and `support_vectors_`, in this order of all samples; their coefficients.
 
         Equal samples share their coefficient in the ratio of their weights.
@@ -225,24 +195,29 @@ class KernelModel(LinearModel):
         share = np.zeros(len(origin.place))
         there = origin.place >= 0
         share[there] = self._given_weight[there] / origin.weight[origin.place[there]]
-        each = np.stack([origin.invert(w, 0.0) * share for w in coefficients])
+        each = np.stack([origin.invert(machine.w, 0.0) * share for machine in machines])
         self.support_ = order[each[:, order].any(axis=0)].astype(np.int32)
-        matrix = isinstance(self.kernel, str) and self.kernel == "precomputed"
         self.support_vectors_ = (
-            np.empty((0, 0)) if matrix else take_rows(samples.X, origin.place[self.support_])
+            np.empty((0, 0)) if self._precomputed else take_rows(samples.X, origin.place[self.support_])
         )
-        self._support = (
-            None
-            if matrix or not len(self.support_)
-            else KernelDesign(self.support_vectors_, self._fitted_kernel, 0)
-        )
+        self._restore()
+        del self._given_weight
         return np.asarray(each[:, self.support_])
 
     # -- predicting -----------------------------------------------------------------------------------
 
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self._fitted_kernel, str)
+
+    def _restore(self) -> None:
+        """Set what follows from the support vectors, after a fit or when a file was loaded."""
+        there = len(self.support_) and not self._precomputed
+        self._support = KernelDesign(self.support_vectors_, self._fitted_kernel, 0) if there else None
+
     def _expansions(self, X: Data, coefficients: Vector) -> Vector:
         """sum_i c_i k(x, x_i) for each row x and each row c of coefficients of the support vectors."""
-        if self._support is None and len(self.support_):
+        if self._precomputed:
             return np.asarray(np.asarray(X, dtype=np.float64)[:, self.support_] @ coefficients.T)
         if self._support is None:
             return np.zeros((X.shape[0], len(coefficients)))
@@ -262,12 +237,21 @@ class KernelModel(LinearModel):
         lo, hi : arrays of shape (n,)
         """
         X = self._checked(X)
-        if len(self._balls) > 1 or self._balls[0] is None:
+        ball = self._balls[0]
+        if len(self._balls) > 1 or ball is None:
             raise ValueError(
-                "score_bounds are there for two classes, and for regression and novelty detection"
+                "score_bounds are there for two classes and regression, without nu, and novelty detection, "
+                "where the kernel matrix is positive semidefinite"
             )
+        if self._precomputed:
+            raise ValueError(
+                "score_bounds of other samples need their own kernel values, which a matrix lacks"
+            )
+        f = self.dual_coef_[:1]
+        scores, near = self._expansions(X, np.concatenate([f, mean_of(f)])).T
         with threads.using(self.n_jobs):
-            return self._balls[0].score_bounds(self._train.seen_by(X))
+            diagonal = KernelDesign(X, self._fitted_kernel, 0).tiles.diagonal
+        return ball.score_bounds(scores, near, diagonal)
 
     def _point(self, w: Sequence[Slope], b: Sequence[float]) -> dict[str, Any]:
         return {}
@@ -277,15 +261,3 @@ def _spread(values: NDArray[Any], rows: Any, n: int, elsewhere: Any) -> NDArray[
     out = np.full(n, elsewhere, dtype=values.dtype)
     out[rows] = values
     return out
-
-
-def _variance(X: Data, weight: Vector) -> float:
-    """Of all entries, each sample counted as often as its weight says."""
-    share = weight / weight.sum()
-    if sparse.issparse(X):
-        each = X.astype(np.float64)
-        first, second = (np.asarray(part.sum(axis=1)).ravel() for part in (each, each.multiply(each)))
-        d = X.shape[1]
-        return float(share @ second / d - (share @ first / d) ** 2)
-    mean = float(share @ X.mean(axis=1, dtype=np.float64))
-    return float(share @ np.mean((X.astype(np.float64) - mean) ** 2, axis=1))

@@ -11,8 +11,10 @@ from gapfit._types import Vector
 from gapfit.errors import as_number
 from gapfit.estimators.base import all_or_nothing
 from gapfit.estimators.classification import check_target_labels
-from gapfit.estimators.kernel import KernelModel, Part
+from gapfit.estimators.kernel import KernelModel
+from gapfit.estimators.kernel_parts import Part
 from gapfit.losses import Hinge
+from gapfit.losses.nu import NuHinge
 from gapfit.reductions import Labels, weigh_classes
 
 
@@ -34,16 +36,24 @@ class KernelSVC(ClassifierMixin, KernelModel):
     ----------
     C : float, default=1.0
         The weight of the losses; alpha = 1 / (C * sum of weights).
+    nu : float or None, default=None
+        0 < nu <= 1, for `NuSVC`: in place of C, the share of samples that are inside of the margin, at most,
+        and the share of support vectors, at least. It minimises
+        J(f, b, rho) = alpha / 2 |f|^2 - nu rho + sum_i s_i max(0, rho - y_i (f(x_i) + b)) / sum_i s_i with
+        alpha = 1 / sum_i s_i, then divides f and b by rho. nu may be twice the share of the smaller class,
+        and no more.
     kernel : str or function, default="rbf"
-        "rbf" (exp(-gamma |x - z|^2)), "poly" ((gamma <x, z> + coef0)^degree), "linear", "precomputed" (then X
-        is the kernel matrix), or a function of two matrices of samples that returns their kernel values.
-        Matrices and functions must be positive semidefinite.
+        "rbf" (exp(-gamma |x - z|^2)), "poly" ((gamma <x, z> + coef0)^degree), "linear",
+        "sigmoid" (tanh(gamma <x, z> + coef0)), "precomputed" (then X is the kernel matrix), or a function of
+        two matrices of samples that returns their kernel values. Matrices and functions must be positive
+        semidefinite. Those of "sigmoid" may not be: then the fit is a stationary point, `status_` is LOCAL
+        and `dual_gap_` infinite.
     degree : int, default=3
         Of "poly".
     gamma : "scale", "auto" or float, default="scale"
         "scale" is 1 / (d * variance of X), each sample counted by its weight; "auto" is 1 / d.
     coef0 : float, default=0.0
-        Of "poly".
+        Of "poly" and "sigmoid".
     class_weight : dict, "balanced" or None, default=None
         Weights by class. "balanced" gives every class the same total weight.
     decision_function_shape : "ovr" or "ovo", default="ovr"
@@ -110,7 +120,8 @@ class KernelSVC(ClassifierMixin, KernelModel):
     alpha_ : float or array
         1 / (C * sum of weights), for each pair of classes.
     C_, gamma_ : float
-        C, and gamma as a number (None where the kernel has none).
+        C, or the one that nu amounts to (for more than two classes an array, one for each pair), and gamma as
+        a number (None where the kernel has none).
     n_features_in_ : int
     feature_names_in_ : array of str, if X had names
 
@@ -130,6 +141,7 @@ class KernelSVC(ClassifierMixin, KernelModel):
         self,
         *,
         C: float = 1.0,
+        nu: float | None = None,
         kernel: Any = "rbf",
         degree: int = 3,
         gamma: Any = "scale",
@@ -147,6 +159,7 @@ class KernelSVC(ClassifierMixin, KernelModel):
         verbose: int = 0,
     ) -> None:
         self.C = C
+        self.nu = nu
         self.kernel = kernel
         self.degree = degree
         self.gamma = gamma
@@ -177,7 +190,8 @@ class KernelSVC(ClassifierMixin, KernelModel):
         -------
         self
         """
-        C = as_number("C", self.C)
+        C = as_number("C", self.C) if self.nu is None else 1.0  # the margin's scale is fixed by nu
+        loss = Hinge() if self.nu is None else NuHinge(self.nu)
         if not 0 < C < np.inf:
             raise ValueError(f"C must be positive and finite, got {self.C!r}")
         if self.decision_function_shape not in ("ovr", "ovo"):
@@ -192,47 +206,48 @@ class KernelSVC(ClassifierMixin, KernelModel):
 
         samples = self._samples(X, check, sample_weight)
         labels = Labels.of(samples.y)
-        self._fitted_kernel = self._kernel(samples)
-        self.gamma_ = getattr(self._fitted_kernel, "gamma", None)
+        kernel = self._kernel(samples)
         weight = weigh_classes(self.class_weight, labels, samples.y, samples.weight)
         samples = samples._replace(weight=weight)
         self.classes_ = labels.classes
         code = np.searchsorted(labels.classes, samples.y)
         k = len(labels.classes)
-        # as in libsvm, the first class of a pair is the positive one, unless there are only two
-        pairs = [(1, 0)] if k == 2 else list(combinations(range(k), 2))
         parts = []
-        for positive, negative in pairs:
+        for positive, negative in _pairs(k):
             rows = np.flatnonzero((code == positive) | (code == negative))
             parts.append(Part(rows, np.where(code[rows] == positive, 1.0, -1.0)))
-        design = self._design(samples, self._fitted_kernel)
+        design = self._design(samples, kernel)
         alphas = [1.0 / (C * float(weight[part.rows].sum())) for part in parts]
-        coefficients = self._fit_parts(samples, design, parts, Hinge(), alphas)
+        machines = self._fit_parts(samples, design, parts, loss, alphas)
         everyone = np.searchsorted(labels.classes, given[0])
         order = np.argsort(everyone, kind="stable")
-        each = self._keep_support(samples, order, coefficients)
+        each = self._keep_support(samples, order, machines)
         of_support = everyone[self.support_]
         self.n_support_ = np.bincount(of_support, minlength=k).astype(np.int32)
-        self._by_pair, self._pairs = each, pairs
-        self.dual_coef_ = each if k == 2 else _as_libsvm(each, pairs, of_support, k)
-        self.intercept_ = self._intercepts
-        self.C_ = C
+        self.dual_coef_ = each if k == 2 else _as_libsvm(each, of_support, k)
+        found = np.array([C / (machine.width or 1.0) for machine in machines])
+        self.C_: Any = C if self.nu is None else float(found[0]) if k == 2 else found
         return self
 
     def decision_function(self, X: Any) -> Vector:
         """Scores of shape (n,), positive for the second class; with k > 2 classes (n, k), one for each, or
         (n, k (k - 1) / 2), one for each pair and positive for its first class ("ovo")."""
-        X = self._checked(X)
-        scores = self._expansions(X, self._by_pair) + self.intercept_
+        scores = self._scores_by_pair(X)
         if len(self.classes_) == 2:
             return scores[:, 0]
         return scores if self.decision_function_shape == "ovo" else self._by_class(scores)
+
+    def _scores_by_pair(self, X: Any) -> Vector:
+        X = self._checked(X)
+        k, table = len(self.classes_), self.dual_coef_
+        each = table if k == 2 else _by_pair(table, np.repeat(np.arange(k), self.n_support_), k)
+        return np.asarray(self._expansions(X, each) + self.intercept_)
 
     def _by_class(self, scores: Vector) -> Vector:
         """The votes of all pairs, and a sum of scores, bounded by 1/3, that decides between equal votes."""
         n, k = len(scores), len(self.classes_)
         votes, sums = np.zeros((n, k)), np.zeros((n, k))
-        for column, (first, second) in zip(scores.T, self._pairs, strict=True):
+        for column, (first, second) in zip(scores.T, _pairs(k), strict=True):
             votes[:, first] += column > 0
             votes[:, second] += column <= 0
             sums[:, first] += column
@@ -241,8 +256,7 @@ class KernelSVC(ClassifierMixin, KernelModel):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of each row of X; with k > 2 classes the one that most pairs vote for."""
-        X = self._checked(X)
-        scores = self._expansions(X, self._by_pair) + self.intercept_
+        scores = self._scores_by_pair(X)
         return Labels(self.classes_).invert(
             scores[:, 0] if len(self.classes_) == 2 else self._by_class(scores)
         )
@@ -253,12 +267,25 @@ class KernelSVC(ClassifierMixin, KernelModel):
         return np.where(self.decision_function(X) > 0, lo > 0, hi < 0)
 
 
-def _as_libsvm(each: Vector, pairs: list[tuple[int, int]], of_support: Any, k: int) -> Vector:
+def _pairs(k: int) -> list[tuple[int, int]]:
+    """Of classes; as in libsvm, the first of a pair is the positive one, unless there are only two."""
+    return [(1, 0)] if k == 2 else list(combinations(range(k), 2))
+
+
+def _as_libsvm(each: Vector, of_support: Any, k: int) -> Vector:
     """Coefficients by pair as a table (k - 1, n_SV): a support vector of class c has row m for its pair with
     class m if m < c, and with class m + 1 otherwise."""
     table = np.zeros((k - 1, each.shape[1]))
-    for row, (first, second) in zip(each, pairs, strict=True):
+    for row, (first, second) in zip(each, _pairs(k), strict=True):
         of_first, of_second = of_support == first, of_support == second
         table[second - 1, of_first] = row[of_first]
         table[first, of_second] = row[of_second]
     return table
+
+
+def _by_pair(table: Vector, of_support: Any, k: int) -> Vector:
+    """What `_as_libsvm` was made from: a row of coefficients for each pair."""
+    return np.stack([
+        np.where(of_support == first, table[second - 1], np.where(of_support == second, table[first], 0.0))
+        for first, second in _pairs(k)
+    ])  # fmt: skip

@@ -8,7 +8,8 @@ from sklearn.base import OutlierMixin
 
 from gapfit._types import Vector
 from gapfit.estimators.base import all_or_nothing
-from gapfit.estimators.kernel import KernelModel, Part
+from gapfit.estimators.kernel import KernelModel
+from gapfit.estimators.kernel_parts import Part
 from gapfit.losses import Novelty
 
 _ON_IT = 1e-9  # of the threshold: the optimum puts some samples right on it, where rounding must not decide
@@ -31,15 +32,17 @@ class KernelNoveltyDetector(OutlierMixin, KernelModel):
     nu : float, default=0.5
         0 < nu <= 1. At the optimum at most a share nu of the weight lies below the threshold.
     kernel : str or function, default="rbf"
-        "rbf" (exp(-gamma |x - z|^2)), "poly" ((gamma <x, z> + coef0)^degree), "linear", "precomputed" (then X
-        is the kernel matrix), or a function of two matrices of samples that returns their kernel values.
-        Matrices and functions must be positive semidefinite.
+        "rbf" (exp(-gamma |x - z|^2)), "poly" ((gamma <x, z> + coef0)^degree), "linear",
+        "sigmoid" (tanh(gamma <x, z> + coef0)), "precomputed" (then X is the kernel matrix), or a function of
+        two matrices of samples that returns their kernel values. Matrices and functions must be positive
+        semidefinite. Those of "sigmoid" may not be: then the fit is a stationary point, `status_` is LOCAL
+        and `dual_gap_` infinite.
     degree : int, default=3
         Of "poly".
     gamma : "scale", "auto" or float, default="scale"
         "scale" is 1 / (d * variance of X), each sample counted by its weight; "auto" is 1 / d.
     coef0 : float, default=0.0
-        Of "poly".
+        Of "poly" and "sigmoid".
     cache_size : float, default=1000
         Megabytes that the fit may use beside X: for tiles of the kernel matrix, copies of X and factors.
     solver : str or function, default="auto"

@@ -9,8 +9,10 @@ from gapfit._types import Vector
 from gapfit.checks import as_column
 from gapfit.errors import as_number
 from gapfit.estimators.base import all_or_nothing, naming
-from gapfit.estimators.kernel import KernelModel, Part
+from gapfit.estimators.kernel import KernelModel
+from gapfit.estimators.kernel_parts import Part
 from gapfit.losses import EpsilonInsensitive
+from gapfit.losses.nu import NuTube
 
 
 class KernelSVR(RegressorMixin, KernelModel):
@@ -31,16 +33,21 @@ class KernelSVR(RegressorMixin, KernelModel):
         The weight of the losses; alpha = 1 / (C * sum of weights).
     epsilon : float, default=0.1
         Errors up to this size cost nothing.
+    nu : float or None, default=None
+        0 < nu <= 1. Then epsilon is a variable, and nu its price: nu * epsilon is added to J, as in `NuSVR`.
+        At most a share nu of the samples is outside of the tube.
     kernel : str or function, default="rbf"
-        "rbf" (exp(-gamma |x - z|^2)), "poly" ((gamma <x, z> + coef0)^degree), "linear", "precomputed" (then X
-        is the kernel matrix), or a function of two matrices of samples that returns their kernel values.
-        Matrices and functions must be positive semidefinite.
+        "rbf" (exp(-gamma |x - z|^2)), "poly" ((gamma <x, z> + coef0)^degree), "linear",
+        "sigmoid" (tanh(gamma <x, z> + coef0)), "precomputed" (then X is the kernel matrix), or a function of
+        two matrices of samples that returns their kernel values. Matrices and functions must be positive
+        semidefinite. Those of "sigmoid" may not be: then the fit is a stationary point, `status_` is LOCAL
+        and `dual_gap_` infinite.
     degree : int, default=3
         Of "poly".
     gamma : "scale", "auto" or float, default="scale"
         "scale" is 1 / (d * variance of X), each sample counted by its weight; "auto" is 1 / d.
     coef0 : float, default=0.0
-        Of "poly".
+        Of "poly" and "sigmoid".
     cache_size : float, default=1000
         Megabytes that the fit may use beside X: for tiles of the kernel matrix, copies of X and factors.
     solver : str or function, default="auto"
@@ -99,6 +106,8 @@ class KernelSVR(RegressorMixin, KernelModel):
         the solver does not tell.
     alpha_, C_, gamma_ : float
         1 / (C * sum of weights), C, and gamma as a number (None where the kernel has none).
+    epsilon_ : float
+        epsilon, or what nu made of it.
     n_features_in_ : int
     feature_names_in_ : array of str, if X had names
 
@@ -116,6 +125,7 @@ class KernelSVR(RegressorMixin, KernelModel):
         *,
         C: float = 1.0,
         epsilon: float = 0.1,
+        nu: float | None = None,
         kernel: Any = "rbf",
         degree: int = 3,
         gamma: Any = "scale",
@@ -132,6 +142,7 @@ class KernelSVR(RegressorMixin, KernelModel):
     ) -> None:
         self.C = C
         self.epsilon = epsilon
+        self.nu = nu
         self.kernel = kernel
         self.degree = degree
         self.gamma = gamma
@@ -160,13 +171,15 @@ class KernelSVR(RegressorMixin, KernelModel):
         -------
         self
         """
-        C, loss = as_number("C", self.C), EpsilonInsensitive(self.epsilon)
+        C = as_number("C", self.C)
+        loss = EpsilonInsensitive(self.epsilon) if self.nu is None else NuTube(self.nu)
         if not 0 < C < np.inf:
             raise ValueError(f"C must be positive and finite, got {self.C!r}")
         samples = self._samples(X, lambda n: check_target_column(y, n), sample_weight)
         alpha = 1.0 / (C * float(samples.weight.sum()))
-        self._fit_one(samples, Part(np.arange(len(samples.y)), samples.y), loss, alpha)
+        machine = self._fit_one(samples, Part(np.arange(len(samples.y)), samples.y), loss, alpha)
         self.C_ = C
+        self.epsilon_ = float(self.epsilon) if machine.width is None else machine.width
         return self
 
     def predict(self, X: Any) -> Vector:

@@ -53,6 +53,14 @@ def gaussian(tile, of_rows, of_columns, twice_gamma):
             tile[r, k] = (p * t * t + t + _ONE) * np.int32(scale).view(np.float32)
 
 
+@jit(fast=True)
+def exponents(tile, of_rows, of_columns, twice_gamma):
+    """tile = twice_gamma * tile - of_rows - of_columns, at most 0, in place and in one pass."""
+    for r in range(tile.shape[0]):
+        for k in range(tile.shape[1]):
+            tile[r, k] = min(twice_gamma * tile[r, k] - of_rows[r] - of_columns[k], 0.0)
+
+
 @jit(fast=True, reorder=True)
 def _dot(entries, weights):
     total = 0.0

@@ -26,7 +26,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : LinearClassifier, LinearRegressor, NoveltyDetector or Ranker
+    model : an estimator of gapfit, of the class that was stored
         Fitted or not.
     path : str or path
         The file; one that is there is replaced.
@@ -60,7 +60,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    model : LinearClassifier, LinearRegressor, NoveltyDetector or Ranker
+    model : an estimator of gapfit, of the class that was stored
 
     Raises
     ------

@@ -7,6 +7,9 @@ import numpy as np
 
 from gapfit.errors import ModelFileError
 from gapfit.estimators import (
+    KernelNoveltyDetector,
+    KernelSVC,
+    KernelSVR,
     LinearClassifier,
     LinearRegressor,
     MetricClassifier,
@@ -15,7 +18,7 @@ from gapfit.estimators import (
     Ranker,
     SequenceLabeler,
 )
-from gapfit.persistence import fits, objects, values
+from gapfit.persistence import fits, kernel_fits, objects, values
 from gapfit.persistence.container import need, show
 from gapfit.persistence.values import Kind, Shelf
 
@@ -26,6 +29,7 @@ PARAMETERS: dict[str, Kind] = {
     "penalty": objects.PENALTY,
     "solver": objects.SOLVER,
     "class_weight": objects.CLASS_WEIGHT,
+    "kernel": kernel_fits.KERNEL_NAME,
 }  # all others are plain
 
 _LINEAR: dict[str, Kind] = {
@@ -78,6 +82,22 @@ _SEQUENCES: dict[str, Kind] = {
     "pair_names_": values.indices("<u2"),
 }
 
+_KERNEL: dict[str, Kind] = {
+    **{name: kind for name, kind in _LINEAR.items() if name not in ("C_", "coef_")},
+    "alpha_": kernel_fits.NUMBERS,
+    "intercept_": values.floats(1),
+    "support_": kernel_fits.SUPPORT,
+    "support_vectors_": kernel_fits.SAMPLES,
+    "n_support_": kernel_fits.SUPPORT,
+    "dual_coef_": values.floats(2),
+    "gamma_": values.PLAIN,
+    "shape_fit_": kernel_fits.SHAPE,
+    "fit_status_": values.COUNT,
+    "identified_at_": kernel_fits.STEPS,
+    "_fitted_kernel": kernel_fits.KERNEL,
+    "_balls": kernel_fits.BALLS,
+}
+
 CLASSES: dict[str, tuple[Any, dict[str, Kind]]] = {
     "LinearClassifier": (LinearClassifier, {**_CLASSIFIER, "multilabel_": values.FLAG}),
     "MetricClassifier": (MetricClassifier, _METRIC),
@@ -86,6 +106,9 @@ CLASSES: dict[str, tuple[Any, dict[str, Kind]]] = {
     "Ranker": (Ranker, _LINEAR),
     "SequenceLabeler": (SequenceLabeler, _SEQUENCES),
     "OrdinalClassifier": (OrdinalClassifier, _ORDINAL),
+    "KernelSVC": (KernelSVC, {**_KERNEL, "C_": kernel_fits.NUMBERS, "classes_": values.LABELS}),
+    "KernelSVR": (KernelSVR, {**_KERNEL, "C_": values.NUMBER, "epsilon_": values.FINITE}),
+    "KernelNoveltyDetector": (KernelNoveltyDetector, {**_KERNEL, "offset_": values.FINITE}),
 }
 # What a file may lack. Attributes that a later version adds belong here, so that older files still load.
 OPTIONAL = {"feature_names_", "feature_names_in_", "multilabel_"}
@@ -114,6 +137,11 @@ def _write_parameter(name: str, value: Any, shelf: Shelf) -> Any:
     try:
         return PARAMETERS.get(name, values.PLAIN).write(value, shelf)
     except TypeError as error:
+        if name == "kernel":
+            raise TypeError(
+                f"parameter {name}={value!r} cannot be stored ({error}): a model file holds data and no "
+                "code, and predictions need the kernel. Use kernel='precomputed' with its matrix, or joblib"
+            ) from error
         raise TypeError(
             f"parameter {name}={value!r} cannot be stored ({error}): a model file holds data and no code. "
             f"Predictions do not need it: save(copy(model).set_params({name}=...), path) stores a copy with "
@@ -143,6 +171,8 @@ def rebuild(header: dict[str, Any], arrays: list[Any]) -> Any:
         for key in kinds:
             if _key(key) in found:
                 setattr(model, key, found[_key(key)])
+        if hasattr(model, "_restore"):
+            model._restore()
     need(all(array is None for array in shelf.arrays), "there are arrays that nothing uses")
     return model
 
@@ -181,6 +211,9 @@ def _check_fit(fit: dict[str, Any]) -> None:
     """The attributes agree on the number of features d and of parts, which are problems that were solved."""
     if "pair_rows_" in fit:
         _check_chains(fit)
+        return
+    if "dual_coef_" in fit:
+        kernel_fits.check_kernel_machine(fit)
         return
     d, coef, classes = fit["n_features_in_"], fit["coef_"], fit.get("classes_")
     thresholds = fit.get("thresholds_")  # of a single part, one less than there are classes

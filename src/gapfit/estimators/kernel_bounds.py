@@ -1,0 +1,60 @@
+"""Bounds on the scores of the exact optimum that need the support vectors only.
+
+Every optimal f* is within a radius of the function f that was found, and b* + <f*, m> is in an interval, for
+any point m of the space. With m a mean of support vectors, all that scores of other samples need is in f.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gapfit._types import Slope, Vector
+from gapfit.certify import Ball
+from gapfit.offset import offset_interval
+from gapfit.problem import Problem
+from gapfit.solution import Solution
+
+_EPS = float(np.finfo(float).eps)
+
+
+class SupportBall(NamedTuple):
+    """|f* - f| <= radius, and lo <= b* + <f*, m> <= hi, where m is `mean_of` the coefficients of f."""
+
+    radius: float
+    lo: float
+    hi: float
+    level: float  # <f, m>
+    square: float  # |m|^2
+
+    def score_bounds(self, scores: Vector, near: Vector, diagonal: Vector) -> tuple[Vector, Vector]:
+        """Of samples with f(x), <k(x, .), m> and k(x, x)."""
+        squares = diagonal - 2 * near + self.square
+        rounded = 64 * _EPS * (np.abs(diagonal) + 2 * np.abs(near) + self.square)
+        scores = scores - self.level
+        reach = self.radius * np.sqrt(np.maximum(squares, 0.0) + rounded)
+        reach += 16 * _EPS * (np.abs(scores) + abs(self.level) + reach)
+        return scores - reach + self.lo, scores + reach + self.hi
+
+
+def mean_of(coefficients: Slope) -> Slope:
+    """Shares of the support vectors in m: as large as their coefficients."""
+    size = np.abs(coefficients)
+    return np.asarray(size / (size.sum() or 1.0))
+
+
+def support_ball(problem: Problem, solution: Solution, ball: Ball) -> SupportBall:
+    """The ball around the solution itself, whose expansion has no other terms than its support vectors."""
+    design, penalty, w = problem.design, problem.penalty, solution.w
+    radius = ball.radius + penalty.norm(ball.centre - w)
+    m = mean_of(w)
+    level, square = design.inner(w, m), max(design.inner(m, m), 0.0)
+    around = SupportBall(radius, 0.0, 0.0, level, square)
+    if not problem.n_offsets:  # then b is known: <f*, m> alone has bounds
+        far = radius * float(np.sqrt(square))
+        return around._replace(lo=level - far, hi=level + far)
+    reach = radius * design.distances(penalty, m)
+    scores = design.scores(w) - level + problem.offset
+    reach += 16 * _EPS * (np.abs(scores) + abs(level) + reach)
+    b_lo, _ = offset_interval(problem.risk, scores + reach, 0.0)
+    _, b_hi = offset_interval(problem.risk, scores - reach, 0.0)
+    return around._replace(lo=b_lo, hi=b_hi)

@@ -1,0 +1,59 @@
+"""Kernels by name, and gamma by the variance of the samples."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gapfit._types import Data, Vector
+from gapfit.design.kernel_functions import Gaussian, KernelFunction, Linear, Polynomial, Sigmoid
+from gapfit.errors import as_number
+
+FUNCTIONS: dict[str, type[KernelFunction]] = {
+    "linear": Linear,
+    "rbf": Gaussian,
+    "poly": Polynomial,
+    "sigmoid": Sigmoid,
+}
+_TAKES = {
+    "linear": (),
+    "rbf": ("gamma",),
+    "poly": ("gamma", "degree", "coef0"),
+    "sigmoid": ("gamma", "coef0"),
+}
+
+
+def named_kernel(kernel: Any, gamma: Any, degree: Any, coef0: Any, X: Data, weight: Vector) -> Any:
+    """The kernel function of this name; "precomputed" and functions of one's own are what they are."""
+    if callable(kernel) or (isinstance(kernel, str) and kernel == "precomputed"):
+        return kernel
+    if not isinstance(kernel, str) or kernel not in FUNCTIONS:
+        known = ", ".join([*FUNCTIONS, "precomputed"])
+        raise ValueError(f"kernel must be one of {known} or a function, got {kernel!r}")
+    given = {"gamma": _gamma(gamma, X, weight), "degree": degree, "coef0": coef0}
+    return FUNCTIONS[kernel](**{name: given[name] for name in _TAKES[kernel]})
+
+
+def _gamma(gamma: Any, X: Data, weight: Vector) -> float:
+    """gamma as a number: "scale" is 1 / (d * variance of X), "auto" is 1 / d."""
+    d = X.shape[1]
+    if not isinstance(gamma, str):
+        return as_number("gamma", gamma)
+    if gamma == "scale":
+        variance = _variance(X, weight)
+        return 1.0 / (d * variance) if variance > 0 else 1.0
+    if gamma == "auto":
+        return 1.0 / d
+    raise ValueError(f"gamma must be 'scale', 'auto' or a positive number, got {gamma!r}")
+
+
+def _variance(X: Data, weight: Vector) -> float:
+    """Of all entries, each sample counted as often as its weight says."""
+    share = weight / weight.sum()
+    if sparse.issparse(X):
+        each = X.astype(np.float64)
+        first, second = (np.asarray(part.sum(axis=1)).ravel() for part in (each, each.multiply(each)))
+        d = X.shape[1]
+        return float(share @ second / d - (share @ first / d) ** 2)
+    mean = float(share @ X.mean(axis=1, dtype=np.float64))
+    return float(share @ np.mean((X.astype(np.float64) - mean) ** 2, axis=1))

@@ -1,0 +1,137 @@
+"""The nu machines: the width of the margin, or of the tube, is a variable, and nu says what it costs.
+
+Minimised over the width and the intercept, both risks are a difference of means over the worst scores,
+
+    R(f) = sum of the highest r in `above` - sum of the lowest r in `below`, each up to a weight of nu / 2,
+
+with r = f - centre. So there is no offset left; width and intercept follow from where the two sums end.
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from gapfit._types import Vector
+from gapfit.errors import UnboundedProblem, as_number
+from gapfit.losses.base import Loss, Risk
+from gapfit.losses.margin import Hinge, _Margin
+from gapfit.losses.regression import EpsilonInsensitive
+from gapfit.losses.weighted_quantile import weighted_quantile
+from gapfit.projections import project_box_hyperplane
+
+
+class Part(NamedTuple):
+    """The problem that is left when the width is fixed."""
+
+    loss: Loss
+    scale: float  # multiplies alpha; its coefficients times this are those of the whole
+
+
+class NuLoss(Loss):
+    """What both have in common."""
+
+    rising: ClassVar[bool]  # does the dual weight rise with the width?
+
+    def __init__(self, nu: float = 0.5) -> None:
+        if not 0 < as_number("nu", nu) <= 1:
+            raise ValueError(f"nu must lie in (0, 1], got {nu!r}")
+        self.nu = nu
+
+    def at(self, width: float) -> Part:
+        """The problem with this width."""
+        raise NotImplementedError
+
+
+class NuHinge(_Margin, NuLoss):
+    """min over b and rho of  -nu rho + sum_i p_i max(0, rho - y_i (f_i + b)):  the nu support vector machine.
+
+    It has a minimum if nu is at most twice the share of the smaller class.
+    """
+
+    rising = True
+
+    def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
+        del groups
+        y, p = self.prepare(y, weight)
+        most = 2 * min(float(p[y > 0].sum()), float(p[y < 0].sum()))
+        if self.nu > most * (1 + 1e-12):
+            raise UnboundedProblem(
+                f"nu={self.nu!r} is too large: at most {most:.6g}, twice the share of the smaller class, is "
+                "feasible here"
+            )
+        return NuRisk(self, np.zeros_like(y), p, y < 0, y > 0)
+
+    def at(self, width: float) -> Part:
+        return Part(Hinge(), width)
+
+
+class NuTube(NuLoss):
+    """min over b and epsilon >= 0 of  nu epsilon + sum_i p_i max(0, |f_i + b - y_i| - epsilon)."""
+
+    rising = False
+
+    def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
+        del groups
+        y, p = self.prepare(y, weight)
+        everyone = np.ones(len(y), dtype=bool)
+        return NuRisk(self, y, p, everyone, everyone)
+
+    def at(self, width: float) -> Part:
+        return Part(EpsilonInsensitive(width), 1.0)
+
+
+class NuRisk(Risk):
+    """The risk of either, as a function of the scores alone."""
+
+    loss: NuLoss
+    capabilities = frozenset({"conjugate"})
+
+    def __init__(self, loss: NuLoss, centre: Vector, p: Vector, above: Any, below: Any) -> None:
+        self.loss, self.centre, self.p = loss, centre, p
+        self.above, self.below = np.flatnonzero(above), np.flatnonzero(below)
+        self.half = 0.5 * loss.nu
+
+    def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
+        r = scores - self.centre
+        u = np.zeros_like(r)
+        u[self.above] += self._highest(r[self.above], self.p[self.above])
+        u[self.below] -= self._highest(-r[self.below], self.p[self.below])
+        return float(u @ r), u, np.zeros(len(b))
+
+    def _highest(self, r: Vector, p: Vector) -> Vector:
+        """Weights up to p with a sum of nu / 2, on the highest r."""
+        end = self._end(r, p)
+        higher, level = r > end, r == end
+        room = self.half - float(p @ higher)
+        return np.asarray(p * np.where(level, np.clip(room / float(p @ level), 0.0, 1.0), higher))
+
+    def _end(self, r: Vector, p: Vector) -> float:
+        """The least of the highest r."""
+        return -weighted_quantile(-r, p, min(self.half, float(p.sum())))[0]
+
+    def offset_and_width(self, scores: Vector) -> tuple[float, float]:
+        """The best b, and the best rho or epsilon."""
+        r = scores - self.centre
+        high = self._end(r[self.above], self.p[self.above])
+        low = -self._end(-r[self.below], self.p[self.below])
+        return -0.5 * (high + low), 0.5 * abs(high - low)
+
+    def conjugate(self, u: Vector) -> float:
+        return float(u @ self.centre)
+
+    def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
+        """A point of the domain, near u: sums of nu / 2 on either side, none above p."""
+        del balanced  # it always is
+        if len(self.above) + len(self.below) > len(u):  # the sides overlap: the signs tell them apart
+            u = np.clip(u, -self.p, self.p)
+            up, down = np.maximum(u, 0.0), np.maximum(-u, 0.0)
+            sums = float(up.sum()), float(down.sum())
+            least = min(*sums, self.half)
+            return np.asarray(least * (up / (sums[0] or 1.0) - down / (sums[1] or 1.0)))
+        out = np.zeros_like(u)
+        for side, sign in ((self.above, 1.0), (self.below, -1.0)):
+            p = self.p[side]
+            total = min(self.half, float(p.sum()))
+            zero, one = np.zeros_like(p), np.ones_like(p)
+            out[side] = sign * project_box_hyperplane(sign * u[side], zero, p, one, total, weights=1.0 / p)
+        return out
