@@ -17,10 +17,13 @@ ACCEPTED = {
     "line_search_bundle": 13,
     "pragam": 20,
     "smoothing": 20,
+    "pragam_entropy": 0,  # measures of all samples, see test_pragam_entropy.py
     "pegasos": 13,
     "dual_cd": 11,
     "simplex_cd": 0,  # classes that compete, which these losses know nothing of
+    "newton_cg": 0,  # softmax
     "chain_dual": 0,  # chains, see test_chain.py
+    "smo": 0,  # kernels, see test_smo.py
     "lbfgs": 24,
     "newton": 16,
     "semismooth_newton": 10,

@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from gapfit import IncompatibleSolver, Problem, solve
+from gapfit.design import chain
 from gapfit.design.chain import ALL, ChainDesign, Pairs
 from gapfit.losses import ChainCRF, ChainMargin
 from gapfit.losses.chain import ChainScores, best_labels, marginals
@@ -176,6 +177,28 @@ def test_dense_and_sparse_are_the_same_problem():
     assert values[0] == pytest.approx(values[1], rel=1e-7)
 
 
+@pytest.mark.parametrize("kind", ["dense", "seen", "edges"])
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_the_risk_over_runs_of_chains_is_the_risk(loss, kind, monkeypatch):
+    monkeypatch.setattr(chain, "_ROWS", 7)
+    problem = problem_of(loss, kind=kind)
+    w = np.random.default_rng(0).normal(size=problem.design.shape[1])
+    whole, _, _ = problem.risk.value_and_subgradient(problem.design.scores(w), np.zeros(0))
+    assert problem.design.risk(problem.risk, w, np.zeros(0)) == pytest.approx(whole, rel=1e-12)
+
+
+def test_the_pairs_that_occur(monkeypatch):
+    monkeypatch.setattr(chain, "_ROWS", 7)
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((40, 9), density=0.1, format="csr", random_state=rng)
+    X.data[::4] = 0.0  # stored zeros do not occur
+    y = rng.integers(0, 3, 40)
+    pairs = Pairs.seen(X, y, 3)
+    found = {(j, int(k)) for j in range(9) for k in pairs.names[pairs.rows[j] : pairs.rows[j + 1]]}
+    assert found == {(int(j), int(y[i])) for i, j in np.argwhere(X.toarray())}
+    assert len(found) == len(pairs.names) and pairs.rows[-1] == len(found)
+
+
 # -- solvers -------------------------------------------------------------------------------------------
 
 
@@ -234,6 +257,20 @@ def test_dual_ascent_goes_on_from_where_it_was():
     cold = solve(other, "chain_dual", tol=1e-4).n_iter
     assert solve(other, "chain_dual", tol=1e-4, start=whole).n_iter < cold
     assert solve(problem, "chain_dual", tol=1e-4, start=whole.w).n_iter < cold
+
+
+def test_blocks_that_no_longer_move_do_no_harm():
+    """Labels that are certain at low heat: changes of marginals underflow when they are squared."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 60)
+    X = 40.0 * np.eye(3)[y] + 0.1 * rng.normal(size=(60, 3))
+    for lengths in ([3] * 20, [60]):
+        groups = np.repeat(np.arange(len(lengths)), lengths)
+        problem = Problem(
+            ChainDesign(X, lengths, 3), y, ChainMargin(labels=3), alpha=1e-2, intercept=False, groups=groups
+        )
+        solution = solve(problem, "chain_dual", tol=1e-2, max_iter=60)
+        assert np.isfinite(solution.w).all() and solution.certificate.gap < np.inf
 
 
 def test_the_same_bytes_for_any_number_of_threads():

@@ -52,7 +52,9 @@ def test_penalty_at_the_edge_of_its_parameters(penalty):
 @pytest.mark.parametrize("solver", [name for name in registry.SOLVERS if name not in ("chain_dual", "smo")])
 def test_solver(solver):
     loss = "logistic" if solver in ("newton", "lbfgs", "primal_cd") else "hinge"
-    loss = "crammer_singer" if solver == "simplex_cd" else loss
+    loss = {"simplex_cd": "crammer_singer", "newton_cg": "softmax", "pragam_entropy": "f_beta"}.get(
+        solver, loss
+    )
     problems = [labels_problem(loss=loss, seed=seed, intercept=bool(seed % 2)) for seed in range(4)]
     check_solver(solver, problems, tol=1e-2 if solver == "pegasos" else 1e-4)
 

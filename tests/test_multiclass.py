@@ -91,7 +91,7 @@ def test_hinge_and_logistic_are_the_case_of_two_classes():
 def test_the_blocks_of_the_hessian_are_the_derivative_of_the_gradient():
     rng = np.random.default_rng(0)
     risk_, f = Softmax().bind(np.array([0.0, 2.0]), np.array([1.0, 3.0])), rng.normal(size=6)
-    pi = risk_.probabilities(f, np.zeros(0))
+    pi = risk_.hessian(risk_.value_and_subgradient(f, np.zeros(0))[1]).pi
     for i in range(2):
         block = risk_.p[i] * (np.diag(pi[i]) - np.outer(pi[i], pi[i]))
         for k in range(K):
@@ -187,7 +187,7 @@ def test_solvers_agree_and_keep_their_promises(name):
     check_solver("simplex_cd", problems, tol=1e-6)
     for problem in problems:
         optimum = solve(problem, tol=1e-9).certificate
-        for solver in ("bundle", "simplex_cd", *(["lbfgs"] if name == "softmax" else [])):
+        for solver in ("bundle", "simplex_cd", *(["lbfgs", "newton_cg"] if name == "softmax" else [])):
             found = solve(problem, solver, tol=1e-6).certificate
             assert abs(found.primal - optimum.primal) <= found.gap + optimum.gap
 
@@ -199,6 +199,44 @@ def test_simplex_cd_goes_on_with_the_same_bytes():
     rest = solve(problem, "simplex_cd", tol=0.0, max_iter=5, start=half)
     assert_array_equal(rest.state["A"], whole.state["A"])
     assert_array_equal(rest.state["W"], whole.state["W"])
+
+
+def test_newton_cg_keeps_its_promises_and_goes_on_with_the_same_bytes():
+    problems = [
+        class_problem("softmax", seed=seed, alpha=1e-4, intercept=bool(seed % 2)) for seed in range(4)
+    ]
+    check_solver("newton_cg", problems, tol=1e-8)
+    for problem in problems:
+        whole = solve(problem, "newton_cg", tol=0.0, max_iter=9)
+        half = solve(problem, "newton_cg", tol=0.0, max_iter=5)
+        rest = solve(problem, "newton_cg", tol=0.0, max_iter=4, start=half)
+        assert_array_equal(rest.state["point"].w, whole.state["point"].w)
+
+
+def test_newton_cg_with_more_features_than_it_diagonalises(monkeypatch):
+    problem = class_problem("softmax", n=60, alpha=1e-2)
+    dense = solve(problem, "newton_cg", tol=1e-10)
+    monkeypatch.setattr("gapfit.solvers.kronecker._MOST", 2)
+    plain = solve(problem, "newton_cg", tol=1e-10)
+    assert dense.converged and plain.converged
+    assert_allclose(plain.w, dense.w, atol=1e-4)
+
+
+def test_second_derivatives_of_softmax():
+    rng = np.random.default_rng(3)
+    problem = class_problem("softmax", n=12)
+    scores, b = rng.normal(size=12 * K), rng.normal(size=K)
+    way, turn, step = rng.normal(size=12 * K), rng.normal(size=K), 1e-6
+    _, up, up_b = problem.risk.value_and_subgradient(scores + step * way, b + step * turn)
+    _, down, down_b = problem.risk.value_and_subgradient(scores - step * way, b - step * turn)
+    hessian = problem.risk.hessian(problem.risk.value_and_subgradient(scores, b)[1])
+    du, de = hessian.product(way, turn)
+    assert_allclose(du, (up - down) / (2 * step), atol=1e-9)
+    assert_allclose(de, (up_b - down_b) / (2 * step), atol=1e-9)
+    assert_allclose(hessian.mean @ turn, hessian.product(np.zeros(12 * K), turn)[1], atol=1e-15)
+    far = 1e3 * scores  # exponentials overflow there
+    value, u, _ = problem.risk.value_and_subgradient(far, b)
+    assert np.isfinite(value) and np.isfinite(u).all()
 
 
 def test_simplex_cd_refuses_what_it_cannot_take():

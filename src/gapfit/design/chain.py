@@ -5,7 +5,9 @@ feature a K x K matrix; the K x K transitions; K start weights; K end weights. S
 the K x K transitions (one matrix for each token where there are edge features), K starts, K ends.
 """
 
+from collections.abc import Iterator
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,13 +15,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gapfit import threads
-from gapfit._types import Slope, Vector
+from gapfit._types import Indices, Slope, Vector
 from gapfit.design.base import Design
 from gapfit.design.memory import MemoryDesign, as_design
 from gapfit.design.rows import take_rows
 
 if TYPE_CHECKING:
     from gapfit.penalties.base import Penalty
+
+
+_ROWS = 16_384  # tokens that are looked at together, where all at once would take much memory
 
 
 class Pairs(NamedTuple):
@@ -31,12 +36,17 @@ class Pairs(NamedTuple):
     @classmethod
     def seen(cls, X: Any, y: Any, n_labels: int) -> "Pairs":
         """The pairs of a feature and a label that occur together."""
-        n = X.shape[0]
-        labels = sparse.csr_array((np.ones(n, np.float32), y, np.arange(n + 1)), shape=(n, n_labels))
-        met = (abs(X).T.tocsr() @ labels).tocsr()
-        met.eliminate_zeros()
-        met.sort_indices()
-        return cls(met.indptr.astype(np.uint32), met.indices.astype(np.uint16))
+        met = np.zeros(X.shape[1] * n_labels, bool)
+        for first in range(0, X.shape[0], _ROWS):  # some rows at a time: X has many entries
+            rows = slice(first, min(first + _ROWS, X.shape[0]))
+            entries = slice(X.indptr[rows.start], X.indptr[rows.stop])
+            label = np.repeat(y[rows], np.diff(X.indptr[rows.start : rows.stop + 1]))
+            there = X.data[entries] != 0
+            met[X.indices[entries][there].astype(np.int64) * n_labels + label[there]] = True
+        found = np.flatnonzero(met)
+        counts = np.bincount(found // n_labels, minlength=X.shape[1])
+        starts = np.concatenate(([0], np.cumsum(counts))).astype(np.uint32)
+        return cls(starts, (found % n_labels).astype(np.uint16))
 
 
 ALL = Pairs(np.zeros(1, np.uint32), np.zeros(0, np.uint16))
@@ -108,6 +118,19 @@ class ChainDesign(Design):
         self._nodes(w[:nodes], out[: self.n_nodes].reshape(-1, K))
         return out
 
+    def risk(self, risk: Any, w: Slope, b: Vector) -> float:
+        """R(A w, b), added up over runs of chains: the scores of all tokens are many times as large as X."""
+        if self.edge is not None:
+            return float(risk.value_and_subgradient(self.scores(w), b)[0])
+        K, total = self.n_labels, 0.0
+        for chains in runs(self.tokens):
+            first, last = self.tokens[chains.start], self.tokens[chains.stop]
+            scores = np.empty((last - first) * K + K * K + 2 * K)
+            scores[-K * K - 2 * K :] = w[-K * K - 2 * K :]
+            self._nodes(w[: self.node_weights], scores[: (last - first) * K].reshape(-1, K), int(first))
+            total += risk.take(chains).value_and_subgradient(scores, b)[0]
+        return float(total)
+
     def adjoint(self, u: Vector) -> Slope:
         """What pairs with the scores u."""
         K, nodes = self.n_labels, self.node_weights
@@ -120,14 +143,18 @@ class ChainDesign(Design):
         slope[:nodes] = self._node_slope(u[: self.n_nodes].reshape(-1, K))
         return slope
 
-    def _nodes(self, w: Slope, out: Any) -> None:
-        if not sparse.issparse(self.memory.X):
-            out[...] = self.memory.scores(w.reshape(-1, self.n_labels))
+    def _nodes(self, w: Slope, out: Any, first: int = 0) -> None:
+        """out = the node scores of len(out) tokens, from the first on."""
+        X = self.memory.X
+        if not sparse.issparse(X):
+            some = self.memory if len(out) == len(X) else MemoryDesign(X[first : first + len(out)])
+            out[...] = some.scores(w.reshape(-1, self.n_labels))
             return
         from gapfit.kernels.chain_products import scores
 
-        rows = self.kernel_rows
-        parts = threads.parts(len(out), self.size)
+        data, indices, indptr = self.kernel_rows
+        rows = data, indices, indptr[first : first + len(out) + 1]
+        parts = threads.parts(len(out), self.size * len(out) / self.n_samples)
         threads.each(lambda part: scores(*rows, *self.pairs, w, part.start, part.stop, out), parts)
 
     def _node_slope(self, u: Any) -> Slope:
@@ -154,17 +181,9 @@ class ChainDesign(Design):
 
     def take(self, rows: Any) -> "ChainDesign":
         """The design of some chains, named by all their tokens."""
-        n = self.n_samples
-        present = np.zeros(n, bool)
-        present[rows] = True
-        counts = np.add.reduceat(present, self.tokens[:-1], dtype=np.int64)
-        if np.any((counts > 0) & (counts < self.lengths)):
-            raise ValueError("a chain cannot be cut: take all of its tokens or none")
-        kept = np.flatnonzero(present)
+        kept, lengths = whole_chains(rows, self.tokens)
         edge = None if self.edge is None else take_rows(self.edge.X, kept)
-        return ChainDesign(
-            take_rows(self.memory.X, kept), self.lengths[counts > 0], self.n_labels, self.pairs, edge
-        )
+        return ChainDesign(take_rows(self.memory.X, kept), lengths, self.n_labels, self.pairs, edge)
 
     def distances(self, penalty: "Penalty", centre: Slope) -> Vector:
         """How far a score can move with w; there is nothing to centre."""
@@ -176,6 +195,23 @@ class ChainDesign(Design):
             edges = 1.0 + penalty.dual_norms(self.edge.X, np.zeros(self.edge.shape[1]))
         assert len(norms) == n
         return np.concatenate([np.repeat(norms, K), np.repeat(edges, K * K), np.ones(2 * K)])
+
+
+def whole_chains(rows: Any, tokens: NDArray[np.int64]) -> tuple[Indices, NDArray[np.int64]]:
+    """The tokens that are named, in order, and the lengths of their chains, none of which may be cut."""
+    present = np.zeros(int(tokens[-1]), bool)
+    present[rows] = True
+    lengths, counts = np.diff(tokens), np.add.reduceat(present, tokens[:-1], dtype=np.int64)
+    if np.any((counts > 0) & (counts < lengths)):
+        raise ValueError("a chain cannot be cut: take all of its tokens or none")
+    return np.flatnonzero(present), lengths[counts > 0]
+
+
+def runs(tokens: NDArray[np.int64]) -> Iterator[slice]:
+    """Chains cut into runs of about _ROWS tokens."""
+    marks = np.searchsorted(tokens, np.arange(0, tokens[-1], _ROWS))
+    edges = np.unique(np.concatenate((marks, [len(tokens) - 1])))
+    return (slice(int(a), int(b)) for a, b in pairwise(edges))
 
 
 def _rows(X: Any) -> MemoryDesign:

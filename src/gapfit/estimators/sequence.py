@@ -15,6 +15,7 @@ from gapfit import threads
 from gapfit._types import Vector
 from gapfit.checks import as_weights
 from gapfit.design.chain import ALL, ChainDesign, Pairs
+from gapfit.design.kernel_chain import KernelChainDesign
 from gapfit.estimators.single import fit_single
 from gapfit.estimators.tokens import Batch, FeatureNames, as_batch, as_labels, named
 from gapfit.losses.chain import ChainCRF, ChainLoss, ChainMargin, best_labels, marginals
@@ -46,6 +47,10 @@ class SequenceLabeler(BaseEstimator):
     pairs : "seen" or "all", default="seen"
         Which pairs of a feature and a label have a weight: those that occur together in the training data, as
         in CRFsuite, or all. Dense arrays always have all.
+    node_kernel : kernel function, function of two matrices, or None, default=None
+        One of `gapfit.design.kernel_functions`, for small data. Then <coef[k], x> above is h_k(x), a function
+        in the kernel's space, and its squared norm stands for |coef[k]|^2 in the penalty, which must be "l2":
+        Gaussian-process sequence labelling, whose usual scale is alpha = 2 / sequences.
     class_weight : dict, "balanced" or None
         A sequence counts with the mean weight of its labels.
     vectorizer : object or None, default=None
@@ -66,7 +71,7 @@ class SequenceLabeler(BaseEstimator):
     Attributes
     ----------
     classes_ : labels, in order
-    coef_ : array (K, d) or sparse array, weights of the features
+    coef_ : array (K, d) or sparse array, weights of the features; there is none with a kernel
     transitions_ : array (K, K), from, to
     start_, end_ : arrays (K,)
     objective_, dual_objective_, dual_gap_, converged_, status_, n_iter_, history_, certificates_
@@ -89,6 +94,7 @@ class SequenceLabeler(BaseEstimator):
         penalty: str | Penalty = "l2",
         alpha: float = 1e-4,
         pairs: str = "seen",
+        node_kernel: Any = None,
         class_weight: Any = None,
         vectorizer: Any = None,
         solver: str | Callable[..., Any] = "auto",
@@ -104,6 +110,7 @@ class SequenceLabeler(BaseEstimator):
         self.penalty = penalty
         self.alpha = alpha
         self.pairs = pairs
+        self.node_kernel = node_kernel
         self.class_weight = class_weight
         self.vectorizer = vectorizer
         self.solver = solver
@@ -144,8 +151,14 @@ class SequenceLabeler(BaseEstimator):
         if len(self.classes_) < 2:
             raise ValueError(f"y holds one label only, {self.classes_[0]!r}: there is nothing to learn")
         K = len(self.classes_)
-        pairs = Pairs.seen(batch.X, codes, K) if self.pairs == "seen" and sparse.issparse(batch.X) else ALL
-        design = ChainDesign(batch.X, batch.lengths, K, pairs)
+        pairs = ALL
+        design: ChainDesign | KernelChainDesign
+        if self.node_kernel is not None:
+            design = KernelChainDesign(batch.X, batch.lengths, K, self.node_kernel)
+        else:
+            if self.pairs == "seen" and sparse.issparse(batch.X):
+                pairs = Pairs.seen(batch.X, codes, K)
+            design = ChainDesign(batch.X, batch.lengths, K, pairs)
         weight = self._weights(sample_weight, codes, batch)
         chains = np.repeat(np.arange(len(batch.lengths)), batch.lengths)
         problem = Problem(
@@ -154,13 +167,16 @@ class SequenceLabeler(BaseEstimator):
         )  # fmt: skip
         self.weights_ = fit_single(self, problem).w
         self.n_features_in_ = batch.X.shape[1]
+        self.__dict__.pop("kernel_design_", None)
+        if self.node_kernel is not None:
+            self.kernel_design_: Any = problem.design  # without sequences of weight zero
         self.pair_rows_, self.pair_names_ = pairs
 
     def predict(self, X: Any) -> Any:
         """The most probable labelling of each sequence: a list of arrays, or one array for a pair."""
-        design, batch = self._design(X)
         with threads.using(self.n_jobs):
-            path = best_labels(design.scores(self._weights64), design.tokens, design.n_labels)
+            scores, tokens, batch = self._scores(X)
+            path = best_labels(scores, tokens, len(self.classes_))
         return batch.split(self.classes_[path])
 
     def predict_marginals(self, X: Any) -> Any:
@@ -168,9 +184,9 @@ class SequenceLabeler(BaseEstimator):
 
         They are those of the model exp(score), which was fitted to be likely only by loss="crf".
         """
-        design, batch = self._design(X)
         with threads.using(self.n_jobs):
-            found, _ = marginals(design.scores(self._weights64), design.tokens, design.n_labels)
+            scores, tokens, batch = self._scores(X)
+            found, _ = marginals(scores, tokens, len(self.classes_))
         return batch.split(found)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -190,6 +206,8 @@ class SequenceLabeler(BaseEstimator):
     def coef_(self) -> Any:
         """Weights of the features: (K, d), sparse if only some pairs have one."""
         check_is_fitted(self, "weights_")
+        if hasattr(self, "kernel_design_"):
+            raise AttributeError("coef_ is there without a kernel only")
         d, K = self.n_features_in_, len(self.classes_)
         if not len(self.pair_names_):
             return self.weights_[: d * K].reshape(d, K).T.copy()
@@ -217,10 +235,6 @@ class SequenceLabeler(BaseEstimator):
 
     # -- inside ---------------------------------------------------------------------------------------
 
-    @property
-    def _weights64(self) -> Vector:
-        return np.asarray(self.weights_, np.float64)
-
     def _loss(self, K: int) -> ChainLoss:
         if isinstance(self.loss, ChainCRF):
             return ChainCRF(K)
@@ -247,14 +261,20 @@ class SequenceLabeler(BaseEstimator):
             self._names = FeatureNames(self.feature_names_)
         return self._names(tokens)
 
-    def _design(self, X: Any) -> tuple[ChainDesign, Batch]:
+    def _scores(self, X: Any) -> tuple[Vector, NDArray[np.int64], Batch]:
+        """The scores of a chain design, and where its chains begin and end."""
         check_is_fitted(self, "weights_")
         batch = as_batch(X, self._vectorize)
         if batch.X.shape[1] != self.n_features_in_:
             raise ValueError(f"X has {batch.X.shape[1]} features, and the model knows {self.n_features_in_}")
+        w = np.asarray(self.weights_, np.float64)
+        if hasattr(self, "kernel_design_"):
+            tokens = np.concatenate(([0], np.cumsum(batch.lengths)))
+            return self.kernel_design_.scores_of(batch.X, w), tokens, batch
         pairs = Pairs(self.pair_rows_, self.pair_names_)
-        tokens = sparse.csr_array(batch.X) if len(pairs.names) else batch.X
-        return ChainDesign(tokens, batch.lengths, len(self.classes_), pairs), batch
+        rows = sparse.csr_array(batch.X) if len(pairs.names) else batch.X
+        design = ChainDesign(rows, batch.lengths, len(self.classes_), pairs)
+        return design.scores(w), design.tokens, batch
 
     def _right(self, X: Any, y: Any) -> tuple[NDArray[np.bool_], Batch]:
         batch = as_batch(X, self._vectorize)

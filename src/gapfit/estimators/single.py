@@ -26,7 +26,7 @@ def fit_single(estimator: Any, problem: Problem) -> Solution:
     with shown(estimator.verbose):
         solution = solve(
             problem, seeded(estimator), tol=estimator.tol, max_iter=estimator.max_iter, max_time=limit,
-            start=start, n_jobs=estimator.n_jobs,
+            start=start, n_jobs=estimator.n_jobs, resumable=bool(estimator.warm_start),
         )  # fmt: skip
     certificate = solution.certificate
     estimator.certificates_ = [certificate]

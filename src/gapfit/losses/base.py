@@ -90,7 +90,7 @@ class Risk(ABC):
     offsets: Cone = NONE  # the offsets this risk can have; a Problem may fix them at zero
     infimum: float = -np.inf  # a lower bound of R
     separable: bool = False  # a sum over the samples, but for the offset?
-    # of "smooth", "curvature", "conjugate", "dual_atoms", "dual_entropy"
+    # of "smooth", "curvature", "conjugate", "dual_atoms", "dual_entropy", "dual_projection", "labellings"
     capabilities: frozenset[str] = frozenset()
 
     @abstractmethod
@@ -105,6 +105,10 @@ class Risk(ABC):
     def offset_parts(self) -> OffsetParts | None:
         """The parts that several offsets separate into, if they do."""
         return None
+
+    def first_offsets(self) -> Vector:
+        """Several offsets to begin with where nothing is known; best those for scores of zero."""
+        return np.zeros(self.offsets.size)
 
     def offset_hessian(self, scores: Vector, b: Vector) -> Matrix | None:
         """The second derivatives in several offsets, where there are any: a quick way to their minimum."""

@@ -11,6 +11,7 @@ y holds a label 0, ..., K - 1 for each token, weights are the chain's at each of
 which chain a token belongs to.
 """
 
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -127,6 +128,15 @@ class ChainRisk(Risk):
         value, u = self._value(scores)
         return value, u, np.zeros(0)
 
+    def take(self, chains: slice) -> "ChainRisk":
+        """The terms of some chains, as a risk of the scores of their tokens."""
+        some = copy(self)
+        first, last = self.tokens[chains.start], self.tokens[chains.stop]
+        some.labels = self.labels[first:last]
+        some.tokens = self.tokens[chains.start : chains.stop + 1] - first
+        some.p = self.p[chains]
+        return some
+
     def _value(self, scores: Vector) -> tuple[float, Vector]:
         if self.heat > 0:
             return _soft(scores, self.labels, self.tokens, self.p, self.cost, self.heat)
@@ -198,7 +208,7 @@ class ChainMargin(ChainLoss):
 
     @property
     def capabilities(self) -> frozenset[str]:  # type: ignore[override]
-        return frozenset({"chain"}) if self.rescale == "margin" else frozenset()
+        return frozenset({"chain", "dual_projection"}) if self.rescale == "margin" else frozenset()
 
     def costs(self, K: int) -> Matrix:
         if self.cost is None:

@@ -25,6 +25,7 @@ from gapfit.errors import as_numbers
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.vector import VectorRisk, as_table, one_hot
 
+_EPS = float(np.finfo(float).eps)
 _WORK = 32  # multiplications that a score is worth
 
 
@@ -207,6 +208,8 @@ class CostRisk(ClassRisk):
 class MarginRisk(CostRisk, SimplexRisk):
     """max over k of cost_k + f_k - f_y."""
 
+    capabilities = SimplexRisk.capabilities | {"dual_projection"}
+
     def value_and_slope(self, margins: Matrix, rows: slice) -> tuple[Vector, Matrix]:
         G = margins + self.costs[self.row[rows]]
         best = G.argmax(axis=1)
@@ -233,24 +236,35 @@ class SlackRisk(CostRisk):
 class SoftmaxRisk(SimplexRisk):
     """log sum_k exp(f_k) - f_y."""
 
-    capabilities = frozenset({"smooth", "conjugate", "dual_simplices"})
+    capabilities = frozenset({"smooth", "softmax", "conjugate", "dual_simplices"})
 
     def value_and_slope(self, margins: Matrix, rows: slice) -> tuple[Vector, Matrix]:
-        del rows
-        top = margins.max(axis=1)
-        E = np.exp(margins - top[:, None])
-        total = E.sum(axis=1)
-        return top + np.log(total), E / total[:, None]
+        # the margin of the truth is zero, so that only overflow is to be feared
+        E = np.exp(margins)
+        ones = np.ones(self.outputs)
+        total = E @ ones
+        if not (total < np.inf).all():
+            top = margins.max(axis=1)
+            E = np.exp(margins - top[:, None])
+            total = E @ ones
+            return top + np.log(total), E / total[:, None]
+        E[np.arange(len(E)), self.truth[rows]] = 0.0
+        others = E @ ones
+        E /= 1.0 + others[:, None]
+        return np.log1p(others), E
 
-    def probabilities(self, scores: Vector, b: Vector) -> Matrix:
-        """pi; the Hessian of phi at a sample is diag(pi) - pi pi'."""
-        F = self.matrix(scores, b)
-        E = np.exp(F - F.max(axis=1, keepdims=True))
-        return np.asarray(E / E.sum(axis=1, keepdims=True))
+    def hessian(self, u: Vector) -> "SoftmaxHessian":
+        """The second derivatives in the scores where the gradient is u ("softmax")."""
+        pi = u.reshape(-1, self.outputs) / self.p[:, None]
+        pi[np.arange(len(pi)), self.truth] += 1.0
+        return SoftmaxHessian(pi, self.p)
+
+    def first_offsets(self) -> Vector:
+        logs = np.log(np.maximum(np.bincount(self.truth, self.p, self.outputs), _EPS))
+        return np.asarray(logs - logs.mean())
 
     def offset_hessian(self, scores: Vector, b: Vector) -> Matrix:
-        pi = self.probabilities(scores, b)
-        return np.asarray(np.diag(self.p @ pi) - (pi * self.p[:, None]).T @ pi)
+        return self.hessian(self.value_and_subgradient(scores, b)[1]).mean
 
     def conjugates(self, a: Matrix) -> Vector:
         return np.asarray(xlogy(a, a).sum(axis=1))
@@ -264,6 +278,38 @@ class SoftmaxRisk(SimplexRisk):
     def dual_simplices(self) -> Simplices:
         none = np.zeros(len(self.truth), dtype=np.intp)
         return Simplices(self.p, self.truth, np.zeros((1, self.outputs)), none, True)
+
+
+class SoftmaxHessian(NamedTuple):
+    """The second derivatives D_i = p_i (diag(pi_i) - pi_i pi_i') of the samples' losses in their scores."""
+
+    pi: Matrix
+    p: Vector
+
+    def product(self, scores: Vector, b: Vector) -> tuple[Vector, Vector]:
+        """What changes of the scores and of b make of the gradients in both."""
+        V = scores.reshape(self.pi.shape).copy()
+
+        def multiply(rows: slice) -> None:
+            some, pi = V[rows], self.pi[rows]
+            if b.size:
+                some += b
+            some *= pi
+            some -= pi * (some @ np.ones(len(pi.T)))[:, None]
+            some *= self.p[rows, None]
+
+        threads.each(multiply, threads.parts(len(V), _WORK * V.size))
+        return V.ravel(), np.ones(len(V)) @ V if b.size else np.zeros(0)
+
+    @property
+    def trace(self) -> Vector:
+        """Of each D_i."""
+        return np.asarray(self.p * np.maximum(1.0 - np.einsum("ik,ik->i", self.pi, self.pi), _EPS))
+
+    @property
+    def mean(self) -> Matrix:
+        """The sum of all D_i: the second derivatives in b."""
+        return np.asarray(np.diag(self.p @ self.pi) - (self.pi * self.p[:, None]).T @ self.pi)
 
 
 def as_labels(y: Any, n: int) -> Vector:

@@ -18,7 +18,7 @@ def minimise_by_newton(
     if "smooth" not in risk.capabilities:
         return None
     size = 1.0 + float(np.abs(scores).max(initial=0.0))
-    b = np.array(guess, dtype=np.float64)
+    b = np.array(guess if guess.any() else risk.first_offsets(), dtype=np.float64)
     value, u, e = risk.value_and_subgradient(scores, b)
     for _ in range(_STEPS):
         hessian = risk.offset_hessian(scores, b) if np.isfinite(value) else None

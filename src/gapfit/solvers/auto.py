@@ -6,6 +6,7 @@
 | lines and parabolas, L2, few features         | `semismooth_newton` | tens of steps at any alpha  |
 | smooth loss, quadratic penalty, few features  | `newton`            | a handful of steps          |
 | lines and parabolas, or logistic, L2          | `dual_cd`           | its steps only read X       |
+| softmax, L2, few features                     | `newton_cg`         | a handful of steps          |
 | classes that compete, L2                      | `simplex_cd`        | its steps only read X       |
 | chains, L2; margins: if weights are many      | `chain_dual`        | a pass is worth many        |
 | smooth loss, L1 or elastic net                | `primal_cd`         | works on columns in use     |
@@ -16,7 +17,9 @@
 milliseconds. Where that is not so but the matrix would fit, `dual_cd` goes first and the Newton methods
 wait: coordinate descent is fast on easy problems and endless on hard ones. Before `semismooth_newton` it
 goes first as well, if X is large but samples are not very many for each feature: a sweep tells whether few
-of them matter, and it gives up if more than a quarter is still in play. A solver hands over to the next
+of them matter, and it gives up if more than a quarter is still in play. `simplex_cd` gives up on large data
+after ten visits to each sample that have not helped, and is left out where data are tiny and there are
+intercepts. A solver hands over to the next
 when its gap no longer halves while its steps double; `bundle` is always the last. The choice and the reason
 are logged under `gapfit` at level INFO.
 """
@@ -42,8 +45,10 @@ FEW = 500  # features whose Hessian is factorised in milliseconds
 MANY = 3000  # features whose Hessian is too large to factorise again and again
 FACTORISATIONS = 10  # passes over X that a factorisation may cost
 SMALL = 200_000  # entries of X: Newton's method is quick then, and its answer knows no order of the samples
+TINY = 20_000  # entries: a bundle is soon found then, and intercepts keep coordinate descent busy for long
 CROWD = 1600  # samples for each feature: then the first steps learn from a share of them
 IN_PLAY = 0.25  # of the samples, still in play after a sweep, are too many for coordinate descent
+VISITS = 10.0  # to each sample, after which coordinate descent on classes must have made headway
 PATIENCE = 64  # steps before the first look at how fast the gap falls
 
 
@@ -70,7 +75,7 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
         last, gave_up = yield from _while_the_gap_falls(steps)
         if gave_up and probe:
             logger.info("auto: %s gave up, too many samples are in play", name)
-            continue  # one sweep has taught nothing
+            continue  # so little has taught nothing
         logger.info("auto: the gap of %s stopped falling", name)
         state = {"w": last.point()}
     if "w" in state and len(choices) > 1:
@@ -113,12 +118,15 @@ def plan(problem: Problem) -> Iterator[Choice]:
             yield Choice(newton, f"{d} columns are not too many")
         elif takes("smoothing"):
             yield Choice("smoothing", "the loss has kinks that can be rounded off")
-    elif takes("simplex_cd"):
-        yield Choice("simplex_cd", "classes compete and the penalty is L2")
-        if takes("lbfgs"):
-            yield Choice("lbfgs", "loss and penalty are differentiable")
-        elif problem.design.size > SMALL and takes("smoothing"):
-            yield Choice("smoothing", "the loss has kinks that can be rounded off")
+    elif takes("newton_cg") and d <= FEW * problem.risk.outputs:
+        yield Choice("newton_cg", f"X has {d // problem.risk.outputs} columns only")
+    elif takes("simplex_cd") and not (problem.n_offsets and problem.design.size <= TINY):
+        large = problem.design.size > SMALL
+        follows = "newton_cg" if takes("newton_cg") else "smoothing" if large and takes("smoothing") else None
+        probe = {"patience": VISITS} if large and follows else {}
+        yield Choice("simplex_cd", "classes compete and the penalty is L2", probe)
+        if follows:
+            yield Choice(follows, "it does not go sample by sample")
     elif takes("chain_dual") and (takes("lbfgs") or d > MANY):
         yield Choice("chain_dual", "the samples are chains and the penalty is L2")
         if takes("lbfgs"):

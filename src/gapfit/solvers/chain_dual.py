@@ -17,14 +17,12 @@ push the same weights. Then the steps are taken for  J + pull/2 |w - anchor|^2  
 whose anchor moves on ahead of the minimisers, as in accelerated gradient methods. The bound is that of J.
 """
 
-from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from gapfit._types import Indices, Slope, Vector
-from gapfit.design.chain import ALL, ChainDesign, Pairs
+from gapfit.design.chain import ALL, ChainDesign, Pairs, runs
 from gapfit.losses.chain import ChainRisk
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
@@ -44,7 +42,6 @@ _ANCHOR_PASSES = 3
 _LONG = 32  # passes
 _LOOK_PASSES = 5  # after which the gap is computed, where it decides on the heat
 _NO_PENALTY = 1e300  # an alpha under which no block's step is held back
-_RUN = 16_384  # tokens
 
 
 @needs("chain", penalty="L2", design="chain")
@@ -92,10 +89,14 @@ class _Blocks:
             n = len(self.risk.labels)
             self.mu = np.zeros((n, K))
             self.mu[np.arange(n), self.risk.labels] = 1.0
-            self.pairs = self._true_pairs()
+            self.pairs = np.zeros((chains, K, K))
+            np.add.at(self.pairs, self._true_pairs(), 1.0)
             self.entropy, self.gaps = np.zeros(chains), np.zeros(chains)
-        self.true_pairs = np.tensordot(self.risk.p, self._true_pairs(), 1).ravel()
-        self.scratch = np.zeros(self.known.size + K * K + 2 * K)
+        chain, before, after = self._true_pairs()
+        places = before * K + after
+        self.true_pairs = np.bincount(places, self.risk.p[chain], minlength=K * K)
+        # of the square of a change of marginals by the features: a guess, which every visit corrects
+        self.stretch = state["stretch"].copy() if "stretch" in state else np.ones(chains)
         self.summed: Slope | None = None
         if "w" in state and "mu" not in state:
             # all marginals at w: without a penalty to hold them, blocks go all the way
@@ -106,14 +107,12 @@ class _Blocks:
         self.before = state.get("before", start).copy()
         self.weights = self._pulled(start.copy())
 
-    def _true_pairs(self) -> Any:
-        """The transitions of the labels, counted for each chain."""
-        risk, K = self.risk, self.risk.n_labels
-        pairs = np.zeros((len(risk.p), K, K))
+    def _true_pairs(self) -> tuple[Indices, Indices, Indices]:
+        """The transitions of the labels: of which chain, from, to."""
+        risk = self.risk
         chain = np.repeat(np.arange(len(risk.p)), np.diff(risk.tokens))
         later = np.flatnonzero(chain[1:] == chain[:-1]) + 1
-        np.add.at(pairs, (chain[later], risk.labels[later - 1], risk.labels[later]), 1.0)
-        return pairs
+        return chain[later], risk.labels[later - 1], risk.labels[later]
 
     # -- moving ---------------------------------------------------------------------------------------
 
@@ -138,7 +137,7 @@ class _Blocks:
         alpha = self.problem.alpha + self.pull if alpha is None else alpha
         ascend(
             visits, *self.known.rows, *self.known.pairs, risk.labels, risk.tokens, risk.p, risk.cost,
-            self.heat, alpha, self.weights, self.scratch, self.mu, self.pairs, self.entropy, self.gaps,
+            self.heat, alpha, self.weights, self.mu, self.pairs, self.entropy, self.gaps, self.stretch,
         )  # fmt: skip
 
     def _move_anchor(self) -> None:
@@ -183,13 +182,24 @@ class _Blocks:
     def minorant(self) -> Minorant:
         """What the marginals prove: R >= <a, w> + c with c their expected cost, and entropy if it counts."""
         risk, n = self.risk, len(self.risk.labels)
-        bits = float(risk.p @ self.entropy) * risk.heat
-        chain = np.repeat(risk.p, np.diff(risk.tokens))
-        each = np.einsum("tk,tk->t", self.mu, risk.cost[risk.labels])
-        c = bits + float(chain @ each)
+        c = float(risk.p @ self.entropy) * risk.heat
+        if risk.cost.any():
+            c += self._expected_cost()
         a = self.known.restore(self._implied()) * -self.problem.alpha
         noise = 4 * _EPS * (abs(c) + n * _EPS)
         return Minorant(a, np.zeros(0), c, "accumulated", noise)
+
+    def _expected_cost(self) -> float:
+        risk, total = self.risk, 0.0
+        for some in runs(risk.tokens):
+            tokens = risk.tokens[some.start : some.stop + 1]
+            each = np.einsum(
+                "tk,tk->t",
+                self.mu[tokens[0] : tokens[-1]],
+                risk.cost[risk.labels[tokens[0] : tokens[-1]]],
+            )
+            total += float(np.repeat(risk.p[some], np.diff(tokens)) @ each)
+        return total
 
     def _implied(self) -> Slope:
         """-A'(mu - truth) / alpha, in the solver's order of features."""
@@ -201,7 +211,7 @@ class _Blocks:
         risk, K, tail = self.risk, self.risk.n_labels, self.known.size
         slope = np.zeros(tail + K * K + 2 * K)
         start, end = slope[-2 * K : -K], slope[-K:]
-        for some in _runs(risk.tokens):  # a block of chains at a time: the marginals are large
+        for some in runs(risk.tokens):  # a block of chains at a time: the marginals are large
             tokens = risk.tokens[some.start : some.stop + 1]
             lo, hi = tokens[0], tokens[-1]
             u = self.mu[lo:hi].copy()
@@ -223,17 +233,11 @@ class _Blocks:
     def snapshot(self) -> dict[str, Any]:
         return {
             "mu": self.mu.copy(), "pairs": self.pairs.copy(), "entropy": self.entropy.copy(),
-            "gaps": self.gaps.copy(), "heat": self.heat, "passes": self.passes, "alpha": self.problem.alpha,
+            "gaps": self.gaps.copy(), "stretch": self.stretch.copy(), "heat": self.heat,
+            "passes": self.passes, "alpha": self.problem.alpha,
             "anchor": self.anchor.copy(), "before": self.before.copy(), "rng": self.rng.bit_generator.state,
             "w": self.w(),
         }  # fmt: skip
-
-
-def _runs(tokens: Any) -> Iterator[slice]:
-    """Chains cut into runs of about _RUN tokens."""
-    marks = np.searchsorted(tokens, np.arange(0, tokens[-1], _RUN))
-    edges = np.unique(np.concatenate((marks, [len(tokens) - 1])))
-    return (slice(int(a), int(b)) for a, b in pairwise(edges))
 
 
 class ByFrequency:

@@ -41,6 +41,7 @@ _REVISITS = 8  # visits to active samples in an epoch, at most, in units of n
 _ENOUGH = 0.1  # of the gap that all samples had, left in the active ones, ends an epoch
 _NEWS = 0.5  # the gap must fall to that share before the driver is told again,
 _SILENCE = 8  # or so many visits be made, in units of n
+_HARDLY = 0.9  # of a gap, left after as many visits as had gone before: that is no progress
 _LOOKS = 40  # iterates that tell their gap
 _PAUSE = 64  # sweeps, at most, without an attempt to go beyond them: it costs as much as a sweep of some rows
 _START = 0.05  # of a share that softmax begins with: logarithms of zero are none
@@ -48,7 +49,9 @@ _GIVE = {False: 8.0, True: 32.0}  # offset for each unit of imbalance that the l
 
 
 @needs("dual_simplices", penalty="L2", design="wide rows")
-def simplex_cd(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
+def simplex_cd(
+    problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0, patience: float | None = None
+) -> Steps:
     """Coordinate descent on the dual, all classes of a sample at once, in random order with shrinking.
 
     One step, one sweep or more.
@@ -56,13 +59,34 @@ def simplex_cd(problem: Problem, state: dict[str, Any] | None = None, *, seed: i
     Parameters
     ----------
     seed : of the order in which samples are visited.
+    patience : give up after so many visits to each sample, if in the second half of them the gap has hardly
+        fallen. By default never.
     """
     descent = _Descent(problem, state or {}, seed)
+    trial = None if patience is None else _Trial(patience * descent.n)
     while True:
         descent.sweep()
+        if trial is not None and trial.failed(descent.made, descent.gap):
+            return
         descent.step_beyond()
         if descent.has_news():
             yield descent.iterate()
+
+
+class _Trial:
+    """Whether the gap falls in the second half of some visits, after which there is no more to say."""
+
+    def __init__(self, visits: float) -> None:
+        self.visits, self.half_way = visits, np.inf
+
+    def failed(self, made: int, gap: float) -> bool:
+        """After so many visits and with this gap, is it time to give up?"""
+        if made < 0.5 * self.visits:
+            return False
+        if self.half_way == np.inf:
+            self.half_way = gap
+        over, self.visits = made >= self.visits, np.inf if made >= self.visits else self.visits
+        return over and gap > _HARDLY * self.half_way
 
 
 class _Descent:
@@ -100,7 +124,7 @@ class _Descent:
             self.entropy = (self.A * np.log(self.A)).sum(axis=1)
         self.order = np.arange(self.n)
         self.gap, self.full_gap, self.threshold = 0.0, np.inf, np.inf
-        self.told, self.visits, self.untold, self.looks = np.inf, 0, 0, 0
+        self.told, self.visits, self.untold, self.looks, self.made = np.inf, 0, 0, 0, 0
         self._refresh()
         self.way, self.before = _Way.of(self), self._here()
         self.wait, self.pause = 0, 1  # sweeps until the next attempt to go beyond them
@@ -182,6 +206,7 @@ class _Descent:
             self.full_gap = self.gap
         self.threshold = pulls / max(len(order), 1)
         self.visits += len(order)
+        self.made += len(order)
         self.untold += len(order)
         self.order = order[~resting]
 
@@ -227,7 +252,7 @@ class _Descent:
             A += step * way.A
             W += step * way.W
             s += step * way.s
-        out = np.flatnonzero(A.min(axis=1) < 0)
+        out = np.unique(np.flatnonzero(A.ravel() < 0) // self.K)
         inside = A[out]
         project_rows(inside, 0, len(out))
         steps = (A[out] - inside) * self.p[out, None]
@@ -282,12 +307,13 @@ class _Descent:
         return Iterate(point, b, minorant, None, self.snapshot, gap, None)
 
     def _exact_gap(self) -> float:
-        """Of this point, but for what balancing costs. Sweeps meet the samples' parts of it one by one."""
+        """Of this point, with a guess of what balancing costs. Sweeps meet the samples' parts one by one."""
         G = self.narrow.scores(self._weights()) + (
             self.h + self.known + self.simplices.costs[self.simplices.row]
         )
         most = logsumexp(G, axis=1) + self.entropy if self.simplices.entropic else G.max(axis=1)
         gap = float(self.p @ (most - (self.A * G).sum(axis=1)))
+        gap += 0.5 * float(np.abs(self.s).sum() * np.ptp(self.h))  # shares that must change their class
         return max(gap, 1e-15 * float(self.p @ np.abs(most)))  # rounding is no gap below zero
 
 

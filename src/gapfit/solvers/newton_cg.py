@@ -1,0 +1,143 @@
+"""Newton's method for softmax, its systems solved by conjugate gradients: W and the intercepts together.
+
+No Hessian is formed: a product with it costs two products with X. They are preconditioned by a Kronecker
+product (`kronecker.py`), and solved only as exactly as the step deserves, so that there are few far from the
+optimum. A search along the line, on which scores are linear, takes no product at all.
+
+The lower bound is that of a dual point. With D the second derivatives and s the step, u + D A s is what the
+gradients in the scores at the new point would be if the risk were quadratic, and Newton's equation says that
+A'(u + D A s) = -alpha (w + s), so that the two points belong together: what is between their objectives is
+the error of the quadratic model. The tangent at the new point would prove |grad J|^2 / (2 alpha) only.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg.blas import daxpy
+
+from gapfit._types import Slope, Vector
+from gapfit.design.wide import WideDesign
+from gapfit.losses.multiclass import SoftmaxRisk
+from gapfit.problem import Problem
+from gapfit.solution import Iterate
+from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.kronecker import Kronecker
+
+_EPS = float(np.finfo(float).eps)
+_ROUNDING = 1e-13  # of J, left to gain: from there on the driver is to look at every step
+_FORCING = 0.3  # the system is solved at least that exactly, in its own norm,
+_SHARE = 0.1  # of the quadratic model's error that is commonly between the bounds
+_SINGULAR = 1e-13  # of the largest singular value, counts as zero: a common shift of b changes nothing
+_PRODUCTS = 300  # or until so many products
+
+
+class _Point(NamedTuple):
+    """A point with everything known about it."""
+
+    w: Slope
+    b: Vector
+    scores: Vector
+    J: float
+    u: Vector  # the gradient of the risk in the scores
+    e: Vector  # and in b
+
+
+class _Step(NamedTuple):
+    """The step, what it does to the scores and their gradient, and what it leaves of the gradient of J."""
+
+    w: Slope
+    b: Vector
+    scores: Vector
+    u: Vector
+    left: Slope
+    slope: float
+    curve: float
+
+
+@needs("softmax", penalty="L2", design="wide rows")
+def newton_cg(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
+    """One step: one system, solved in part, and one line search."""
+    state = state or {}
+    risk, design = problem.risk, problem.design
+    assert isinstance(risk, SoftmaxRisk) and isinstance(design, WideDesign)
+    stand_in = Kronecker(design.narrow, risk.outputs, problem.alpha, problem.n_offsets > 0)
+    if state.get("alpha") == problem.alpha:  # a run that goes on has already reported its point
+        point = state["point"]
+        stand_in.restore(state["stand_in"])
+    else:
+        w = np.array(state.get("w", problem.start()))
+        scores = problem.scores(w)
+        value, u, height, b = problem.tangent(scores)
+        point = _evaluate(problem, w, b, scores)
+        bound = partial(problem.minorant, u, height, scores)
+        yield Iterate(w, b, bound, problem.alpha * problem.penalty.value(w) + value)
+    while True:
+        gradient = problem.alpha * point.w + design.adjoint(point.u)
+        step = _newton_step(problem, risk, point, gradient, stand_in)
+        gain = -step.slope
+        there, s = _line_search(problem, point, step)
+        # what is between the bounds: the error of the quadratic model, and what the step leaves
+        error = abs(there.J - point.J - s * step.slope - 0.5 * s * s * step.curve)
+        left = (1 - s) * gradient + s * step.left
+        unbalanced = (1 - s) * float(np.abs(point.e).sum())
+        guess = _SHARE * error + float(left @ left) / (2 * problem.alpha)
+        guess += unbalanced * (1.0 + float(np.ptp(there.b) if len(there.b) else 0.0))
+        bound = partial(problem.minorant_at, point.u + s * step.u)
+        point = there
+        now = {"alpha": problem.alpha, "point": point, "stand_in": stand_in.state()}
+        done = gain <= _ROUNDING * abs(point.J)
+        yield Iterate(point.w, point.b, bound, point.J, now.copy, None if done else guess, point.J)
+        if gain <= 2 * _EPS * abs(point.J):
+            return  # what is left to gain is rounding
+
+
+def _evaluate(problem: Problem, w: Slope, b: Vector, scores: Vector) -> _Point:
+    risk, u, e = problem.risk.value_and_subgradient(scores, b)
+    return _Point(w, b, scores, problem.alpha * problem.penalty.value(w) + risk, u, e)
+
+
+def _newton_step(
+    problem: Problem, risk: SoftmaxRisk, point: _Point, gradient: Slope, stand_in: Kronecker
+) -> _Step:
+    """Conjugate gradients on the Newton system, from zero."""
+    hessian = risk.hessian(point.u)
+    stand_in.update(hessian.trace, hessian.mean)
+    w, b = np.zeros_like(point.w), np.zeros_like(point.b)
+    scores = np.zeros_like(point.scores)
+    r_w, r_b = -gradient, -point.e
+    z_w, z_b = stand_in.solve(r_w, r_b)
+    way_w, way_b = z_w, z_b
+    first = now = float(r_w @ z_w + r_b @ z_b)
+    enough = min(_FORCING, np.sqrt(max(now, 0.0) / max(abs(point.J), 1e-300))) ** 2 * now
+    for _ in range(_PRODUCTS):
+        way_scores = problem.design.scores(way_w)
+        way_u, bent_b = hessian.product(way_scores, way_b)
+        bent_w = problem.alpha * way_w + problem.design.adjoint(way_u)
+        curve = float(way_w @ bent_w + way_b @ bent_b)
+        if not curve > 0 or not now > 0:
+            break  # rounding
+        t = now / curve
+        w, b, scores = w + t * way_w, b + t * way_b, daxpy(way_scores, scores, a=t)
+        r_w, r_b = r_w - t * bent_w, r_b - t * bent_b
+        z_w, z_b = stand_in.solve(r_w, r_b)
+        before, now = now, float(r_w @ z_w + r_b @ z_b)
+        if now <= max(enough, _EPS**2 * first):
+            break
+        way_w, way_b = z_w + now / before * way_w, z_b + now / before * way_b
+    if len(b):  # a dual point must be balanced exactly: the best offsets for this w, in the quadratic model
+        b = b + np.linalg.lstsq(hessian.mean, r_b, rcond=_SINGULAR)[0]
+    u, _ = hessian.product(scores, b)
+    left = gradient + problem.alpha * w + problem.design.adjoint(u)
+    slope = float(gradient @ w + point.e @ b)
+    return _Step(w, b, scores, u, left, slope, float(left @ w) - slope)
+
+
+def _line_search(problem: Problem, point: _Point, step: _Step) -> tuple[_Point, float]:
+    """The first of the steps 1, 1/2, 1/4, ... after which J has fallen as a tangent promises, in part."""
+    s = 1.0
+    while True:
+        there = _evaluate(problem, point.w + s * step.w, point.b + s * step.b, point.scores + s * step.scores)
+        if -1e-4 * s * step.slope - 4 * _EPS * abs(point.J) <= point.J - there.J or s < 1e-12:
+            return there, s
+        s *= 0.5
