@@ -37,14 +37,14 @@ TAGS = [["D", "N"], ["D", "N", "V"], ["N"]]
 @pytest.mark.parametrize("loss", ["crf", "margin"])
 def test_transitions_help(loss):
     X, y = toy(200)
-    model = SequenceLabeler(loss=loss, alpha=1e-2, tol=1e-2).fit(X[:100], y[:100])
+    model = SequenceLabeler(loss=loss, alpha=1e-2, tol=1e-3).fit(X[:100], y[:100])
     assert model.converged_ and model.status_ is Status.CERTIFIED
     assert model.dual_objective_ <= model.objective_ <= model.dual_objective_ + 1.01 * model.dual_gap_
     alone = np.mean(
         np.concatenate([np.array(["a", "b", "c"])[x.argmax(axis=1)] for x in X[100:]])
         == np.concatenate(y[100:])
     )
-    assert model.score(X[100:], y[100:]) > alone + 0.03
+    assert model.score(X[100:], y[100:]) > alone + 0.05
     assert 0 < model.score_sequences(X[100:], y[100:]) < model.score(X[100:], y[100:])
     assert model.coef_.shape == (3, 3) and model.transitions_.shape == (3, 3) and len(model.start_) == 3
 

@@ -152,8 +152,18 @@ class Problem:
 
     def evaluate(self, w: Slope, b: Vector) -> float:
         """J(w, b)."""
-        risk, _, _ = self.risk.value_and_subgradient(self.scores(w), b)
+        if self.shifted:
+            risk, _, _ = self.risk.value_and_subgradient(self.scores(w), b)
+        else:
+            risk = self.design.risk(self.risk, w, b)
         return self.alpha * self.penalty.value(w) + risk
+
+    def best(self, w: Slope, guess: Vector) -> tuple[float, Vector]:
+        """J(w, b) at the best b, and that b."""
+        if not self.n_offsets:
+            return self.evaluate(w, np.zeros(0)), np.zeros(0)
+        risk, _, _, b = self.tangent(self.scores(w), guess)
+        return self.alpha * self.penalty.value(w) + risk, b
 
     def oracle(self, w: Slope, guess: Vector | None = None) -> Oracle:
         """The risk at w, minimised over b, and a minorant that is tight there."""

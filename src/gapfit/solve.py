@@ -209,8 +209,7 @@ class _Best:
         """Certify an iterate, keep what improves a bound, and write the history."""
         problem, w, primal, b = self.problem, iterate.point(), iterate.primal, iterate.b
         if primal is None:
-            risk, _, _, b = problem.tangent(problem.scores(w), iterate.b)
-            primal = problem.alpha * problem.penalty.value(w) + risk
+            primal, b = problem.best(w, iterate.b)
         minorant = iterate.minorant() if callable(iterate.minorant) else iterate.minorant
         if self.dual == -np.inf and primal < -1e9 * (1.0 + self.scale):
             raise UnboundedProblem(

@@ -13,6 +13,7 @@ import numpy as np
 from gapfit._types import Slope, Vector
 
 if TYPE_CHECKING:
+    from gapfit.losses.base import Risk
     from gapfit.penalties.base import Penalty
 
 
@@ -51,6 +52,10 @@ class Design(ABC):
     @abstractmethod
     def distances(self, penalty: "Penalty", centre: Slope) -> Vector:
         """How far each score, but for its part <centre, w>, can move with w: a dual norm of the penalty's."""
+
+    def risk(self, risk: "Risk", w: Slope, b: Vector) -> float:
+        """R(A w, b). A design with very many scores may add it up over parts of them."""
+        return risk.value_and_subgradient(self.scores(w), b)[0]
 
     def inner(self, a: Slope, w: Slope) -> float:
         """<a, w>, for slopes and weights alike."""
