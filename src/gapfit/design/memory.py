@@ -41,7 +41,7 @@ class MemoryDesign(Design):
     def scores(self, w: Slope) -> Vector:
         """X w."""
         if not w.any():
-            return np.zeros(self.shape[0])  # where every fit starts
+            return np.zeros((self.shape[0], *w.shape[1:]))  # where every fit starts
         return np.concatenate(threads.each(lambda part: part.scores(w), self._parts))
 
     def adjoint(self, u: Vector) -> Slope:

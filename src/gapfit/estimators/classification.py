@@ -286,7 +286,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):
             return np.asarray(expit(scores))
         if scores.ndim == 1:
             return np.stack([expit(-scores), expit(scores)], axis=1)
-        if isinstance(self._loss(), Softmax):
+        if self.multi_class == "joint" or isinstance(check_loss(self.loss, LOSSES), Softmax):
             return np.asarray(softmax(scores, axis=1))
         return np.asarray(softmax(log_expit(scores), axis=1))  # expit / its sum, which may underflow
 
