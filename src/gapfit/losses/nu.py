@@ -7,6 +7,7 @@ Minimised over the width and the intercept, both risks are a difference of means
 with r = f - centre. So there is no offset left; width and intercept follow from where the two sums end.
 """
 
+from abc import abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -37,9 +38,9 @@ class NuLoss(Loss):
             raise ValueError(f"nu must lie in (0, 1], got {nu!r}")
         self.nu = nu
 
+    @abstractmethod
     def at(self, width: float) -> Part:
         """The problem with this width."""
-        raise NotImplementedError
 
 
 class NuHinge(_Margin, NuLoss):
