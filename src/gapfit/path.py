@@ -17,8 +17,7 @@ def path(
     """Minimise alpha * Omega(w) + R(A w, b) for each of several alphas.
 
     They are visited from the largest to the smallest. Minorants of R do not depend on alpha, so each fit
-    begins with the cuts, or the dual point, of the one before: bundle methods need about a third of the steps
-    that separate fits would take.
+    begins with the cuts, or the dual point, of the one before.
 
     Parameters
     ----------
