@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from gapfit.cli.files import data_format, output_format, read, say, target_column
+from gapfit.cli.fitting import one_of
 from gapfit.cli.train import CLASSIFICATION, REGRESSION
 from gapfit.datasets import Data
 from gapfit.lab import page, race
@@ -58,8 +59,7 @@ def compare(
     Times are of this machine at this moment. Compilation is left out. Other libraries are run again and again
     with growing effort, and the time of the first run that was good enough counts.
     """
-    if alpha is not None and C is not None:
-        raise click.UsageError("--alpha and -c say the same thing twice; give one of them")
+    one_of(alpha, C, "-c")
     target_path = Path(out)
     if target_path.suffix not in (*PICTURES, ".html"):
         raise click.UsageError(f"--out must end in {', '.join(PICTURES)} or .html, got {out}")

@@ -1,26 +1,20 @@
 """`gapfit rank data -o model`: learn to rank the answers to queries, or rank them with a model."""
 
-import warnings
-from time import perf_counter
 from typing import Any
 
 import click
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from gapfit import datasets
 from gapfit.cli.files import data_format, output_format, say, target_column
+from gapfit.cli.fitting import exit_code, fields, last_line, limits, one_of, solver_option, watched
 from gapfit.cli.predict import matched
-from gapfit.cli.progress import progress_line
-from gapfit.cli.train import fields, last_line
 from gapfit.datasets import Data
 from gapfit.estimators import Ranker
 from gapfit.losses import NDCG, MeanAveragePrecision, PairwiseRanking
 from gapfit.losses.queries import Queries
 from gapfit.persistence import load, save
 from gapfit.ranking_metrics import average_precision_per_query, ndcg_per_query
-from gapfit.registry import SOLVERS
-from gapfit.solution import Status
 
 
 @click.command()
@@ -46,16 +40,8 @@ from gapfit.solution import Status
 @click.option("--alpha", type=float, help="Weight of the penalty; the loss is a mean [default: 1e-4].")
 @click.option("-c", "--cost", "C", type=float, help="SVM-Rank's C instead of alpha, for --loss pairwise.")
 @click.option("--positive", is_flag=True, help="Weights must not be negative.")
-@click.option(
-    "-e", "--tol", type=float, default=1e-4, show_default=True, help="Relative duality gap to be certified."
-)
-@click.option("--max-iter", type=int, default=10_000, show_default=True, help="Limit on steps.")
-@click.option("--max-time", type=float, help="Limit on seconds.")
-@click.option("--n-jobs", type=int, help="Threads [default: one for each core, where that pays].")
-@click.option(
-    "--solver", type=click.Choice(list(SOLVERS)), default="auto", show_default=True, help="Algorithm."
-)
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no last lines.")
+@limits(tol=1e-4)
+@solver_option
 @data_format
 @target_column
 @click.option("--qid", "query", metavar="NAME|NUMBER", help="Query column of a CSV or Parquet table.")
@@ -87,11 +73,7 @@ def rank(
     if samples.y is None:
         raise click.UsageError("the data hold no relevance; name its column with --target")
     ranker = make_ranker(samples, k=k, **options)
-    began = perf_counter()
-    with warnings.catch_warnings(), progress_line(quiet=quiet):
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the last line and the exit code say it
-        ranker.fit(samples.X, samples.y, qid=samples.qid)
-    seconds = perf_counter() - began
+    _, seconds = watched(lambda: ranker.fit(samples.X, samples.y, qid=samples.qid), quiet=quiet)
     scores = ranker.predict(samples.X)
     if samples.names is not None:
         ranker.feature_names_in_ = np.array(samples.names, dtype=object)
@@ -100,7 +82,7 @@ def rank(
     if not quiet:
         told = f"{last_line(ranker, seconds)}\n{in_words(measured)}"
         say(output, told, fields(ranker, seconds) | measured)
-    return {Status.CERTIFIED: 0, Status.INTERRUPTED: 130}.get(ranker.status_, 2)
+    return exit_code(ranker)
 
 
 def _read(path: str, data_format: str | None, target: str | None, query: str | None) -> Data:
@@ -117,8 +99,7 @@ def make_ranker(
     samples: Data, *, loss: str, mean: Any, k: int, alpha: float | None, C: float | None, **rest: Any
 ) -> Ranker:
     """The estimator that the options describe."""
-    if alpha is not None and C is not None:
-        raise click.UsageError("--alpha and -c say the same thing twice; give one of them")
+    one_of(alpha, C, "-c")
     if C is not None:
         if loss != "pairwise":
             raise click.UsageError("-c is SVM-Rank's, which has --loss pairwise only; give --alpha")

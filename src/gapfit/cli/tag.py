@@ -1,19 +1,14 @@
 """`gapfit tag data -o model`: learn to label the tokens of sequences, or label them with a model."""
 
-import warnings
-from time import perf_counter
 from typing import Any
 
 import click
-from sklearn.exceptions import ConvergenceWarning
 
 from gapfit.cli.files import output_format, say
-from gapfit.cli.progress import progress_line
-from gapfit.cli.train import fields, last_line
+from gapfit.cli.fitting import exit_code, fields, last_line, limits, one_of, watched
 from gapfit.datasets.conll import chunk_f1, read_conll, window_features
 from gapfit.estimators import SequenceLabeler
 from gapfit.persistence import load, save
-from gapfit.solution import Status
 
 
 @click.command()
@@ -25,13 +20,7 @@ from gapfit.solution import Status
 @click.option("--penalty", type=click.Choice(["l2", "l1", "elastic_net"]), default="l2", help="Penalty.")
 @click.option("--alpha", type=float, help="Weight of the penalty; the loss is a mean [default: 1e-4].")
 @click.option("--c2", type=float, help="CRFsuite's c2 instead of alpha.")
-@click.option(
-    "-e", "--tol", type=float, default=1e-3, show_default=True, help="Relative duality gap to be certified."
-)
-@click.option("--max-iter", type=int, default=10_000, show_default=True, help="Limit on steps.")
-@click.option("--max-time", type=float, help="Limit on seconds.")
-@click.option("--n-jobs", type=int, help="Threads [default: one for each core, where that pays].")
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no last lines.")
+@limits(tol=1e-3)
 @output_format
 def tag(
     data: str,
@@ -58,19 +47,14 @@ def tag(
         raise click.UsageError("give -o MODEL, the file to write, or --predict MODEL, the one to label with")
     if unlabelled:
         raise click.UsageError("--unlabelled goes with --predict: training needs labels")
-    if alpha is not None and c2 is not None:
-        raise click.UsageError("--alpha and --c2 say the same thing twice; give one of them")
+    one_of(alpha, c2, "--c2")
     alpha = 2 * c2 / len(X) if c2 is not None and X else alpha
     labeler = SequenceLabeler(alpha=1e-4 if alpha is None else alpha, **options)
-    began = perf_counter()
-    with warnings.catch_warnings(), progress_line(quiet=quiet):
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the last line and the exit code say it
-        labeler.fit(X, sequences.labels)
-    seconds = perf_counter() - began
+    _, seconds = watched(lambda: labeler.fit(X, sequences.labels), quiet=quiet)
     save(labeler, out)
     if not quiet:
         say(output, last_line(labeler, seconds), fields(labeler, seconds))
-    return {Status.CERTIFIED: 0, Status.INTERRUPTED: 130}.get(labeler.status_, 2)
+    return exit_code(labeler)
 
 
 def _predict(X: Any, labels: Any, model: str, out: str, quiet: bool, output: str) -> int:

@@ -1,24 +1,19 @@
 """`gapfit train data model`: from a data file to a certified model file."""
 
-import warnings
-from time import perf_counter
 from typing import Any
 
 import click
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
 
 from gapfit.cli.files import data_format, output_format, read, say, target_column
+from gapfit.cli.fitting import exit_code, fields, last_line, limits, one_of, solver_option, watched
 from gapfit.cli.measure import make_metric_classifier, measure_name, metric_option, strategy_option
-from gapfit.cli.progress import progress_line
 from gapfit.datasets import Data
 from gapfit.estimators import LinearClassifier, LinearRegressor, NoveltyDetector
 from gapfit.losses import EpsilonInsensitive, Huber, Quantile, SmoothedHinge, SquaredEpsilonInsensitive
 from gapfit.penalties import ElasticNet
 from gapfit.persistence import save
-from gapfit.registry import SOLVERS
-from gapfit.solution import Status
 
 CLASSIFICATION = ("hinge", "squared_hinge", "smoothed_hinge", "logistic", "exponential")
 REGRESSION = (
@@ -71,19 +66,11 @@ LIBLINEAR = {
     help="Weight of a class; also -wLABEL WEIGHT.",
 )
 @click.option("--positive", is_flag=True, help="Weights must not be negative.")
-@click.option(
-    "-e", "--tol", type=float, default=1e-4, show_default=True, help="Relative duality gap to be certified."
-)
-@click.option("--max-iter", type=int, default=10_000, show_default=True, help="Limit on steps.")
-@click.option("--max-time", type=float, help="Limit on seconds.")
-@click.option("--n-jobs", type=int, help="Threads [default: one for each core, where that pays].")
-@click.option(
-    "--solver", type=click.Choice(list(SOLVERS)), default="auto", show_default=True, help="Algorithm."
-)
+@limits(tol=1e-4)
+@solver_option
 @click.option(
     "-v", "--folds", type=click.IntRange(2), help="Report the score of cross-validation; write no model."
 )
-@click.option("-q", "--quiet", is_flag=True, help="No progress and no last line.")
 @data_format
 @target_column
 @output_format
@@ -100,23 +87,19 @@ def train(
     if samples.y is not None and np.ndim(samples.y) != 1:
         raise click.UsageError(f"{data} holds several labels per sample, which train does not take")
     estimator = make_estimator(samples, **options)
-    began = perf_counter()
-    with warnings.catch_warnings(), progress_line(quiet=quiet):
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the last line and the exit code say it
-        if folds is not None:
-            scores = cross_val_score(estimator, samples.X, samples.y, cv=folds)
-            name = "R^2" if isinstance(estimator, LinearRegressor) else "accuracy"
-            name = measure_name(options["metric"]) if options["metric"] else name
-            say(output, f"{folds}-fold {name} {scores.mean():.6g} +- {scores.std():.2g}", {name: scores})
-            return 0
-        estimator.fit(samples.X, samples.y)
+    if folds is not None:
+        scores, _ = watched(lambda: cross_val_score(estimator, samples.X, samples.y, cv=folds), quiet=quiet)
+        name = "R^2" if isinstance(estimator, LinearRegressor) else "accuracy"
+        name = measure_name(options["metric"]) if options["metric"] else name
+        say(output, f"{folds}-fold {name} {scores.mean():.6g} +- {scores.std():.2g}", {name: scores})
+        return 0
+    _, seconds = watched(lambda: estimator.fit(samples.X, samples.y), quiet=quiet)
     if samples.names is not None:
         estimator.feature_names_in_ = np.array(samples.names, dtype=object)
     save(estimator, str(model))
     if not quiet:
-        say(output, last_line(estimator, perf_counter() - began), fields(estimator, perf_counter() - began))
-    # of a local search all convex parts are certified, and more was not asked for
-    return {Status.CERTIFIED: 0, Status.LOCAL: 0, Status.INTERRUPTED: 130}.get(estimator.status_, 2)
+        say(output, last_line(estimator, seconds), fields(estimator, seconds))
+    return exit_code(estimator)
 
 
 def make_estimator(
@@ -146,8 +129,7 @@ def make_estimator(
         raise click.UsageError("-s names loss and penalty already; leave --loss and --penalty out")
     known_loss, known_penalty = LIBLINEAR.get(liblinear_type or "", ("hinge", "l2"))
     loss, penalty_name = loss or known_loss, penalty or known_penalty
-    if alpha is not None and C is not None:
-        raise click.UsageError("--alpha and -c say the same thing twice; give one of them")
+    one_of(alpha, C, "-c")
     n = samples.X.shape[0]
     made: dict[str, Any] = {
         "penalty": ElasticNet(l1_ratio) if penalty_name == "elastic_net" else penalty_name,
@@ -179,27 +161,3 @@ def make_estimator(
 def _label(y: Any, text: str) -> Any:
     """The label as it stands in y."""
     return text if y.dtype.kind == "U" else y.dtype.type(float(text))
-
-
-def fields(estimator: Any, seconds: float) -> dict[str, Any]:
-    """What a machine wants to know of a fit."""
-    return {
-        "status": estimator.status_.name.lower(),
-        "converged": estimator.converged_,
-        "objective": estimator.objective_,
-        "bound": estimator.dual_objective_,
-        "gap": estimator.dual_gap_,
-        "relative_gap": max(certificate.relative_gap for certificate in estimator.certificates_),
-        "steps": estimator.n_iter_,
-        "alpha": estimator.alpha_,
-        "seconds": seconds,
-    }
-
-
-def last_line(estimator: Any, seconds: float) -> str:
-    """What a person wants to know of a fit."""
-    told = fields(estimator, seconds)
-    return (
-        f"{told['status']}: objective {told['objective']:.8g}, bound {told['bound']:.8g}, "
-        f"gap {told['gap']:.2e} (relative {told['relative_gap']:.2e}), {told['steps']} steps, {seconds:.2f} s"
-    )

@@ -1,0 +1,82 @@
+"""What the commands that fit a model share: their options, the fit itself, and what is told of it."""
+
+import warnings
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import click
+from sklearn.exceptions import ConvergenceWarning
+
+from gapfit.cli.progress import progress_line
+from gapfit.registry import SOLVERS
+from gapfit.solution import Status
+
+solver_option = click.option(
+    "--solver", type=click.Choice(list(SOLVERS)), default="auto", show_default=True, help="Algorithm."
+)
+
+
+def limits(tol: float) -> Callable[[Any], Any]:
+    """The options that say when a fit ends, with this tolerance by default, and how loud it is."""
+    options = [
+        click.option(
+            "-e", "--tol", type=float, default=tol, show_default=True,
+            help="Relative duality gap to be certified.",
+        ),
+        click.option("--max-iter", type=int, default=10_000, show_default=True, help="Limit on steps."),
+        click.option("--max-time", type=float, help="Limit on seconds."),
+        click.option("--n-jobs", type=int, help="Threads [default: one for each core, where that pays]."),
+        click.option("-q", "--quiet", is_flag=True, help="No progress and no last lines."),
+    ]  # fmt: skip
+
+    def decorate(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def one_of(alpha: float | None, other: float | None, name: str) -> None:
+    """The weight of the penalty may be said in one way only."""
+    if alpha is not None and other is not None:
+        raise click.UsageError(f"--alpha and {name} say the same thing twice; give one of them")
+
+
+def watched(fit: Callable[[], Any], *, quiet: bool) -> tuple[Any, float]:
+    """What `fit` returns and the seconds it took, with a line of progress on a terminal."""
+    began = perf_counter()
+    with warnings.catch_warnings(), progress_line(quiet=quiet):
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the last line and the exit code say it
+        result = fit()
+    return result, perf_counter() - began
+
+
+def exit_code(estimator: Any) -> int:
+    """0 only for a certified fit; of a local search all convex parts are, and more was not asked for."""
+    return {Status.CERTIFIED: 0, Status.LOCAL: 0, Status.INTERRUPTED: 130}.get(estimator.status_, 2)
+
+
+def fields(estimator: Any, seconds: float) -> dict[str, Any]:
+    """What a machine wants to know of a fit."""
+    return {
+        "status": estimator.status_.name.lower(),
+        "converged": estimator.converged_,
+        "objective": estimator.objective_,
+        "bound": estimator.dual_objective_,
+        "gap": estimator.dual_gap_,
+        "relative_gap": max(certificate.relative_gap for certificate in estimator.certificates_),
+        "steps": estimator.n_iter_,
+        "alpha": estimator.alpha_,
+        "seconds": seconds,
+    }
+
+
+def last_line(estimator: Any, seconds: float) -> str:
+    """What a person wants to know of a fit."""
+    told = fields(estimator, seconds)
+    return (
+        f"{told['status']}: objective {told['objective']:.8g}, bound {told['bound']:.8g}, "
+        f"gap {told['gap']:.2e} (relative {told['relative_gap']:.2e}), {told['steps']} steps, {seconds:.2f} s"
+    )
