@@ -13,7 +13,6 @@ from gapfit.design.kernel import KernelDesign
 from gapfit.design.kernel_functions import Gaussian
 from gapfit.errors import UnboundedProblem
 from gapfit.losses.nu import NuHinge, NuTube
-from gapfit.solvers.nu_search import nu_search
 
 
 def data(n=40):
@@ -48,7 +47,7 @@ def test_the_optimum_is_that_of_cvxpy(tube, nu):
     problem = Problem(
         KernelDesign(X, Gaussian(0.4)), y, (NuTube if tube else NuHinge)(nu), "l2", alpha, weight
     )
-    solution = solve(problem, nu_search, tol=1e-9)
+    solution = solve(problem, "smo", tol=1e-9)
     assert solution.converged
     K = rbf_kernel(X, gamma=0.4)
     f = K @ solution.w

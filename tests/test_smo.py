@@ -12,6 +12,8 @@ from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 
 from gapfit import IncompatibleSolver, Problem, solve
+from gapfit.design.gram import FunctionTiles
+from gapfit.design.kept import KeptColumns
 from gapfit.design.kernel import KernelDesign
 from gapfit.design.kernel_functions import Gaussian, Linear, Polynomial
 from gapfit.kernels import pairs as rules
@@ -167,8 +169,9 @@ def test_warm_start_and_any_number_of_threads_give_the_same():
     assert again.converged and again.n_iter <= 2
 
 
-def test_memory_stays_within_the_budget():
-    X, y = two_clouds(3000, d=10)
+@pytest.mark.parametrize("d", [10, 40])  # with many features, columns of K are kept
+def test_memory_stays_within_the_budget(d):
+    X, y = two_clouds(3000, d=d)
     budget = 20_000_000  # K would take 72 MB
     tracemalloc.start()
     try:
@@ -178,6 +181,24 @@ def test_memory_stays_within_the_budget():
         assert tracemalloc.get_traced_memory()[1] <= budget
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("memory", [4 * 2100 * 50, 4 * 2100 * 3000])  # too little for all, and enough
+@pytest.mark.parametrize("sparsely", [False, True])
+def test_kept_columns_are_those_of_the_kernel_matrix(memory, sparsely):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2100, 40)) * (rng.random((2100, 40)) < (0.8 if sparsely else 1.0))
+    tiles = FunctionTiles(sparse.csr_array(X) if sparsely else X, Gaussian(0.02), thin=sparsely)
+    kept, K = KeptColumns(tiles, memory), rbf_kernel(X, gamma=0.02)
+    asked = set()
+    for _ in range(8):
+        columns = np.sort(rng.choice(300, 80, replace=False))
+        asked.update(columns.tolist())
+        weights = rng.normal(size=80)
+        np.testing.assert_allclose(kept.sums(columns, weights), K[:, columns] @ weights, atol=1e-4)
+        chosen = np.sort(rng.choice(300, 60, replace=False))
+        np.testing.assert_allclose(kept.tile(chosen), K[np.ix_(chosen, chosen)], atol=1e-5)
+    assert (kept.slot >= 0).sum() == min(len(kept.kept), len(asked))
 
 
 def test_screening_is_right():
@@ -326,7 +347,7 @@ def test_compiled_steps_agree_with_an_exhaustive_search():
         if G[fall].max() - lowest <= 1e-9:
             break
         before, slopes = v.copy(), G.copy()
-        second_order(K, G, v, lower, upper, np.zeros(12), 1, 1e-12, 1e-12)
+        second_order(K, G, v, lower, upper, np.zeros(12), False, 1, 1e-12, 1e-12)
         (i,), (j,) = np.flatnonzero(v > before), np.flatnonzero(v < before)
         assert slopes[i] <= lowest + 1e-6
         gains = [
@@ -335,3 +356,20 @@ def test_compiled_steps_agree_with_an_exhaustive_search():
         ]
         assert (slopes[j] - slopes[i]) ** 2 / (2 - 2 * K[i, j]) >= 0.999 * max(gains)
         np.testing.assert_allclose(G, K @ v - problem.y, atol=1e-12)
+
+
+def test_compiled_steps_keep_the_two_sides_apart():
+    """With two sums, both stay what they are, and at the end no pair on one side improves on another."""
+    rng = np.random.default_rng(1)
+    A = rng.normal(size=(12, 20))
+    K, p = A @ A.T, rng.normal(size=12)
+    v = np.where(np.arange(12) % 2, 0.3, -0.3)
+    v[:2] = 0.0  # may go to either side
+    lower, upper, start = np.full(12, -1.0), np.full(12, 1.0), v.copy()
+    taken, violation = second_order(K, K @ v + p, v, lower, upper, np.zeros(12), True, 10_000, 1e-10, 1e-12)
+    assert taken > 10 and violation <= 1e-10
+    for side in (1, -1):
+        assert np.maximum(side * v, 0).sum() == pytest.approx(np.maximum(side * start, 0).sum(), rel=1e-12)
+    G = K @ v + p  # on each side, nothing is gained by a shift from one variable to another
+    for may_rise, may_fall in ((v >= 0) & (v < 1), v > 0), (v < 0, (v <= 0) & (v > -1)):
+        assert G[may_fall].max() - G[may_rise].min() <= 1e-9

@@ -6,7 +6,7 @@ enough for the processor's cache, their rows shared among threads.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from gapfit._types import Data, Indices, Vector
 from gapfit.design.kernel_functions import KernelFunction
 from gapfit.design.rows import take_rows
 
-_ROWS, _COLUMNS = 256, 1024  # of a tile that is added up at once
+_ROWS, _COLUMNS = 256, 1024  # of a tile that is added up at once; more rows if there are fewer columns
 _BLOCK = 2**22  # entries of a block of columns, where there are many features
 _SPARSE = 3  # times as many entries, most of them zero, are as quickly multiplied as stored zeros are skipped
 
@@ -60,8 +60,7 @@ class Tiles(ABC):
             parts = threads.parts(len(rows), self.work * len(rows) * len(columns[some]))
 
             def fill(part: slice, some: slice = some, of: Tile = of) -> None:
-                for start in range(part.start, part.stop, _ROWS):
-                    chosen = slice(start, min(start + _ROWS, part.stop))
+                for chosen in strips(part, len(columns)):
                     out[chosen, some] = of(rows[chosen])
 
             threads.each(fill, parts)
@@ -80,12 +79,17 @@ class Tiles(ABC):
             parts = threads.parts(len(rows), self.work * len(rows) * len(weight))
 
             def add(part: slice, of: Tile = of, weight: Vector = weight) -> None:
-                for start in range(part.start, part.stop, _ROWS):
-                    chosen = slice(start, min(start + _ROWS, part.stop))
+                for chosen in strips(part, len(weight)):
                     add_weighted_sums(of(rows[chosen]), weight, out[chosen])
 
             threads.each(add, parts)
         return out
+
+
+def strips(part: slice, columns: int) -> Iterator[slice]:
+    """The part cut into as many rows as make tiles that the processor's cache holds."""
+    rows = max(_ROWS, _ROWS * _COLUMNS // (2 * max(columns, 1)))
+    return (slice(start, min(start + rows, part.stop)) for start in range(part.start, part.stop, rows))
 
 
 class _Prepared(NamedTuple):

@@ -22,7 +22,7 @@ MEMORY = 1_000_000_000  # bytes
 _SMALL = 2000  # samples whose kernel matrix is kept
 _REMEMBERED = 4  # products K w
 _CHAIN = 16  # products each of which was found by changing another
-_EXACT = 50_000_000  # entries of K that exact distances from the mean may cost
+_EXACT = _SMALL**2  # entries of K that exact distances from the mean may cost: where they are kept
 _EPS = float(np.finfo(float).eps)
 
 Kernel = str | KernelFunction | Callable[[Any, Any], Any]
@@ -109,6 +109,11 @@ class KernelDesign(Design):
         if not penalty.euclidean:
             raise ValueError(f"a kernel needs the L2 penalty, got {penalty!r}")
         return HilbertNorm(self, penalty)
+
+    @property
+    def kept(self) -> bool:
+        """Is the whole of K there, so that further products cost little?"""
+        return isinstance(self.tiles, MatrixTiles)
 
     def take(self, rows: Any) -> "KernelDesign":
         return KernelDesign(self.source.take(rows), memory=self.memory)

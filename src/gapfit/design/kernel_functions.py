@@ -60,9 +60,8 @@ class Gaussian(KernelFunction):
         from gapfit.kernels.gram import exponents, gaussian  # compiled code is loaded only when it is to run
 
         if tile.dtype == np.float32:
-            gaussian(
-                tile, of_rows.astype(np.float32), of_columns.astype(np.float32), np.float32(2 * self.gamma)
-            )
+            of_rows, of_columns = (part.astype(np.float32, copy=False) for part in (of_rows, of_columns))
+            gaussian(tile, of_rows, of_columns, np.float32(2 * self.gamma))
             return tile
         exponents(tile, of_rows, of_columns, 2 * self.gamma)
         with np.errstate(under="ignore"):

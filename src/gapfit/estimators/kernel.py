@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from inspect import signature
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,16 +26,19 @@ from gapfit.estimators.base import (
     shown,
     warn_unfinished,
 )
-from gapfit.estimators.kernel_bounds import SupportBall, mean_of, support_ball
+from gapfit.estimators.kernel_bounds import SupportBall, support_ball
 from gapfit.estimators.kernel_indefinite import indefinite, local_solution
 from gapfit.estimators.kernel_names import named_kernel
-from gapfit.estimators.kernel_parts import Machine, Part, fastest, machine_of
+from gapfit.estimators.kernel_parts import Machine, Part, check_margin, machine_of
 from gapfit.losses.base import Loss
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
 from gapfit.solution import Solution, Status
 from gapfit.solve import solve
+from gapfit.solvers.smo import smo
 from gapfit.solvers.smo_rules import Identification
+
+Finish = Callable[[Sequence[Machine]], dict[str, Any]]  # the fitted attributes of machines on all samples
 
 
 class KernelModel(LinearModel):
@@ -101,6 +104,7 @@ class KernelModel(LinearModel):
         parts: Sequence[Part],
         loss: Loss,
         alphas: Sequence[float],
+        finish: Finish,
     ) -> list[Machine]:
         """Solve a problem for each part; its machine, with a coefficient for each sample. Sets attributes."""
         check_flag("warm_start", self.warm_start)
@@ -110,7 +114,8 @@ class KernelModel(LinearModel):
         context.call_on_fit_task_begin(estimator=self)
         max_iter, n = self.max_iter, design.n_samples
         solutions: list[Solution] = []
-        machines, support, since = [], [], []
+        support, since = [], []
+        machines: list[Machine] = []
         balls: list[SupportBall | None] = []
         with shown(self.verbose), threads.using(self.n_jobs):
             for part, alpha, start in zip(parts, alphas, self._starts(n, len(parts)), strict=True):
@@ -120,13 +125,18 @@ class KernelModel(LinearModel):
                 trace = Identification()
                 left = max(limit - (perf_counter() - began), min(limit, 0.0))  # all parts share the time
                 local = indefinite(some)
-                solution = local_solution(problem, self.tol) if local else solve(
-                    problem, self._traced(trace, loss), tol=self.tol, max_iter=max_iter, max_time=left,
-                    start=None if start is None else start.w, n_jobs=self.n_jobs, resumable=False,
-                )  # fmt: skip
+                self._partly = _Partly(problem, part, n, machines, len(parts), finish)
+                with self._told(context, samples, solutions, len(parts)) as callbacks:
+                    solution = local_solution(problem, self.tol) if local else solve(
+                        problem, self._traced(trace), tol=self.tol, max_iter=max_iter, max_time=left,
+                        start=None if start is None else start.w, callbacks=callbacks,
+                        n_jobs=self.n_jobs, resumable=False,
+                    )  # fmt: skip
                 if solution.status in (Status.INTERRUPTED, Status.STOPPED):
                     max_iter = 0  # the other parts get the bounds that come for free
-                machine = machine_of(problem, solution)
+                machine = machine_of(problem, solution.w, float(solution.intercept))
+                if solution.status in (Status.CERTIFIED, Status.STALLED):
+                    check_margin(problem, machine)
                 proved = not local and machine.width is None
                 ball = optimal_ball(problem, solution) if proved else None
                 status = support_status(problem, ball) if ball else np.full(len(part.target), "undecided")
@@ -137,7 +147,9 @@ class KernelModel(LinearModel):
                 steps = np.full(len(part.target), -1) if trace.since is None else trace.since
                 since.append(samples.origin.invert(_spread(steps, part.rows, n, -1), -1))
         self._report(solutions, alphas, samples)
-        self.intercept_ = np.array([machine.b for machine in machines])
+        del self._partly
+        self.__dict__.update(finish(machines))
+        del self._given_weight
         one = len(parts) == 1
         self.support_status_ = support[0] if one else np.array(support)
         self.identified_at_ = since[0] if one else np.array(since)
@@ -149,9 +161,13 @@ class KernelModel(LinearModel):
     def _fit_one(self, samples: Samples, part: Part, loss: Loss, alpha: float) -> Machine:
         """A fit that is a single problem on all samples."""
         design = self._design(samples, self._kernel(samples))
-        (machine,) = self._fit_parts(samples, design, [part], loss, [alpha])
-        self.dual_coef_ = self._keep_support(samples, np.arange(len(samples.origin.place)), [machine])
-        self.n_support_ = np.array([len(self.support_)], dtype=np.int32)
+        order = np.arange(len(samples.origin.place))
+
+        def finish(machines: Sequence[Machine]) -> dict[str, Any]:
+            found, each = self._support_of(samples, order, machines)
+            return {**found, "dual_coef_": each, "n_support_": np.array([each.shape[1]], dtype=np.int32)}
+
+        (machine,) = self._fit_parts(samples, design, [part], loss, [alpha], finish)
         return machine
 
     def _report(self, solutions: Sequence[Solution], alphas: Sequence[float], samples: Samples) -> None:
@@ -171,9 +187,9 @@ class KernelModel(LinearModel):
         if self.status_ not in (Status.CERTIFIED, Status.STOPPED, Status.LOCAL):
             warn_unfinished(self.status_, max(certificates, key=lambda c: c.relative_gap), self.tol)
 
-    def _traced(self, trace: Identification, loss: Loss) -> Callable[..., Any]:
+    def _traced(self, trace: Identification) -> Callable[..., Any]:
         """The solver, seeded, and told whom to tell about identified variables if it does so."""
-        solver = self._seeded(fastest(loss) if self.solver == "auto" else as_solver(self.solver))
+        solver = self._seeded(smo if self.solver == "auto" else as_solver(self.solver))
         takes = signature(solver).parameters
         return partial(solver, trace=trace) if "trace" in takes else solver
 
@@ -186,8 +202,10 @@ class KernelModel(LinearModel):
             seed = int(check_random_state(self.random_state).randint(2**31))
         return partial(solver, seed=seed) if "seed" in signature(solver).parameters else solver
 
-    def _keep_support(self, samples: Samples, order: Any, machines: Sequence[Machine]) -> Vector:
-        """Set `support_` and `support_vectors_`, in this order of all samples; their coefficients.
+    def _support_of(
+        self, samples: Samples, order: Any, machines: Sequence[Machine]
+    ) -> tuple[dict[str, Any], Vector]:
+        """Attributes of the machines, their support vectors in this order of all samples; the coefficients.
 
         Equal samples share their coefficient in the ratio of their weights.
         """
@@ -196,13 +214,15 @@ class KernelModel(LinearModel):
         there = origin.place >= 0
         share[there] = self._given_weight[there] / origin.weight[origin.place[there]]
         each = np.stack([origin.invert(machine.w, 0.0) * share for machine in machines])
-        self.support_ = order[each[:, order].any(axis=0)].astype(np.int32)
-        self.support_vectors_ = (
-            np.empty((0, 0)) if self._precomputed else take_rows(samples.X, origin.place[self.support_])
-        )
-        self._restore()
-        del self._given_weight
-        return np.asarray(each[:, self.support_])
+        support = order[each[:, order].any(axis=0)].astype(np.int32)
+        vectors = np.empty((0, 0)) if self._precomputed else take_rows(samples.X, origin.place[support])
+        found = {
+            "support_": support,
+            "support_vectors_": vectors,
+            "intercept_": np.array([machine.b for machine in machines]),
+            "_support": self._support_design(vectors),
+        }
+        return found, np.asarray(each[:, support])
 
     # -- predicting -----------------------------------------------------------------------------------
 
@@ -212,8 +232,11 @@ class KernelModel(LinearModel):
 
     def _restore(self) -> None:
         """Set what follows from the support vectors, after a fit or when a file was loaded."""
-        there = len(self.support_) and not self._precomputed
-        self._support = KernelDesign(self.support_vectors_, self._fitted_kernel, 0) if there else None
+        self._support = self._support_design(self.support_vectors_)
+
+    def _support_design(self, vectors: Data) -> KernelDesign | None:
+        there = vectors.shape[0] and not self._precomputed
+        return KernelDesign(vectors, self._fitted_kernel, 0) if there else None
 
     def _expansions(self, X: Data, coefficients: Vector) -> Vector:
         """sum_i c_i k(x, x_i) for each row x and each row c of coefficients of the support vectors."""
@@ -248,13 +271,31 @@ class KernelModel(LinearModel):
                 "score_bounds of other samples need their own kernel values, which a matrix lacks"
             )
         f = self.dual_coef_[:1]
-        scores, near = self._expansions(X, np.concatenate([f, mean_of(f)])).T
+        scores, near = self._expansions(X, np.concatenate([f, ball.point(f)])).T
         with threads.using(self.n_jobs):
             diagonal = KernelDesign(X, self._fitted_kernel, 0).tiles.diagonal
         return ball.score_bounds(scores, near, diagonal)
 
     def _point(self, w: Sequence[Slope], b: Sequence[float]) -> dict[str, Any]:
-        return {}
+        """As if the part under way ended here, and those to come had no support vectors."""
+        return self._partly.attributes(w, b)
+
+
+class _Partly(NamedTuple):
+    """A fit under way."""
+
+    problem: Problem
+    part: Part
+    n: int  # samples
+    done: Sequence[Machine]
+    parts: int
+    finish: Finish
+
+    def attributes(self, w: Sequence[Slope], b: Sequence[float]) -> dict[str, Any]:
+        k = len(self.done)
+        machine = machine_of(self.problem, w[k], float(b[k]))
+        machine = machine._replace(w=_spread(machine.w, self.part.rows, self.n, 0.0))
+        return self.finish([*self.done, machine, *[Machine(np.zeros(self.n), 0.0)] * (self.parts - k - 1)])
 
 
 def _spread(values: NDArray[Any], rows: Any, n: int, elsewhere: Any) -> NDArray[Any]:

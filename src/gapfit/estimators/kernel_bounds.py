@@ -2,6 +2,7 @@
 
 Every optimal f* is within a radius of the function f that was found, and b* + <f*, m> is in an interval, for
 any point m of the space. With m a mean of support vectors, all that scores of other samples need is in f.
+Where K is large, m would take as long as the fit itself; then m = 0, and bounds are a little wider.
 """
 
 from typing import NamedTuple
@@ -10,6 +11,7 @@ import numpy as np
 
 from gapfit._types import Slope, Vector
 from gapfit.certify import Ball
+from gapfit.design.kernel import KernelDesign
 from gapfit.offset import offset_interval
 from gapfit.problem import Problem
 from gapfit.solution import Solution
@@ -35,6 +37,10 @@ class SupportBall(NamedTuple):
         reach += 16 * _EPS * (np.abs(scores) + abs(self.level) + reach)
         return scores - reach + self.lo, scores + reach + self.hi
 
+    def point(self, coefficients: Slope) -> Slope:
+        """m, in terms of the support vectors whose coefficients in f these are."""
+        return mean_of(coefficients) if self.square else np.zeros_like(coefficients)
+
 
 def mean_of(coefficients: Slope) -> Slope:
     """Shares of the support vectors in m: as large as their coefficients."""
@@ -46,8 +52,9 @@ def support_ball(problem: Problem, solution: Solution, ball: Ball) -> SupportBal
     """The ball around the solution itself, whose expansion has no other terms than its support vectors."""
     design, penalty, w = problem.design, problem.penalty, solution.w
     radius = ball.radius + penalty.norm(ball.centre - w)
-    m = mean_of(w)
-    level, square = design.inner(w, m), max(design.inner(m, m), 0.0)
+    assert isinstance(design, KernelDesign)
+    m = mean_of(w) if design.kept else np.zeros_like(w)
+    level, square = design.inner(m, w), max(design.inner(m, m), 0.0)
     around = SupportBall(radius, 0.0, 0.0, level, square)
     if not problem.n_offsets:  # then b is known: <f*, m> alone has bounds
         far = radius * float(np.sqrt(square))

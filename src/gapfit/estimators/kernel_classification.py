@@ -1,5 +1,6 @@
 """Support vector classification with kernels."""
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
@@ -12,7 +13,7 @@ from gapfit.errors import as_number
 from gapfit.estimators.base import all_or_nothing
 from gapfit.estimators.classification import check_target_labels
 from gapfit.estimators.kernel import KernelModel
-from gapfit.estimators.kernel_parts import Part
+from gapfit.estimators.kernel_parts import Machine, Part
 from gapfit.losses import Hinge
 from gapfit.losses.nu import NuHinge
 from gapfit.reductions import Labels, weigh_classes
@@ -218,13 +219,20 @@ class KernelSVC(ClassifierMixin, KernelModel):
             parts.append(Part(rows, np.where(code[rows] == positive, 1.0, -1.0)))
         design = self._design(samples, kernel)
         alphas = [1.0 / (C * float(weight[part.rows].sum())) for part in parts]
-        machines = self._fit_parts(samples, design, parts, loss, alphas)
         everyone = np.searchsorted(labels.classes, given[0])
         order = np.argsort(everyone, kind="stable")
-        each = self._keep_support(samples, order, machines)
-        of_support = everyone[self.support_]
-        self.n_support_ = np.bincount(of_support, minlength=k).astype(np.int32)
-        self.dual_coef_ = each if k == 2 else _as_libsvm(each, of_support, k)
+
+        def finish(machines: Sequence[Machine]) -> dict[str, Any]:
+            found, each = self._support_of(samples, order, machines)
+            of_support = everyone[found["support_"]]
+            table = each if k == 2 else _as_libsvm(each, of_support, k)
+            return {
+                **found,
+                "dual_coef_": table,
+                "n_support_": np.bincount(of_support, minlength=k).astype(np.int32),
+            }
+
+        machines = self._fit_parts(samples, design, parts, loss, alphas, finish)
         found = np.array([C / (machine.width or 1.0) for machine in machines])
         self.C_: Any = C if self.nu is None else float(found[0]) if k == 2 else found
         return self

@@ -40,7 +40,7 @@ def local_solution(problem: Problem, tol: float) -> Solution:
         raise ValueError(f"{problem.loss!r} needs a positive semidefinite kernel, such as 'rbf'")
     K, dual, n = _matrix(problem.design), Dual(problem, None), len(problem.y)
     box = Box(
-        K + np.diag(dual.quad), dual.gradient, dual.v, dual.lower, dual.upper, dual.kink, dual.balanced
+        K + np.diag(dual.quad), dual.gradient, dual.v, dual.lower, dual.upper, dual.kink, dual.sums
     )  # fmt: skip
     target = min(float(tol), 1e-3) * dual.scale
     taken, violation = box.pairs(_STEPS * n, target)

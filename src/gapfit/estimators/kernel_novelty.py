@@ -1,5 +1,6 @@
 """One-class novelty detection with kernels."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,9 +8,9 @@ from numpy.typing import NDArray
 from sklearn.base import OutlierMixin
 
 from gapfit._types import Vector
-from gapfit.estimators.base import all_or_nothing
+from gapfit.estimators.base import Samples, all_or_nothing
 from gapfit.estimators.kernel import KernelModel
-from gapfit.estimators.kernel_parts import Part
+from gapfit.estimators.kernel_parts import Machine, Part
 from gapfit.losses import Novelty
 
 _ON_IT = 1e-9  # of the threshold: the optimum puts some samples right on it, where rounding must not decide
@@ -166,8 +167,13 @@ class KernelNoveltyDetector(OutlierMixin, KernelModel):
         samples = self._samples(X, np.ones, sample_weight)
         alpha = 1.0 / (loss.nu * float(samples.weight.sum()))
         self._fit_one(samples, Part(np.arange(len(samples.y)), samples.y), loss, alpha)
-        self.offset_ = -float(self.intercept_[0])
         return self
+
+    def _support_of(
+        self, samples: Samples, order: Any, machines: Sequence[Machine]
+    ) -> tuple[dict[str, Any], Vector]:
+        found, each = super()._support_of(samples, order, machines)
+        return {**found, "offset_": -float(machines[0].b)}, each
 
     def score_samples(self, X: Any) -> Vector:
         """f(x): the larger, the more like the training samples."""

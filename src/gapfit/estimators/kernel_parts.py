@@ -1,16 +1,13 @@
 """One problem of a kernel fit, and the machine that its solution is."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from gapfit._types import Slope, Vector
 from gapfit.errors import UnboundedProblem
-from gapfit.losses.base import Loss
-from gapfit.losses.nu import NuLoss, NuRisk
+from gapfit.losses.nu import NuRisk
 from gapfit.problem import Problem
-from gapfit.solution import Solution
-from gapfit.solvers.nu_search import nu_search
-from gapfit.solvers.smo import smo
 
 _NO_WIDTH = 1e-12  # of the largest score
 
@@ -30,21 +27,20 @@ class Machine(NamedTuple):
     width: float | None = None
 
 
-def fastest(loss: Loss) -> Callable[..., Any]:
-    """The solver that "auto" means."""
-    return nu_search if isinstance(loss, NuLoss) else smo
-
-
-def machine_of(problem: Problem, solution: Solution) -> Machine:
-    """The machine; with nu, in the units in which its margin is 1."""
+def machine_of(problem: Problem, w: Slope, b: float) -> Machine:
+    """The machine; with nu, in the units in which its margin is 1, if there is one."""
     if not isinstance(problem.risk, NuRisk):
-        return Machine(solution.w, float(solution.intercept))
-    scores = problem.scores(solution.w)
-    b, width = problem.risk.offset_and_width(scores)
-    if not problem.risk.loss.rising:
-        return Machine(solution.w, b, width)
-    if width <= _NO_WIDTH * abs(scores).max():
+        return Machine(w, b)
+    b, width = problem.risk.offset_and_width(problem.scores(w))
+    unit = 1.0 if problem.risk.loss.tube or not width else width
+    return Machine(w / unit, b / unit, width)
+
+
+def check_margin(problem: Problem, machine: Machine) -> None:
+    """Raise one helpful sentence if nu is so large that it leaves no margin."""
+    if not isinstance(problem.risk, NuRisk) or problem.risk.loss.tube:
+        return
+    if not machine.width or np.abs(problem.scores(machine.w)).max() >= 1 / _NO_WIDTH:
         raise UnboundedProblem(
             f"{problem.loss!r} has a margin of no width: f = 0 is optimal. Take a smaller nu"
         )
-    return Machine(solution.w / width, b / width, width)

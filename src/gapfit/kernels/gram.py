@@ -74,3 +74,33 @@ def add_weighted_sums(tile, weights, out):
     """out += tile @ weights, the sums in double precision."""
     for r in range(tile.shape[0]):
         out[r] += _dot(tile[r], weights)
+
+
+@jit(fast=True)
+def add_kept(kept, slots, weights, start, out):
+    """out[r] += sum_k weights[k] * kept[slots[k], start + r], in double precision."""
+    count, k = len(slots), 0
+    stop = start + len(out)
+    while k + 4 <= count:  # four at a time: `out` is read and written a quarter as often
+        a, b = kept[slots[k], start:stop], kept[slots[k + 1], start:stop]
+        c, d = kept[slots[k + 2], start:stop], kept[slots[k + 3], start:stop]
+        wa, wb, wc, wd = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+        for r in range(len(out)):
+            out[r] += (wa * np.float64(a[r]) + wb * np.float64(b[r])) + (
+                wc * np.float64(c[r]) + wd * np.float64(d[r])
+            )
+        k += 4
+    while k < count:
+        a, wa = kept[slots[k], start:stop], weights[k]
+        for r in range(len(out)):
+            out[r] += wa * np.float64(a[r])
+        k += 1
+
+
+@jit(fast=True)
+def take_kept(kept, slots, rows, columns, out):
+    """out[rows[r], k] = kept[slots[r], columns[k]]."""
+    for r in range(len(rows)):
+        row, into = kept[slots[r]], out[rows[r]]
+        for k in range(len(columns)):
+            into[k] = row[columns[k]]

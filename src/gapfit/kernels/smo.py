@@ -4,6 +4,9 @@
 
 by steps v_i += t, v_j -= t. `G` is Kv + p throughout. A variable at zero with a kink has two slopes, one for
 each direction; steps end at zero, and the next one may go on from there.
+
+If the two sides are to stay apart, the sums of the positive and of the negative v are fixed one by one: both
+of a pair are on one side of zero, and each side has its own middle of the slopes.
 """
 
 import numpy as np
@@ -41,6 +44,16 @@ def _update(G, row_i, row_j, step, rise, fall, middle):
 
 
 @jit(fast=True)
+def _extremes(G, rise, fall, middle):
+    """Who gains most by rising, and who by falling."""
+    best_up = best_down = _LEAST
+    for k in range(len(G)):
+        best_up = max(best_up, _key(rise[k] - (G[k] - middle), k))
+        best_down = max(best_down, _key(fall[k] + (G[k] - middle), k))
+    return best_up & _INDEX, best_down & _INDEX
+
+
+@jit(fast=True)
 def _partner(G, row_i, diagonal, at_i, slope_i, fall, least):
     """The j with which i lowers the objective most, bounds aside: (difference of slopes)^2 / curvature."""
     best = np.int64(0)
@@ -56,17 +69,21 @@ def _partner(G, row_i, diagonal, at_i, slope_i, fall, least):
 
 
 @jit(fast=True)
-def _open(k, v, lower, upper, kink, rise, fall):
-    """Note what a change of v_k costs in either direction; -inf where it cannot be."""
-    rise[k] = (-kink[k] if v[k] >= 0 else kink[k]) if v[k] < upper[k] else -np.inf
-    fall[k] = (kink[k] if v[k] > 0 else -kink[k]) if v[k] > lower[k] else -np.inf
+def _open(k, v, lower, upper, kink, apart, rise, fall):
+    """Note what a change of v_k costs in either direction, on its side of zero; -inf where it cannot be."""
+    above, below = (0 if v[k] >= 0 else 1), (0 if v[k] > 0 else 1)
+    rise[:, k] = fall[:, k] = -np.inf
+    if v[k] < upper[k]:
+        rise[above if apart else 0, k] = -kink[k] if v[k] >= 0 else kink[k]
+    if v[k] > lower[k]:
+        fall[below if apart else 0, k] = kink[k] if v[k] > 0 else -kink[k]
 
 
 @jit(fast=True)
-def _move(i, j, step, v, lower, upper, kink):
+def _move(i, j, step, v, lower, upper, kink, apart):
     """v_i += step, v_j -= step, or as much of it as bounds and kinks allow; exactly on them."""
-    end_i = 0.0 if v[i] < 0 and kink[i] > 0 else upper[i]
-    end_j = 0.0 if v[j] > 0 and kink[j] > 0 else lower[j]
+    end_i = 0.0 if v[i] < 0 and (apart or kink[i] > 0) else upper[i]
+    end_j = 0.0 if v[j] > 0 and (apart or kink[j] > 0) else lower[j]
     room_i, room_j = end_i - v[i], v[j] - end_j
     if step < room_i and step < room_j:
         v[i] += step
@@ -83,32 +100,41 @@ def _move(i, j, step, v, lower, upper, kink):
 
 
 @jit(fast=True)
-def second_order(K, G, v, lower, upper, kink, steps, target, least):
+def second_order(K, G, v, lower, upper, kink, apart, steps, target, least):
     """Steps on pairs chosen by the second-order rule until the violation is at most `target`.
 
     Returns the number of steps and the violation, and updates G and v in place.
     """
     size = len(G)
-    diagonal, rise, fall = np.empty(size), np.empty(size), np.empty(size)
+    diagonal, rise, fall = np.empty(size), np.empty((2, size)), np.empty((2, size))
     for k in range(size):
         diagonal[k] = K[k, k]
-        _open(k, v, lower, upper, kink, rise, fall)
+        _open(k, v, lower, upper, kink, apart, rise, fall)
+    middle = np.zeros(2)
+    for side in range(2 if apart else 1):
+        i, down = _extremes(G, rise[side], fall[side], 0.0)
+        if np.isfinite(rise[side, i]) and np.isfinite(fall[side, down]):
+            middle[side] = 0.5 * (G[i] - rise[side, i] + G[down] + fall[side, down])
     i = j = taken = 0
-    step = middle = 0.0
-    i, down = _update(G, K[i], K[j], step, rise, fall, middle)
-    if np.isfinite(rise[i]) and np.isfinite(fall[down]):
-        middle = 0.5 * (G[i] - rise[i] + G[down] + fall[down])
-    i = 0
+    step = 0.0
     while True:
-        i, down = _update(G, K[i], K[j], step, rise, fall, middle)
-        slope = G[i] - rise[i]
-        violation = G[down] + fall[down] - slope
-        middle = slope + 0.5 * violation if np.isfinite(violation) else 0.0
+        side = 0
+        i, down = _update(G, K[i], K[j], step, rise[0], fall[0], middle[0])
+        slope = G[i] - rise[0, i]
+        violation = G[down] + fall[0, down] - slope
+        middle[0] = slope + 0.5 * violation if np.isfinite(violation) else 0.0
+        if apart:
+            other, down = _extremes(G, rise[1], fall[1], middle[1])
+            beyond = G[other] - rise[1, other]
+            more = G[down] + fall[1, down] - beyond
+            middle[1] = beyond + 0.5 * more if np.isfinite(more) else 0.0
+            if more > violation:
+                side, i, slope, violation = 1, other, beyond, more
         if not violation > target or taken >= steps:
             return taken, violation
-        j = _partner(G, K[i], diagonal, diagonal[i], slope, fall, least)
+        j = _partner(G, K[i], diagonal, diagonal[i], slope, fall[side], least)
         curvature = max(diagonal[i] + diagonal[j] - 2 * np.float64(K[i, j]), least)
-        step = _move(i, j, (G[j] + fall[j] - slope) / curvature, v, lower, upper, kink)
-        _open(i, v, lower, upper, kink, rise, fall)
-        _open(j, v, lower, upper, kink, rise, fall)
+        step = _move(i, j, (G[j] + fall[side, j] - slope) / curvature, v, lower, upper, kink, apart)
+        _open(i, v, lower, upper, kink, apart, rise, fall)
+        _open(j, v, lower, upper, kink, apart, rise, fall)
         taken += 1

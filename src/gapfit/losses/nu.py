@@ -7,40 +7,27 @@ Minimised over the width and the intercept, both risks are a difference of means
 with r = f - centre. So there is no offset left; width and intercept follow from where the two sums end.
 """
 
-from abc import abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gapfit._types import Vector
 from gapfit.errors import UnboundedProblem, as_number
 from gapfit.losses.base import Loss, Risk
-from gapfit.losses.margin import Hinge, _Margin
-from gapfit.losses.regression import EpsilonInsensitive
+from gapfit.losses.margin import _Margin
 from gapfit.losses.weighted_quantile import weighted_quantile
 from gapfit.projections import project_box_hyperplane
-
-
-class Part(NamedTuple):
-    """The problem that is left when the width is fixed."""
-
-    loss: Loss
-    scale: float  # multiplies alpha; its coefficients times this are those of the whole
 
 
 class NuLoss(Loss):
     """What both have in common."""
 
-    rising: ClassVar[bool]  # does the dual weight rise with the width?
+    tube: ClassVar[bool]  # is the width that of a tube, which may not be negative, or of a margin?
 
     def __init__(self, nu: float = 0.5) -> None:
         if not 0 < as_number("nu", nu) <= 1:
             raise ValueError(f"nu must lie in (0, 1], got {nu!r}")
         self.nu = nu
-
-    @abstractmethod
-    def at(self, width: float) -> Part:
-        """The problem with this width."""
 
 
 class NuHinge(_Margin, NuLoss):
@@ -49,7 +36,7 @@ class NuHinge(_Margin, NuLoss):
     It has a minimum if nu is at most twice the share of the smaller class.
     """
 
-    rising = True
+    tube = False
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
         del groups
@@ -62,14 +49,11 @@ class NuHinge(_Margin, NuLoss):
             )
         return NuRisk(self, np.zeros_like(y), p, y < 0, y > 0)
 
-    def at(self, width: float) -> Part:
-        return Part(Hinge(), width)
-
 
 class NuTube(NuLoss):
     """min over b and epsilon >= 0 of  nu epsilon + sum_i p_i max(0, |f_i + b - y_i| - epsilon)."""
 
-    rising = False
+    tube = True
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
         del groups
@@ -77,15 +61,12 @@ class NuTube(NuLoss):
         everyone = np.ones(len(y), dtype=bool)
         return NuRisk(self, y, p, everyone, everyone)
 
-    def at(self, width: float) -> Part:
-        return Part(EpsilonInsensitive(width), 1.0)
-
 
 class NuRisk(Risk):
     """The risk of either, as a function of the scores alone."""
 
     loss: NuLoss
-    capabilities = frozenset({"conjugate"})
+    capabilities = frozenset({"conjugate", "two_sums"})
 
     def __init__(self, loss: NuLoss, centre: Vector, p: Vector, above: Any, below: Any) -> None:
         self.loss, self.centre, self.p = loss, centre, p
@@ -103,8 +84,8 @@ class NuRisk(Risk):
         """Weights up to p with a sum of nu / 2, on the highest r."""
         end = self._end(r, p)
         higher, level = r > end, r == end
-        room = self.half - float(p @ higher)
-        return np.asarray(p * np.where(level, np.clip(room / float(p @ level), 0.0, 1.0), higher))
+        before = float(p @ higher) + np.cumsum(np.where(level, p, 0.0))  # the first of equals count first
+        return np.where(level, np.clip(self.half - before + p, 0.0, p), np.where(higher, p, 0.0))
 
     def _end(self, r: Vector, p: Vector) -> float:
         """The least of the highest r."""

@@ -11,15 +11,22 @@ from typing import Any
 import numpy as np
 
 from gapfit._types import Indices, Vector
+from gapfit.design.kept import KeptColumns
 from gapfit.problem import Problem
+from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
-from gapfit.solvers.smo_dual import Dual
+from gapfit.solvers.smo_dual import Dual, Slopes
 from gapfit.solvers.smo_exact import Box
+from gapfit.solvers.smo_nu import dual_of
 from gapfit.solvers.smo_rules import Identification, by_rule
 from gapfit.solvers.smo_working_set import nearest, working_set
 
 _SMALLEST, _LARGEST = 1024, 4096  # working sets in single precision
+_KEPT = 0.5  # of the memory, for columns in single precision
 _ROUGH = 1e-3  # the violation, in units of the targets, up to which single precision serves
+_EARLY = 1e-2  # and where an exact step costs no more than
+_FEW = 3  # working sets,
+_CHEAP = 15  # at so many multiplications for an entry, as what is kept need not be computed
 _DEPTH = 0.1  # how far a working set is solved, in terms of the violation of all variables
 _PER_VARIABLE = 100  # steps at most in one working set, for each variable
 _UNSEEN = 16  # working sets between two looks, if the violation does not halve before
@@ -27,7 +34,7 @@ _PATIENCE = 30  # working sets without a lower violation, after which single pre
 _EPS = float(np.finfo(float).eps)
 
 
-@needs("dual_atoms", design="gram")
+@needs(("dual_atoms", "two_sums"), design="gram")
 def smo(
     problem: Problem,
     state: dict[str, Any] | None = None,
@@ -49,7 +56,7 @@ def smo(
     trace : is told when each variable was identified
     """
     state = state or {}
-    dual = Dual(problem, state.get("v", state.get("w")))
+    dual = dual_of(problem, state.get("v", state.get("w")))
     trace = trace or Identification()
     if rule is not None:
         yield from by_rule(dual, rule, curvature, np.random.default_rng(seed), trace)
@@ -61,65 +68,80 @@ def smo(
 def _rough(dual: Dual, draw: Any, trace: Identification) -> Steps:
     """Working sets in single precision, until the violation is small."""
     largest = int(min(_LARGEST, np.sqrt(dual.design.memory / 32)))
+    columns = KeptColumns(dual.design.tiles, _KEPT * dual.design.memory)
+    work = min(dual.design.tiles.work, _CHEAP) * len(dual.v)  # for a column
     last: Indices = np.zeros(0, dtype=np.intp)
     looked = best = np.inf
     waited = sets = 0
     while True:
         slopes = dual.slopes()
+        if dual.regroup(slopes, columns):
+            slopes, best = dual.slopes(), np.inf
         violation = slopes.violation
         waited = 0 if violation < 0.9 * best else waited + 1
         best = min(best, violation)
-        if violation <= _ROUGH * dual.scale or waited > _PATIENCE + len(dual.v) // 100:
-            return
-        target = max(_DEPTH * violation, 0.5 * _ROUGH * dual.scale)
+        trace.violation = violation
         free = int(np.count_nonzero(dual.free))
+        enough = dual.scale * (_EARLY if free * free < 3 * _FEW * work else _ROUGH)
+        if violation <= enough or waited > _PATIENCE + len(dual.v) // 100:
+            yield _guess(dual, slopes)
+            return
+        target = max(_DEPTH * violation, 0.5 * enough)
         size = int(np.clip(2 * free, min(_SMALLEST, largest), largest))
         last = working_set(dual, slopes, last, size, 0.5 * target, draw)
-        box = _box(dual, last, np.float32)
+        box = _box(dual, last, columns.tile(last))
         taken, _ = box.pairs(_PER_VARIABLE * len(last), target)
-        dual.move(last, box.v[: len(last)], np.float32)
+        dual.move(last, box.v[: len(last)], columns)
         trace.note(dual, taken)
         sets += 1
         if violation < 0.5 * looked or sets % _UNSEEN == 0:  # to look at the gap costs as much as some steps
             looked = min(looked, violation)
-            primal, lower = dual.bounds(-slopes.middle)
-            yield dual.iterate(-slopes.middle, None, max(primal - lower, 0.0), primal, None)
+            yield _guess(dual, slopes)
+
+
+def _guess(dual: Dual, slopes: Slopes) -> Iterate:
+    """The point with bounds as good as single precision, which say when a look is worth its cost."""
+    primal, lower = dual.bounds(-slopes.middle)
+    return dual.iterate(-slopes.middle, None, max(primal - lower, 0.0), primal, None)
 
 
 def _exact(dual: Dual, trace: Identification) -> Steps:
     """Working sets in double precision, solved exactly."""
-    memory = np.sqrt(dual.design.memory / 24)
+    memory = np.sqrt(dual.design.memory / 40)  # for a tile, its free rows and their factor
     best, waited = np.inf, 0
     while True:
+        slopes = dual.slopes()
+        if dual.regroup(slopes, None):
+            slopes, best = dual.slopes(), np.inf
+        free = int(np.count_nonzero(dual.free))
+        chosen = nearest(dual, slopes, int(min(1.1 * free + _SMALLEST // 4, memory)))
+        if len(chosen) > 1:
+            K = dual.design.tiles.tile(chosen, chosen, np.float64)
+            dual.sharpen(chosen, K)
+            box = _box(dual, chosen, K)
+            noise = 8 * _EPS * float(np.abs(dual.f).max(initial=dual.scale))
+            steps = box.solve(max(noise, 1e-3 * _EPS))
+            dual.v[chosen] = np.clip(box.v[: len(chosen)], dual.lower[chosen], dual.upper[chosen])
+            trace.note(dual, steps)
         minorant = dual.settle()
         trace.note(dual, 0)
         slopes = dual.slopes()
+        trace.violation = slopes.violation
         primal, lower = dual.bounds(-slopes.middle)
         gap = primal - lower
         yield dual.iterate(-slopes.middle, primal, None, None, minorant)
         waited = 0 if gap < 0.9 * best else waited + 1
         best = min(best, gap)
-        if waited > _PATIENCE:
+        if waited > _PATIENCE or len(chosen) < 2:
             return
         dual.screen(gap)
-        slopes = dual.slopes()
-        free = int(np.count_nonzero(dual.free))
-        size = int(min(1.25 * free + _SMALLEST // 2, memory))
-        chosen = nearest(dual, slopes, size)
-        if len(chosen) < 2:
-            return
-        box = _box(dual, chosen, np.float64)
-        noise = 8 * _EPS * float(np.abs(dual.f).max(initial=dual.scale))
-        steps = box.solve(max(noise, 1e-3 * _EPS))
-        dual.v[chosen] = np.clip(box.v[: len(chosen)], dual.lower[chosen], dual.upper[chosen])
-        trace.note(dual, steps)
 
 
-def _box(dual: Dual, chosen: Indices, dtype: Any) -> Box:
-    K = dual.design.tiles.tile(chosen, chosen, dtype)
-    K[np.diag_indices_from(K)] += dual.quad[chosen].astype(dtype)
+def _box(dual: Dual, chosen: Indices, K: Any) -> Box:
+    """The problem on the chosen variables, in the precision of their kernel matrix, which is changed."""
+    K[np.diag_indices_from(K)] += dual.quad[chosen].astype(K.dtype)
 
     def of(values: Vector) -> Vector:
         return values[chosen]
 
-    return Box(K, of(dual.gradient), of(dual.v), of(dual.lower), of(dual.upper), of(dual.kink), dual.balanced)
+    return Box(K, of(dual.gradient), of(dual.v), of(dual.lower), of(dual.upper), of(dual.kink), dual.sums)

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapfit._types import Indices, Vector
+from gapfit._types import Indices, Matrix, Vector
+from gapfit.design.kept import KeptColumns
 from gapfit.design.kernel import KernelDesign
 from gapfit.minorant import Minorant
 from gapfit.offset import offset_interval
@@ -21,6 +22,7 @@ from gapfit.solution import Iterate
 from gapfit.solvers.dual_kinds import coordinates
 
 _EPS = float(np.finfo(float).eps)
+_BEYOND = 1e-6  # of the largest variable
 _NEAR = 1e-13  # of the largest variable: as far as rounding may move one from its bound
 
 
@@ -46,18 +48,24 @@ class Dual:
     """v, the scores f = Kv, and the bounds they prove."""
 
     def __init__(self, problem: Problem, start: Vector | None) -> None:
-        assert isinstance(problem.design, KernelDesign)
-        self.problem, self.design = problem, problem.design
         self.target, self.kink, quad, self.least, self.most, *_ = coordinates(problem).T
         alpha = problem.alpha
         self.quad, self.lower, self.upper = alpha * quad, self.least / alpha, self.most / alpha
-        self.balanced = problem.n_offsets > 0
+        self.sums = int(problem.n_offsets > 0)  # how many are kept
         total = problem.risk.dual_atoms().total / alpha
         v = np.clip(np.zeros_like(self.target) if start is None else start, self.lower, self.upper)
-        if self.balanced and abs(v.sum() - total) > 1e-9 * (np.abs(v).sum() + abs(total)):
+        if self.sums and start is None and total > 0:
+            v = filled(self.lower, self.upper, total)
+        if self.sums and abs(v.sum() - total) > 1e-9 * (np.abs(v).sum() + abs(total)):
             v = project_box_hyperplane(v, self.lower, self.upper, np.ones_like(v), total)
-        self.v = v
+        self._begin(problem, v)
+
+    def _begin(self, problem: Problem, v: Vector) -> None:
+        """From these v, which are feasible."""
+        assert isinstance(problem.design, KernelDesign)
+        self.problem, self.design, self.v = problem, problem.design, v
         self.f = self.design.scores(v).copy()
+        self.sharp = True  # are the scores those of v in double precision?
         self.fixed = np.zeros(len(v), dtype=bool)  # v is proved to be what it is, at every optimum
         self.scale = float(np.mean(np.abs(self.target))) or float(np.sqrt(np.mean(self.f**2))) or 1.0
 
@@ -68,29 +76,45 @@ class Dual:
     @property
     def free(self) -> Any:
         """Which variables can move both ways along one parabola."""
-        return (self.v > self.lower) & (self.v < self.upper) & ((self.v != 0) | (self.kink == 0))
+        ends_at_zero = (self.kink > 0) | (self.sums == 2)
+        return (self.v > self.lower) & (self.v < self.upper) & ((self.v != 0) | ~ends_at_zero)
+
+    def regroup(self, slopes: Slopes, columns: KeptColumns | None) -> bool:
+        """Keep other sums, if these slopes ask for it; whether it did. Here there is no choice."""
+        return False
 
     def slopes(self) -> Slopes:
         v, kink, G = self.v, self.kink, self.gradient
         up = np.where((v < self.upper) & ~self.fixed, G + np.where(v >= 0, kink, -kink), np.inf)
         down = np.where((v > self.lower) & ~self.fixed, G + np.where(v > 0, kink, -kink), -np.inf)
         highest, lowest = float(down.max()), float(up.min())
-        if not self.balanced:
+        if self.sums == 0:
             highest, lowest = max(highest, 0.0), min(lowest, 0.0)
         return Slopes(up, down, highest, lowest)
 
-    def move(self, variables: Indices, values: Vector, dtype: Any) -> None:
-        """Set some variables, and the scores that follow, computed in the given precision."""
+    def move(self, variables: Indices, values: Vector, columns: KeptColumns) -> None:
+        """Set some variables, and the scores that follow, in single precision."""
         change = values - self.v[variables]
         moved = np.flatnonzero(change)
         self.v[variables] = values
-        self.f += self.design.tiles.sums(variables[moved], change[moved], dtype)
+        self.f += columns.sums(variables[moved], change[moved])
+        self.sharp = False
+
+    def sharpen(self, variables: Indices, K: Matrix) -> None:
+        """Make the scores of some samples exact, whose kernel matrix is K."""
+        if self.sharp:
+            return
+        others = self.v.copy()
+        others[variables] = 0.0
+        rest = np.flatnonzero(others)
+        self.f[variables] = K @ self.v[variables]
+        self.f[variables] += self.design.tiles.sums(rest, others[rest], np.float64, rows=variables)
 
     def settle(self) -> Minorant:
         """Make v feasible to the last bit, its scores exact, and prove a bound with it."""
         minorant = self.minorant()
         v = self.problem.minimiser(minorant)
-        self.f = self.design.scores(v).copy()
+        self.f, self.sharp = self.design.scores(v).copy(), True
         self.v = self._on_bounds(v)
         return minorant
 
@@ -105,8 +129,11 @@ class Dual:
         return v
 
     def minorant(self) -> Minorant:
+        """The bound that v proves. From outside of its bounds, a variable is projected right on to them."""
         u = -self.problem.alpha * self.v
-        u = np.where(self.v == self.upper, -self.most, np.where(self.v == self.lower, -self.least, u))
+        beyond = _BEYOND * np.abs(u).max(initial=0.0)
+        u = np.where(self.v >= self.upper, -self.most - beyond, u)
+        u = np.where(self.v <= self.lower, -self.least + beyond, u)
         return self.problem.minorant_at(u)
 
     def bounds(self, b: float) -> tuple[float, float]:
@@ -130,7 +157,7 @@ class Dual:
         scores = self.f + problem.offset
         reach += 64 * _EPS * (np.abs(scores) + reach)
         lo, hi = scores - reach, scores + reach
-        if self.balanced:
+        if self.sums:
             lo, hi = lo + offset_interval(risk, hi, 0.0)[0], hi + offset_interval(risk, lo, 0.0)[1]
         with np.errstate(invalid="ignore"):
             at_lo, at_hi = (risk.value_and_subgradient(ends, np.zeros(1))[1] for ends in (lo, hi))
@@ -163,3 +190,14 @@ class Dual:
 
         offsets = np.full(self.problem.n_offsets, b)
         return Iterate(v, offsets, minorant, claim, lambda: {"v": v}, estimate, objective)
+
+
+def filled(lower: Vector, upper: Vector, total: float) -> Vector:
+    """A point with this sum: some variables, at random, at their upper bounds, the others at their lower."""
+    v = lower.copy()
+    order = np.random.default_rng(0).permutation(np.flatnonzero(upper > lower))
+    room = (upper - lower)[order]
+    before = np.concatenate([[0.0], np.cumsum(room)[:-1]])
+    share = np.clip(total - float(lower.sum()) - before, 0.0, room)
+    v[order] = np.where(share == room, upper[order], lower[order] + share)
+    return v

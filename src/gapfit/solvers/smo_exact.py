@@ -5,10 +5,13 @@ step that would leave the box is projected back to it, or cut where it leaves, w
 objective falls in either case. So the loop ends at the optimum of the working set, to machine precision.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from gapfit._types import Matrix, Vector
+from gapfit._types import Indices, Matrix, Vector
 from gapfit.projections import project_box_hyperplane
 
 _ROUNDS = 12
@@ -18,19 +21,22 @@ _EPS = float(np.finfo(float).eps)
 
 
 class Box:
-    """The problem on a working set: K with the curvature of the loss on its diagonal, and the gradient G."""
+    """The problem on a working set: K with the curvature of the loss on its diagonal, and the gradient G.
+
+    So many sums are kept: none, that of all v, or those of the positive and of the negative v one by one.
+    """
 
     def __init__(
-        self, K: Matrix, G: Vector, v: Vector, lower: Vector, upper: Vector, kink: Vector, balanced: bool
+        self, K: Matrix, G: Vector, v: Vector, lower: Vector, upper: Vector, kink: Vector, sums: int
     ) -> None:
-        if not balanced:  # a phantom variable takes up the sum
+        if sums == 0:  # a phantom variable takes up the sum
             K = np.pad(K, (0, 1))
             G, v, lower, upper, kink = (
                 np.append(x, end)
                 for x, end in zip((G, v, lower, upper, kink), (0, 0, -np.inf, np.inf, 0), strict=True)
             )
         self.K, self.G, self.v = K, G.copy(), v.copy()
-        self.lower, self.upper, self.kink, self.balanced = lower, upper, kink, balanced
+        self.lower, self.upper, self.kink, self.sums = lower, upper, kink, sums
         self.least = 1e-12 * float(np.abs(np.diagonal(K)).max()) or 1e-12
 
     def pairs(self, steps: int, target: float) -> tuple[int, float]:
@@ -38,8 +44,9 @@ class Box:
         from gapfit.kernels.smo import second_order  # compiled code is loaded only when it is to run
 
         taken, violation = second_order(
-            self.K, self.G, self.v, self.lower, self.upper, self.kink, steps, target, self.least
-        )
+            self.K, self.G, self.v, self.lower, self.upper, self.kink, self.sums == 2,
+            steps, target, self.least,
+        )  # fmt: skip
         return int(taken), float(violation)
 
     def solve(self, target: float) -> int:
@@ -58,35 +65,38 @@ class Box:
     def _newton(self) -> bool:
         """One step on the free variables; whether it moved them."""
         v = self.v
-        inside = (v > self.lower) & (v < self.upper) & ((v != 0) | (self.kink == 0))
-        if not self.balanced:
+        inside = (v > self.lower) & (v < self.upper) & ((v != 0) | ((self.kink == 0) & (self.sums < 2)))
+        if self.sums == 0:
             inside[-1] = False
         free = np.flatnonzero(inside)
-        if len(free) < (2 if self.balanced else 1):
+        if len(free) <= self.sums:
             return False
-        side = self.kink[free] * np.sign(v[free])
+        x = v[free]
+        groups = [np.ones(len(x), dtype=bool)][: self.sums] if self.sums < 2 else [x > 0, x < 0]
+        groups = [group for group in groups if group.any()]
+        side = self.kink[free] * np.sign(x)
         slope = self.G[free] + side
-        if self.balanced:
-            slope -= slope.mean()  # which no step feels, but for rounding
-        step = _direction(self.K[np.ix_(free, free)], slope, self.balanced)
+        for group in groups:
+            slope[group] -= slope[group].mean()  # which no step feels, but for rounding
+        rows = self.K[free]
+        step = _direction(rows, free, slope, groups)
         if step is None:
             return False
-        lower = np.where(side > 0, 0.0, self.lower[free])
-        upper = np.where(side < 0, 0.0, self.upper[free])
-        x = v[free]
+        one_sided = (side != 0) | (self.sums == 2)
+        lower = np.where(one_sided & (x > 0), 0.0, self.lower[free])
+        upper = np.where(one_sided & (x < 0), 0.0, self.upper[free])
         with np.errstate(divide="ignore", invalid="ignore"):
             room = np.where(step > 0, (upper - x) / step, np.where(step < 0, (lower - x) / step, np.inf))
         share = min(1.0, float(room.min()))
         choices = [np.where(room <= share, np.where(step > 0, upper, lower), x + share * step)]
         if share < 1:
-            ones = np.ones(len(x))
-            choices.append(
-                project_box_hyperplane(x + step, lower, upper, ones, float(x.sum()))
-                if self.balanced
-                else np.clip(x + step, lower, upper)
-            )
-        rows = self.K[:, free]
-        changes = [rows @ (choice - x) for choice in choices]
+            inner = np.clip(x + step, lower, upper)
+            for group in groups:
+                inner[group] = project_box_hyperplane(
+                    (x + step)[group], lower[group], upper[group], np.ones(group.sum()), float(x[group].sum())
+                )
+            choices.append(inner)
+        changes = [(choice - x) @ rows for choice in choices]
         falls = [
             float((choice - x) @ (slope + 0.5 * change[free]))
             for choice, change in zip(choices, changes, strict=True)
@@ -95,26 +105,31 @@ class Box:
         if not falls[chosen] < 0:
             return False
         self.G += changes[chosen]
-        if not self.balanced:
+        if self.sums == 0:
             self.v[-1] -= float((choices[chosen] - x).sum())
         self.v[free] = choices[chosen]
         return True
 
 
-def _direction(K: Matrix, slope: Vector, balanced: bool) -> Vector | None:
-    """The minimiser of 1/2 d'Kd + <slope, d>, with sum d = 0 if balanced."""
-    K[np.diag_indices_from(K)] += _RIDGE * float(np.abs(np.diagonal(K)).mean())
-    right = np.stack([-slope, np.ones(len(slope))], axis=1)
-    for _ in range(8):
+def _direction(rows: Matrix, free: Indices, slope: Vector, groups: Sequence[Any]) -> Vector | None:
+    """The minimiser of 1/2 d'Kd + <slope, d>, K = rows[:, free], where the d of a group add up to nothing."""
+    right = np.stack([-slope, *groups], axis=1)
+    mean = float(np.abs(rows[np.arange(len(free)), free]).mean())
+    for lift in _RIDGE + 1e-12 * np.arange(8):
+        K = rows[:, free].T  # symmetric, and in the order in which it can be factorised in place
+        K[np.diag_indices_from(K)] += lift * mean
         try:
-            both = cho_solve(cho_factor(K, lower=True, check_finite=False), right, check_finite=False)
-            break
+            factor = cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:
-            K[np.diag_indices_from(K)] += 1e-12 * float(np.abs(np.diagonal(K)).mean())
+            continue
+        found = cho_solve(factor, right, check_finite=False)
+        break
     else:
         return None
-    step, of_ones = both.T
-    if balanced:
-        step = step - of_ones * (step.sum() / of_ones.sum())
-        step -= step.mean()
+    step = found[:, 0]
+    if groups:
+        totals = np.stack([found[group].sum(axis=0) for group in groups])
+        step = step - found[:, 1:] @ np.linalg.lstsq(totals[:, 1:], totals[:, 0])[0]
+        for group in groups:
+            step[group] -= step[group].mean()
     return step if np.isfinite(step).all() else None

@@ -18,10 +18,14 @@ _TINY = 1e-12  # of the largest diagonal: curvature below this is none
 
 
 class Identification:
-    """When each variable last came to its bound, left it, or changed sides; in steps on pairs."""
+    """When each variable last came to its bound, left it, or changed sides; in steps on pairs.
+
+    And how far the optimality conditions fail, in the precision in which the solver is working.
+    """
 
     def __init__(self) -> None:
         self.steps = 0
+        self.violation = np.inf
         self.since: Any = None
         self._sides: Any = None
 
@@ -45,6 +49,8 @@ def by_rule(dual: Dual, rule: str, curvature: str, draw: Any, trace: Identificat
         )
     if dual.kink.any():
         raise IncompatibleSolver(f"rule={rule!r} needs a loss without kinks, use rule=None")
+    if dual.sums == 2:
+        raise IncompatibleSolver(f"rule={rule!r} keeps one sum, and nu asks for two, use rule=None")
     n = len(dual.v)
     if 8 * n * n > dual.design.memory:
         raise IncompatibleSolver(f"rule={rule!r} needs the whole kernel matrix, {8 * n * n / 1e6:.0f} MB")
@@ -54,7 +60,7 @@ def by_rule(dual: Dual, rule: str, curvature: str, draw: Any, trace: Identificat
     Q = dual.design.tiles.tile(every, every, np.float64)
     Q[np.diag_indices(n)] += dual.quad
     v, g, y, lower, upper = dual.v, dual.gradient, np.ones(n), dual.lower, dual.upper
-    if not dual.balanced:  # a phantom variable takes up the sum
+    if dual.sums == 0:  # a phantom variable takes up the sum
         Q = np.pad(Q, (0, 1))
         v, g, y = np.append(v, 0.0), np.append(g, 0.0), np.append(y, 1.0)
         lower, upper = np.append(lower, -np.inf), np.append(upper, np.inf)

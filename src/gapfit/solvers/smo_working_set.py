@@ -26,7 +26,7 @@ def working_set(dual: Dual, slopes: Slopes, last: Indices, size: int, least: flo
     rising = new & (slopes.up < middle - least)
     falling = new & (slopes.down > middle + least) & ~rising
     rise, fall = np.flatnonzero(rising), np.flatnonzero(falling)
-    room = size - len(free)
+    room = size - len(free) - 2
     of_rise = min(len(rise), max(room // 2, room - len(fall)))
     rise = _some(rise, slopes.up, of_rise, draw)
     fall = _some(fall, -slopes.down, room - len(rise), draw)

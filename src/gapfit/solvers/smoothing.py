@@ -13,6 +13,7 @@ Scores are linear in w. A line search therefore costs proximal steps, O(n) each,
 are eliminated exactly by the proximal step.
 """
 
+from copy import deepcopy
 from functools import partial
 from typing import Any
 
@@ -45,10 +46,10 @@ def smoothing(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
         path.move()
     else:
         path.start(state.get("w", problem.start()))
+    snapshot = partial(path.snapshot, objective)
     while True:
-        primal = path.look()
-        bound = path.Q.minorant(path.a, path.z, path.h)
-        yield Iterate(path.w, path.b, bound, primal, partial(path.snapshot, objective))
+        path.look()
+        yield Iterate(path.w, path.b, path.bound, path.primal, snapshot)
         if not path.move():
             return  # what is left to gain is rounding
 
@@ -69,70 +70,73 @@ class _Path:
 
     def snapshot(self, objective: Any) -> dict[str, Any]:
         """All that `restore` needs to go on with the same bytes."""
-        kept = ("w", "scores", "centre", "mu", "z", "b", "a", "steps", "gap")
-        path = {name: getattr(self, name) for name in kept}
+        kept = ("w", "scores", "centre", "mu", "z", "b", "a", "pull", "gradient", "steps", "gap")
+        path = deepcopy({name: getattr(self, name) for name in kept})
         return {"objective": objective, "path": path, "memory": self.memory.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        for name, value in state["path"].items():
+        for name, value in deepcopy(state["path"]).items():
             setattr(self, name, value)
         self.memory.restore(state["memory"])
-        self.scores, self.Q.b = self.scores.copy(), self.b
+        self.Q.b = self.b
 
-    def look(self) -> float:
-        """Evaluate both bounds; returns J(w, b)."""
-        alpha, penalty = self.problem.alpha, self.problem.penalty
-        risk, self.h = self.Q.values(self.scores, self.b, self.z)
-        primal = alpha * penalty.value(self.w) + risk
-        self.gap = primal - self.problem.dual(self.Q.minorant(self.a, self.z, self.h))
-        return primal
+    def look(self) -> None:
+        """Evaluate both bounds."""
+        risk, h = self.Q.values(self.scores, self.b, self.z)
+        self.bound = self.Q.minorant(self.a, self.z, h)
+        self.primal = self.problem.alpha * self.problem.penalty.value(self.w) + risk
+        self.gap = self.primal - self.problem.dual(self.bound)
 
     def move(self) -> bool:
         """An L-BFGS step, about a new centre if that is due; False if nothing moves any more."""
-        gradient = self._gradient()
-        if self._unsolved(gradient) <= _SOLVED * self.gap or self.steps >= _PATIENCE:
+        if self._unsolved() <= _SOLVED * self.gap or self.steps >= _PATIENCE:
+            if self.centre is not self.Q.centre:
+                self.Q.recycle(self.centre)
             self.centre, self.mu = self.z, self.mu * (_SHARPEN if self.steps <= _EASY else 1.0)
             self.steps = 0
             self._respond()
-            gradient = self._gradient()
         self.steps += 1
+        gradient = self.gradient
         direction = self.memory.direction(gradient, 1.0 / self.problem.alpha)
-        if not gradient @ direction < 0:
+        fall = float(gradient @ direction)
+        if not fall < 0:
             return self._forget()
-        before = self.w
-        if not self._search(gradient, direction):
+        step = self._search(fall, direction)
+        if step is None:
             return self._forget()
-        self.memory.add(self.w - before, self._gradient() - gradient)
+        self.memory.add(step, self.gradient - gradient)
         return True
 
     def _forget(self) -> bool:
         """What is remembered misleads: the next step goes down the gradient. False if this one did."""
-        misled = bool(self.memory.order)
+        misled = bool(self.memory.used)
         self.memory.clear()
         return misled
 
     def _respond(self) -> None:
         self.z, self.b = self.Q.step(self.centre, self.scores, 1.0 / self.mu)
-        self.a = self.problem.design.adjoint(self.Q.slope(self.z))
+        self._arrive()
 
-    def _gradient(self) -> Slope:
-        return self.problem.alpha * self.problem.penalty.subgradient(self.w) + self.a
+    def _arrive(self) -> None:
+        """At a point whose maximiser is known."""
+        (self.a,) = self.problem.design.adjoints(self.Q.slope(self.z))
+        self.pull = self.problem.alpha * self.problem.penalty.subgradient(self.w)
+        self.gradient = self.pull + self.a
 
-    def _unsolved(self, gradient: Slope) -> float:
+    def _unsolved(self) -> float:
         """How far J_mu(w) can be from its minimum."""
-        return self.problem.inner(gradient, gradient) / (2 * self.problem.alpha)
+        return self.problem.inner(self.gradient, self.gradient) / (2 * self.problem.alpha)
 
-    def _search(self, gradient: Slope, direction: Slope) -> bool:
+    def _search(self, initial: float, direction: Slope) -> Slope | None:
         """Go along the direction to where the slope of J_mu nearly vanishes; it rises all the way."""
-        problem, penalty = self.problem, self.problem.penalty
+        problem = self.problem
         along = problem.design.scores(direction)
-        constant = problem.alpha * float(penalty.subgradient(self.w) @ direction)
-        linear = problem.alpha * float(penalty.subgradient(direction) @ direction)
-        initial = float(gradient @ direction)
+        constant = float(self.pull @ direction)
+        linear = problem.alpha * float(problem.penalty.subgradient(direction) @ direction)
         line = self.Q.line(self.centre, self.scores, along, 1.0 / self.mu)
         low, high, low_slope, high_slope = 0.0, np.inf, initial, np.inf
         # without a memory the length means nothing; that to the end of the rounding is a guess
-        t = 1.0 if self.memory.order else self.mu / max(float(np.abs(along).max()), 1e-300)
+        t = 1.0 if self.memory.used else self.mu / max(float(np.abs(along).max()), 1e-300)
         for _ in range(_SEARCH):
             reached = t
             slope = constant + t * linear + line.slope(t)
@@ -149,13 +153,16 @@ class _Path:
                 low, low_slope, t = t, slope, t + min(max(further, 0.2 * t), 3.0 * t)
         else:
             if low == 0.0:
-                return False
+                return None
+        if self.z is not self.centre:
+            self.Q.recycle(self.z)
         self.z, self.b = line.stop()
-        self.w = self.w + reached * direction
         along *= reached
         self.scores += along
-        self.a = problem.design.adjoint(self.Q.slope(self.z))
-        return True
+        step = reached * direction
+        self.w = self.w + step
+        self._arrive()
+        return step
 
 
 def _between(low: float, high: float, low_slope: float, high_slope: float) -> float:
