@@ -23,6 +23,7 @@ ACCEPTED = {
     "simplex_cd": 0,  # classes that compete, which these losses know nothing of
     "newton_cg": 0,  # softmax
     "chain_dual": 0,  # chains, see test_chain.py
+    "block_frank_wolfe": 0,  # structures, see test_structured.py
     "smo": 0,  # kernels, see test_smo.py
     "lbfgs": 24,
     "newton": 16,

@@ -63,7 +63,7 @@ ARROWS: dict[str, set[str]] = {
         "registry",
     },
     "__main__": {"cli"},
-    "persistence": {"estimators", "certify", "metrics", "penalties", "registry", "__init__"},
+    "persistence": {"estimators", "certify", "metrics", "penalties", "registry", "structures", "__init__"},
     "__init__": ENGINE | {"estimators", "path", "testing", "plotting", "persistence"},
 }
 # `registry` serves `problem`, so it reaches for the solvers (which know `problem`) only when asked.

@@ -49,7 +49,11 @@ def test_penalty_at_the_edge_of_its_parameters(penalty):
     check_penalty(penalty, 4)
 
 
-@pytest.mark.parametrize("solver", [name for name in registry.SOLVERS if name not in ("chain_dual", "smo")])
+# chains, structures and kernels have tests of their own
+SOLVERS = [name for name in registry.SOLVERS if name not in ("block_frank_wolfe", "chain_dual", "smo")]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_solver(solver):
     loss = "logistic" if solver in ("newton", "lbfgs", "primal_cd") else "hinge"
     loss = {"simplex_cd": "crammer_singer", "newton_cg": "softmax", "pragam_entropy": "f_beta"}.get(

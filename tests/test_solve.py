@@ -215,7 +215,7 @@ def test_a_mismatch_names_the_missing_piece_and_what_would_work():
         solve(labels_problem(penalty="l1"), "dual_cd")
     with pytest.raises(IncompatibleSolver, match="lbfgs needs a loss with smooth"):
         solve(labels_problem(), "lbfgs")
-    with pytest.raises(ValueError, match="unknown solver 'simplex'; known are auto, bundle"):
+    with pytest.raises(ValueError, match="unknown solver 'simplex'; known are auto, block_frank"):
         solve(labels_problem(), "simplex")
 
 
@@ -243,6 +243,25 @@ def test_auto_goes_from_coordinate_descent_to_newton_when_the_gap_stops_falling(
         assert solve(Problem(badly_scaled, y, alpha=1e-3), tol=1e-6).converged
         assert "auto: the gap of dual_cd stopped falling" in caplog.text
         assert "auto: semismooth_newton, because 600 columns are not too many" in caplog.text
+
+
+def test_auto_asks_some_samples_whether_most_are_in_play(caplog):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(9000, 30))
+    noisy = np.where(X[:, 0] + 3 * rng.normal(size=len(X)) > 0, 1.0, -1.0)
+    with caplog.at_level(logging.INFO, logger="gapfit"):
+        assert solve(Problem(X, noisy, intercept=False), tol=1e-3).converged
+        assert "auto: semismooth_newton" in caplog.text
+        assert "dual_cd" not in caplog.text
+        assert solve(Problem(X[:8000], noisy[:8000], intercept=False), tol=1e-3).converged
+        assert "auto: dual_cd gave up, too many samples are in play" in caplog.text
+
+
+def test_semismooth_newton_does_not_insist_on_learning_from_few():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(16000, 10)) * 10.0 ** rng.uniform(-3, 3, 10) + 5.0
+    problem = Problem(X, np.ones(len(X)), alpha=1e-8, intercept=False)
+    assert solve(problem, "semismooth_newton", tol=1e-3).converged
 
 
 def test_unbounded_problems_are_refused_by_name():

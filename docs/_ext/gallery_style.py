@@ -47,6 +47,8 @@ class Order:
         "ordinal",
         "multiclass",
         "sequences",
+        "words",
+        "chunking",
     )
 
     def __init__(self, folder):

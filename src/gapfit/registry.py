@@ -74,6 +74,7 @@ SOLVERS: dict[str, str] = {
     "dual_cd": "gapfit.solvers.dual_cd",
     "simplex_cd": "gapfit.solvers.simplex_cd",
     "chain_dual": "gapfit.solvers.chain_dual",
+    "block_frank_wolfe": "gapfit.solvers.block_frank_wolfe",
     "pegasos": "gapfit.solvers.pegasos",
     "newton": "gapfit.solvers.newton",
     "newton_cg": "gapfit.solvers.newton_cg",

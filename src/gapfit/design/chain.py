@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 _ROWS = 16_384  # tokens that are looked at together, where all at once would take much memory
+_WEIGHTS = 2**18  # and so many weights
 
 
 class Pairs(NamedTuple):
@@ -130,6 +131,11 @@ class ChainDesign(Design):
             self._nodes(w[: self.node_weights], scores[: (last - first) * K].reshape(-1, K), int(first))
             total += risk.take(chains).value_and_subgradient(scores, b)[0]
         return float(total)
+
+    def magnitude(self, a: Slope, w: Slope) -> float:
+        """As everywhere, a part of the weights at a time: there may be as many as entries of X."""
+        starts = range(0, len(w), _WEIGHTS)
+        return float(sum(np.abs(a[k : k + _WEIGHTS]) @ np.abs(w[k : k + _WEIGHTS]) for k in starts))
 
     def adjoint(self, u: Vector) -> Slope:
         """What pairs with the scores u."""

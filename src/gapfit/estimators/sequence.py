@@ -145,32 +145,36 @@ class SequenceLabeler(BaseEstimator):
             names = FeatureNames.of(token for sequence in X for token in sequence)
             self._names = names
             self.feature_names_ = np.array([*names.columns, None], dtype=object)[:-1]
-        batch = as_batch(X, self._vectorize)
+        problem = self._problem(as_batch(X, self._vectorize), y, sample_weight)
+        self.weights_ = fit_single(self, problem).w
+        self.__dict__.pop("kernel_design_", None)
+        design: Any = problem.design
+        if self.node_kernel is not None:
+            self.kernel_design_: Any = design  # without sequences of weight zero
+        pairs: Pairs = ALL if self.node_kernel is not None else design.pairs
+        self.pair_rows_, self.pair_names_ = pairs
+
+    def _problem(self, batch: Batch, y: Any, sample_weight: Any) -> Problem:
+        """The problem of a fit; what is only needed to make it is gone when it is solved."""
         labels = as_labels(y, batch)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"y holds one label only, {self.classes_[0]!r}: there is nothing to learn")
         K = len(self.classes_)
-        pairs = ALL
+        self.n_features_in_ = batch.X.shape[1]
         design: ChainDesign | KernelChainDesign
         if self.node_kernel is not None:
             design = KernelChainDesign(batch.X, batch.lengths, K, self.node_kernel)
         else:
-            if self.pairs == "seen" and sparse.issparse(batch.X):
-                pairs = Pairs.seen(batch.X, codes, K)
+            seen = self.pairs == "seen" and sparse.issparse(batch.X)
+            pairs = Pairs.seen(batch.X, codes, K) if seen else ALL
             design = ChainDesign(batch.X, batch.lengths, K, pairs)
         weight = self._weights(sample_weight, codes, batch)
         chains = np.repeat(np.arange(len(batch.lengths)), batch.lengths)
-        problem = Problem(
+        return Problem(
             design, codes, self._loss(K), self.penalty, self.alpha, np.repeat(weight, batch.lengths),
             intercept=False, groups=chains,
         )  # fmt: skip
-        self.weights_ = fit_single(self, problem).w
-        self.n_features_in_ = batch.X.shape[1]
-        self.__dict__.pop("kernel_design_", None)
-        if self.node_kernel is not None:
-            self.kernel_design_: Any = problem.design  # without sequences of weight zero
-        self.pair_rows_, self.pair_names_ = pairs
 
     def predict(self, X: Any) -> Any:
         """The most probable labelling of each sequence: a list of arrays, or one array for a pair."""

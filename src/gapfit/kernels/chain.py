@@ -17,22 +17,129 @@ from gapfit.kernels._jit import jit
 _FAINT = 1e-290  # a probability below this may have lost its digits, or itself
 _DEBT = 460.0  # logarithm of how far the labels that are left may fall before one that was lost could matter
 _NOTHING = -45.0  # logarithm of a probability that is lost beside one
+_CLOSE = 1e-9  # to one, for the sum of the marginals at a token
 _REFRESH = 8  # visits, after which the transitions are looked at again
 _OFF = 0.2  # by which a step may miss the best one: it then gains 96 per cent of what that would
-_CLOSE = 1e-9  # to one, for the sum of the marginals at a token
+_LOWEST = -700.0  # what is smaller than its exponential is faint anyway
+_PER_LOG = 1.4426950408889634  # powers of two in a power of e
+_LOG = 0.6931471805598903  # the logarithm of two, but for ...
+_LOG_REST = 5.497923018708371e-14
+_LOW_BITS = 6755399441055744.0  # added to a number, it leaves the nearest integer in the lowest bits
+
+
+# Rows are named by their number and not passed as views: a view in a loop is counted, which takes time.
 
 
 @jit
-def _transposed_exp(edges, back, forth):
-    """forth = exp(edges - shift) and its transpose; returns the shift."""
-    K = edges.shape[0]
+def _exp(x, size, powers):
+    """x = exp(x) for the first of its entries, none of them positive, in loops that compilers vectorise.
+
+    ``powers`` is for notes.
+    """
+    for k in range(size):
+        v = _LOWEST if x[k] < _LOWEST else x[k]  # what is not a number stays so
+        power = v * _PER_LOG + _LOW_BITS
+        powers[k] = power
+        power -= _LOW_BITS
+        v = (v - power * _LOG) - power * _LOG_REST
+        y = 1.6059043836821613e-10  # 1 / 13!, and so on down to 1
+        y = y * v + 2.08767569878681e-09
+        y = y * v + 2.505210838544172e-08
+        y = y * v + 2.755731922398589e-07
+        y = y * v + 2.755731922398589e-06
+        y = y * v + 2.48015873015873e-05
+        y = y * v + 0.0001984126984126984
+        y = y * v + 0.001388888888888889
+        y = y * v + 0.008333333333333333
+        y = y * v + 0.041666666666666664
+        y = y * v + 0.16666666666666666
+        y = y * v + 0.5
+        y = y * v + 1.0
+        x[k] = y * v + 1.0
+    bits = powers.view(np.int64)
+    for k in range(size):
+        bits[k] = (bits[k] + 1023) << 52
+    for k in range(size):
+        x[k] *= powers[k]
+
+
+@jit
+def _largest(x, t):
+    """The largest entry of x[t], in four lanes."""
+    a = b = c = d = -np.inf
+    k = 0
+    while k + 3 < x.shape[1]:
+        a, b, c, d = max(a, x[t, k]), max(b, x[t, k + 1]), max(c, x[t, k + 2]), max(d, x[t, k + 3])
+        k += 4
+    while k < x.shape[1]:
+        a = max(a, x[t, k])
+        k += 1
+    return max(max(a, b), max(c, d))
+
+
+@jit
+def _total(x, t):
+    """The sum of x[t], in four lanes."""
+    a = b = c = d = 0.0
+    k = 0
+    while k + 3 < x.shape[1]:
+        a, b, c, d = a + x[t, k], b + x[t, k + 1], c + x[t, k + 2], d + x[t, k + 3]
+        k += 4
+    while k < x.shape[1]:
+        a += x[t, k]
+        k += 1
+    return (a + b) + (c + d)
+
+
+@jit
+def _times(x, t, matrix, out, to):
+    """out[to] = x[t]' matrix, four rows at a time: out is then read and written a quarter as often."""
+    K = x.shape[1]
+    for k in range(K):
+        out[to, k] = 0.0
+    i = 0
+    while i + 3 < K:
+        a, b, c, d = x[t, i], x[t, i + 1], x[t, i + 2], x[t, i + 3]
+        for k in range(K):
+            out[to, k] += (a * matrix[i, k] + b * matrix[i + 1, k]) + (
+                c * matrix[i + 2, k] + d * matrix[i + 3, k]
+            )
+        i += 4
+    while i < K:
+        for k in range(K):
+            out[to, k] += x[t, i] * matrix[i, k]
+        i += 1
+
+
+@jit
+def _add_products(x, z, L, pairs):
+    """pairs[0] += the sum over t of x[t - 1] z[t]', four tokens at a time."""
+    K = x.shape[1]
+    t = 1
+    while t + 3 < L:
+        for i in range(K):
+            a, b, c, d = x[t - 1, i], x[t, i], x[t + 1, i], x[t + 2, i]
+            for k in range(K):
+                pairs[0, i, k] += (a * z[t, k] + b * z[t + 1, k]) + (c * z[t + 2, k] + d * z[t + 3, k])
+        t += 4
+    while t < L:
+        for i in range(K):
+            for k in range(K):
+                pairs[0, i, k] += x[t - 1, i] * z[t, k]
+        t += 1
+
+
+@jit
+def _transposed_exp(edges, t, back, forth):
+    """forth = exp(edges[t] - shift) and its transpose; returns the shift."""
+    K = edges.shape[1]
     shift = -np.inf
     for i in range(K):
         for j in range(K):
-            shift = max(shift, edges[i, j])
+            shift = max(shift, edges[t, i, j])
     for i in range(K):
         for j in range(K):
-            value = np.exp(edges[i, j] - shift)
+            value = np.exp(edges[t, i, j] - shift)
             forth[i, j] = value
             back[j, i] = value
     return shift
@@ -49,72 +156,57 @@ def _scaled(s, L, edges, stride, first, forth, back, edge_shift, a, z, p, pairs)
     K = s.shape[1]
     log_z = debt = 0.0
     for t in range(L):
-        shift = -np.inf
-        for k in range(K):
-            shift = max(shift, s[t, k])
+        shift = _largest(s, t)
         if not np.isfinite(shift):
             return shift, False
+        log_z += shift
+        for k in range(K):
+            z[t, k] = s[t, k] - shift
+    _exp(z.reshape(-1), L * K, p.reshape(-1))
+    for t in range(L):
         if t == 0:
             for k in range(K):
-                a[0, k] = np.exp(s[0, k] - shift)
-                z[0, k] = a[0, k]
+                a[0, k] = z[0, k]
         else:
             if stride:
-                edge_shift = _transposed_exp(edges[first + t], back, forth)
+                edge_shift = _transposed_exp(edges, first + t, back, forth)
+            _times(a, t - 1, forth, a, t)
             for k in range(K):
-                a[t, k] = 0.0
-            for i in range(K):
-                before = a[t - 1, i]
-                for k in range(K):
-                    a[t, k] += before * forth[i, k]
-            for k in range(K):
-                z[t, k] = np.exp(s[t, k] - shift)
                 a[t, k] *= z[t, k]
-            shift += edge_shift
-        scale = 0.0
-        for k in range(K):
-            scale += a[t, k]
+            log_z += edge_shift
+        scale = _total(a, t)
         if not scale > _FAINT:
             return log_z, False
         inverse = 1.0 / scale
-        faintest = 1.0
+        faint = 0
         for k in range(K):
             a[t, k] *= inverse
             z[t, k] *= inverse
-            faintest = min(faintest, a[t, k])
+            faint += a[t, k] <= _FAINT
         # a lost label can gain on the others no more than they lose to the largest terms at each token
-        debt = 0.0 if faintest > _FAINT else debt - np.log(scale)
+        debt = 0.0 if faint == 0 else debt - np.log(scale)
         if debt > _DEBT:
             return log_z, False
-        log_z += shift + np.log(scale)
+        log_z += np.log(scale)
     for k in range(K):
         p[L - 1, k] = a[L - 1, k]
     for t in range(L - 1, 0, -1):
         # z becomes what token t and all after it make of each of its labels
         if stride:
-            _transposed_exp(edges[first + t], back, forth)
-        for k in range(K):
-            p[t - 1, k] = 0.0
-        for j in range(K):
-            after = z[t, j]
-            for i in range(K):
-                p[t - 1, i] += back[j, i] * after
+            _transposed_exp(edges, first + t, back, forth)
+        _times(z, t, back, p, t - 1)
         if stride:
             for i in range(K):
                 for j in range(K):
                     pairs[t, i, j] += a[t - 1, i] * forth[i, j] * z[t, j]
-        else:
-            for i in range(K):
-                before = a[t - 1, i]
-                for j in range(K):
-                    pairs[0, i, j] += before * z[t, j]
-        total = 0.0
         for i in range(K):
             z[t - 1, i] *= p[t - 1, i]
             p[t - 1, i] *= a[t - 1, i]
-            total += p[t - 1, i]
+        total = _total(p, t - 1)
         if not abs(total - 1.0) < _CLOSE:  # on the way back something became infinite
             return log_z, False
+    if not stride:
+        _add_products(a, z, L, pairs)
     return log_z, True
 
 
@@ -217,7 +309,7 @@ def soft_risk(
     forth, back, turned = np.empty((K, K)), np.empty((K, K)), np.empty((K, K))
     pairs = np.empty((longest if stride else 1, K, K))
     edges = edges / heat
-    edge_shift = 0.0 if stride else _transposed_exp(edges[0], back, forth)
+    edge_shift = 0.0 if stride else _transposed_exp(edges, 0, back, forth)
     value = 0.0
     for i in range(first, last):
         lo, hi = tokens[i], tokens[i + 1]
@@ -270,9 +362,8 @@ def _gather(data, indices, begin, stop, rows, names, w, s):
         x = data[k]
         j = indices[k]
         if names.size == 0:
-            line = w[j * K : j * K + K]
             for q in range(K):
-                s[q] += x * line[q]
+                s[q] += x * w[j * K + q]
         else:
             for q in range(rows[j], rows[j + 1]):
                 s[names[q]] += x * w[q]
@@ -287,11 +378,10 @@ def _scatter(data, indices, begin, stop, rows, names, change, amount, w):
         x = amount * data[k]
         j = indices[k]
         if names.size == 0:
-            line = w[j * K : j * K + K]
             for q in range(K):
                 more = x * change[q]
-                grown += more * (2.0 * line[q] + more)
-                line[q] += more
+                grown += more * (2.0 * w[j * K + q] + more)
+                w[j * K + q] += more
         else:
             for q in range(rows[j], rows[j + 1]):
                 more = x * change[names[q]]
@@ -351,7 +441,7 @@ def ascend(
             for j in range(K):
                 for k in range(K):
                     scaled[0, j, k] = edges[j, k] / heat
-            edge_shift = _transposed_exp(scaled[0], back, forth)
+            edge_shift = _transposed_exp(scaled, 0, back, forth)
         log_z = _sum_product(s, L, scaled, 0, 0, forth, back, edge_shift, turned, a, z, nu, seen)
         at_nu = at_mu = spread = moved_edges = along = squares = 0.0
         for t in range(L):

@@ -17,8 +17,9 @@ from gapfit.estimators import (
     OrdinalClassifier,
     Ranker,
     SequenceLabeler,
+    StructuredClassifier,
 )
-from gapfit.persistence import fits, kernel_fits, objects, values
+from gapfit.persistence import fits, kernel_fits, objects, structures, values
 from gapfit.persistence.container import need, show
 from gapfit.persistence.values import Kind, Shelf
 
@@ -30,7 +31,12 @@ PARAMETERS: dict[str, Kind] = {
     "solver": objects.SOLVER,
     "class_weight": objects.CLASS_WEIGHT,
     "kernel": kernel_fits.KERNEL_NAME,
+    "structure": structures.STRUCTURE,
 }  # all others are plain
+NEEDED = {  # by predictions, and what to do where it cannot be stored
+    "kernel": "Use kernel='precomputed' with its matrix, or joblib",
+    "structure": "joblib stores it where its class can be imported",
+}
 
 _LINEAR: dict[str, Kind] = {
     "n_features_in_": values.COUNT,
@@ -82,6 +88,12 @@ _SEQUENCES: dict[str, Kind] = {
     "pair_names_": values.indices("<u2"),
 }
 
+_STRUCTURED: dict[str, Kind] = {
+    name: kind
+    for name, kind in _LINEAR.items()
+    if name not in ("n_features_in_", "feature_names_in_", "C_", "intercept_", "support_status_", "_balls")
+}
+
 _KERNEL: dict[str, Kind] = {
     **{name: kind for name, kind in _LINEAR.items() if name not in ("C_", "coef_")},
     "alpha_": kernel_fits.NUMBERS,
@@ -105,6 +117,7 @@ CLASSES: dict[str, tuple[Any, dict[str, Kind]]] = {
     "NoveltyDetector": (NoveltyDetector, {**_LINEAR, "offset_": values.FINITE}),
     "Ranker": (Ranker, _LINEAR),
     "SequenceLabeler": (SequenceLabeler, _SEQUENCES),
+    "StructuredClassifier": (StructuredClassifier, _STRUCTURED),
     "OrdinalClassifier": (OrdinalClassifier, _ORDINAL),
     "KernelSVC": (KernelSVC, {**_KERNEL, "C_": kernel_fits.NUMBERS, "classes_": values.LABELS}),
     "KernelSVR": (KernelSVR, {**_KERNEL, "C_": values.NUMBER, "epsilon_": values.FINITE}),
@@ -137,10 +150,10 @@ def _write_parameter(name: str, value: Any, shelf: Shelf) -> Any:
     try:
         return PARAMETERS.get(name, values.PLAIN).write(value, shelf)
     except TypeError as error:
-        if name == "kernel":
+        if name in NEEDED:
             raise TypeError(
                 f"parameter {name}={value!r} cannot be stored ({error}): a model file holds data and no "
-                "code, and predictions need the kernel. Use kernel='precomputed' with its matrix, or joblib"
+                f"code, and predictions need the {name}. {NEEDED[name]}"
             ) from error
         raise TypeError(
             f"parameter {name}={value!r} cannot be stored ({error}): a model file holds data and no code. "
@@ -211,6 +224,11 @@ def _check_fit(fit: dict[str, Any]) -> None:
     """The attributes agree on the number of features d and of parts, which are problems that were solved."""
     if "pair_rows_" in fit:
         _check_chains(fit)
+        return
+    if "n_features_in_" not in fit:  # a structure has features of its own
+        need(len(fit["coef_"]) > 0, "attribute coef_ is empty")
+        need(len(fit["certificates_"]) <= 1, "attribute certificates_ holds several")
+        need(not any(isinstance(part, list) for part in fit["history_"]), "attribute history_ has parts")
         return
     if "dual_coef_" in fit:
         kernel_fits.check_kernel_machine(fit)

@@ -3,12 +3,13 @@
 | the problem                                   | solver              | because                     |
 |-----------------------------------------------|---------------------|-----------------------------|
 | a kernel; lines and parabolas                 | `smo`               | pairs, then exact steps     |
-| lines and parabolas, L2, few features         | `semismooth_newton` | tens of steps at any alpha  |
+| losses with lines, L2, few features           | `semismooth_newton` | tens of steps at any alpha  |
 | smooth loss, quadratic penalty, few features  | `newton`            | a handful of steps          |
 | lines and parabolas, or logistic, L2          | `dual_cd`           | its steps only read X       |
 | softmax, L2, few features                     | `newton_cg`         | a handful of steps          |
 | classes that compete, L2                      | `simplex_cd`        | its steps only read X       |
 | chains, L2; margins: if weights are many      | `chain_dual`        | a pass is worth many        |
+| structures, L2, alpha n not small             | `block_frank_wolfe` | few calls of the oracle     |
 | smooth loss, L1 or elastic net                | `primal_cd`         | works on columns in use     |
 | differentiable loss and penalty               | `lbfgs`             | few passes                  |
 | anything else                                 | `bundle`            | takes everything            |
@@ -17,11 +18,11 @@
 milliseconds. Where that is not so but the matrix would fit, `dual_cd` goes first and the Newton methods
 wait: coordinate descent is fast on easy problems and endless on hard ones. Before `semismooth_newton` it
 goes first as well, if X is large but samples are not very many for each feature: a sweep tells whether few
-of them matter, and it gives up if more than a quarter is still in play. `simplex_cd` gives up on large data
-after ten visits to each sample that have not helped, and is left out where data are tiny and there are
-intercepts. A solver hands over to the next
-when its gap no longer halves while its steps double; `bundle` is always the last. The choice and the reason
-are logged under `gapfit` at level INFO.
+of them matter, first one over some thousand samples, which are enough where most are in play; it gives up if
+more than a quarter of all still is. `simplex_cd` gives up on large data after ten visits to each sample that
+have not helped, and is left out where data are tiny and there are intercepts. A solver hands over to the next
+when its gap no longer halves while its steps double, of which it gets 64, or 12 if a Newton method waits;
+`bundle` is always the last. The choice and the reason are logged under `gapfit` at level INFO.
 """
 
 import logging
@@ -38,6 +39,7 @@ from gapfit.problem import Problem
 from gapfit.registry import as_solver
 from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import Steps, missing_need
+from gapfit.solvers.dual_cd import dual_cd
 
 logger = logging.getLogger("gapfit")
 
@@ -48,8 +50,13 @@ SMALL = 200_000  # entries of X: Newton's method is quick then, and its answer k
 TINY = 20_000  # entries: a bundle is soon found then, and intercepts keep coordinate descent busy for long
 CROWD = 1600  # samples for each feature: then the first steps learn from a share of them
 IN_PLAY = 0.25  # of the samples, still in play after a sweep, are too many for coordinate descent
+SAMPLE = 2048  # samples that tell whether most are in play; of so few more are than of all
+IN_PLAY_OF_SAMPLE = 0.35
 VISITS = 10.0  # to each sample, after which coordinate descent on classes must have made headway
+LOOSE = 0.5  # alpha times the samples, below which they hold each other up in block methods
+KEPT = 2**23  # numbers in a plane for each sample
 PATIENCE = 64  # steps before the first look at how fast the gap falls
+HASTE = 12  # the same, where a Newton method waits
 
 
 class Choice(NamedTuple):
@@ -58,6 +65,7 @@ class Choice(NamedTuple):
     name: str
     why: str
     probe: Mapping[str, Any] = MappingProxyType({})
+    patience: int = PATIENCE
 
 
 def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
@@ -70,9 +78,9 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
         choices[0] = choices[0]._replace(probe={})
     elif "solver" in state:
         state = {"w": state["w"]}  # the rest is in another solver's terms
-    for name, why, probe in choices[:-1]:
+    for name, why, probe, patience in choices[:-1]:
         steps = _start(problem, state, name, why, seed, **probe)
-        last, gave_up = yield from _while_the_gap_falls(steps)
+        last, gave_up = yield from _while_the_gap_falls(steps, patience)
         if gave_up and probe:
             logger.info("auto: %s gave up, too many samples are in play", name)
             continue  # so little has taught nothing
@@ -105,17 +113,19 @@ def plan(problem: Problem) -> Iterator[Choice]:
         yield Choice("bundle", "it takes every loss and every penalty")
         return
     few = d <= FEW or d**3 / 24 <= FACTORISATIONS * problem.design.size
-    newtons = ("semismooth_newton", "newton") if _has_seams(problem) else ("newton", "semismooth_newton")
+    newtons = ("semismooth_newton", "newton") if _has_lines(problem) else ("newton", "semismooth_newton")
     newton = next((name for name in newtons if takes(name)), None)
     if newton and few and d <= MANY:
         polyhedral = "smooth" not in problem.risk.capabilities
-        if polyhedral and n < CROWD * d and problem.design.size > SMALL and takes("dual_cd"):
+        probed = polyhedral and n < CROWD * d and problem.design.size > SMALL and takes("dual_cd")
+        if probed and not _most_in_play(problem):
             yield Choice("dual_cd", "few samples may be in play", {"most_active": IN_PLAY})
         yield Choice(newton, f"X has {d} columns only")
     elif takes("dual_cd"):
-        yield Choice("dual_cd", "the penalty is L2 and X is wide")
-        if newton and d <= MANY:
-            yield Choice(newton, f"{d} columns are not too many")
+        waiting = newton if d <= MANY else None
+        yield Choice("dual_cd", "the penalty is L2 and X is wide", patience=HASTE if waiting else PATIENCE)
+        if waiting:
+            yield Choice(waiting, f"{d} columns are not too many")
         elif takes("smoothing"):
             yield Choice("smoothing", "the loss has kinks that can be rounded off")
     elif takes("newton_cg") and d <= FEW * problem.risk.outputs:
@@ -131,6 +141,8 @@ def plan(problem: Problem) -> Iterator[Choice]:
         yield Choice("chain_dual", "the samples are chains and the penalty is L2")
         if takes("lbfgs"):
             yield Choice("lbfgs", "loss and penalty are differentiable")
+    elif takes("block_frank_wolfe") and _mixes_well(problem):
+        yield Choice("block_frank_wolfe", "each sample has planes of its own, and few are to be asked for")
     elif takes("primal_cd") and not problem.penalty.smooth:
         yield Choice("primal_cd", "the loss is smooth and the penalty makes weights zero")
     elif takes("lbfgs"):
@@ -138,22 +150,40 @@ def plan(problem: Problem) -> Iterator[Choice]:
     yield Choice("bundle", "it takes every loss and every penalty")
 
 
-def _has_seams(problem: Problem) -> bool:
-    """Is the loss made of lines and parabolas, and not of a single parabola for each sample?"""
+def _most_in_play(problem: Problem) -> bool:
+    """Would coordinate descent give up, by what it does with some of very many samples?"""
+    n = problem.design.shape[0]
+    if n < 4 * SAMPLE:
+        return False  # a sweep over all of them tells as soon
+    steps = dual_cd(problem.take(np.arange(0, n, n // SAMPLE)), most_active=IN_PLAY_OF_SAMPLE)
+    next(steps)
+    return next(steps, None) is None
+
+
+def _mixes_well(problem: Problem) -> bool:
+    """Do samples pull on weights of their own, and can planes be kept for all of them?"""
+    n, d = problem.design.n_samples, problem.design.shape[1]
+    return problem.alpha * n >= LOOSE and n * d <= KEPT
+
+
+def _has_lines(problem: Problem) -> bool:
+    """Has the loss lines besides parabolas? Newton's method gets lost on lines."""
     if "dual_atoms" not in problem.risk.capabilities:
         return False
     atoms = problem.risk.dual_atoms()
-    return bool(np.isfinite(atoms.lo).any() or np.isfinite(atoms.hi).any() or atoms.kink.any())
+    return any(bool((np.isfinite(bound) & (bound != 0)).any()) for bound in (atoms.lo, atoms.hi))
 
 
-def _while_the_gap_falls(steps: Steps) -> Generator[Iterate, Certificate, tuple[Iterate, bool]]:
+def _while_the_gap_falls(
+    steps: Steps, patience: int
+) -> Generator[Iterate, Certificate, tuple[Iterate, bool]]:
     """Run a solver while the gap halves with every doubling of its steps.
 
     Returns its last iterate, and whether it ended by itself.
     """
     iterate = next(steps)
     best = before = float("inf")
-    look_at = PATIENCE
+    look_at = patience
     for step in count(1):
         certificate = yield iterate
         best = min(best, certificate.gap if iterate.estimate is None else iterate.estimate)

@@ -17,17 +17,19 @@ push the same weights. Then the steps are taken for  J + pull/2 |w - anchor|^2  
 whose anchor moves on ahead of the minimisers, as in accelerated gradient methods. The bound is that of J.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from gapfit._types import Indices, Slope, Vector
-from gapfit.design.chain import ALL, ChainDesign, Pairs, runs
+from gapfit._types import Indices, Slope
+from gapfit.design.chain import ChainDesign, runs
 from gapfit.losses.chain import ChainRisk
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.chain_layout import ChainLayout
 
 _EPS = float(np.finfo(float).eps)
 _AT_RANDOM = 0.2  # of the visits; the others go where the gap was
@@ -51,9 +53,8 @@ def chain_dual(problem: Problem, state: dict[str, Any] | None = None, *, seed: i
     while True:
         if not blocks.smoothed:
             blocks.sweep()
-            guess = (
-                blocks.estimate() if blocks.passes % _LONG else None
-            )  # a long run is looked at all the same
+            # a long run is looked at all the same
+            guess = blocks.estimate() if blocks.passes % _LONG else None
             yield blocks.iterate()._replace(estimate=guess, objective=blocks.objective())
             continue
         for _ in range(_LOOK_PASSES):
@@ -70,7 +71,7 @@ class _Blocks:
     def __init__(self, problem: Problem, seed: int, state: dict[str, Any]) -> None:
         assert isinstance(problem.design, ChainDesign) and isinstance(problem.risk, ChainRisk)
         self.problem, self.design, self.risk = problem, problem.design, problem.risk
-        self.known = ByFrequency(self.design)
+        self.layout = ChainLayout(self.design)
         chains, K = len(self.risk.p), self.risk.n_labels
         self.smoothed = self.risk.heat == 0
         self.heat = state.get("heat", self.risk.heat or _FIRST_HEAT * float(self.risk.cost.max() or 1.0))
@@ -90,29 +91,35 @@ class _Blocks:
             self.mu = np.zeros((n, K))
             self.mu[np.arange(n), self.risk.labels] = 1.0
             self.pairs = np.zeros((chains, K, K))
-            np.add.at(self.pairs, self._true_pairs(), 1.0)
+            for chain, before, after in self._true_pairs():
+                np.add.at(self.pairs, (chain, before, after), 1.0)
             self.entropy, self.gaps = np.zeros(chains), np.zeros(chains)
-        chain, before, after = self._true_pairs()
-        places = before * K + after
-        self.true_pairs = np.bincount(places, self.risk.p[chain], minlength=K * K)
+        self.true_pairs = np.zeros(K * K)
+        for chain, before, after in self._true_pairs():
+            self.true_pairs += np.bincount(before * K + after, self.risk.p[chain], minlength=K * K)
         # of the square of a change of marginals by the features: a guess, which every visit corrects
         self.stretch = state["stretch"].copy() if "stretch" in state else np.ones(chains)
-        self.summed: Slope | None = None
+        self.slope: Slope | None = None  # of the marginals, where they have not moved since
         if "w" in state and "mu" not in state:
             # all marginals at w: without a penalty to hold them, blocks go all the way
-            self.weights = self.known.sort(state["w"])
+            self.weights = self.layout.sort(state["w"])
             self._visit(np.arange(chains), _NO_PENALTY)
-        start = self._implied()
-        self.anchor = state.get("anchor", start).copy()
-        self.before = state.get("before", start).copy()
-        self.weights = self._pulled(start.copy())
+        self.weights = self.layout.sort(self._slope())
+        self.weights /= -problem.alpha
+        if self.pull:
+            self.anchor = state.get("anchor", self.weights).copy()
+            self.before = state.get("before", self.weights).copy()
+            self._pull()
 
-    def _true_pairs(self) -> tuple[Indices, Indices, Indices]:
-        """The transitions of the labels: of which chain, from, to."""
+    def _true_pairs(self) -> Iterator[tuple[Indices, Indices, Indices]]:
+        """The transitions of the labels, by runs of chains: of which chain, from, to."""
         risk = self.risk
-        chain = np.repeat(np.arange(len(risk.p)), np.diff(risk.tokens))
-        later = np.flatnonzero(chain[1:] == chain[:-1]) + 1
-        return chain[later], risk.labels[later - 1], risk.labels[later]
+        for some in runs(risk.tokens):
+            tokens = risk.tokens[some.start : some.stop + 1]
+            chain = np.repeat(np.arange(some.start, some.stop), np.diff(tokens))
+            later = np.flatnonzero(chain[1:] == chain[:-1]) + 1
+            labels = risk.labels[tokens[0] : tokens[-1]]
+            yield chain[later], labels[later - 1], labels[later]
 
     # -- moving ---------------------------------------------------------------------------------------
 
@@ -133,11 +140,12 @@ class _Blocks:
     def _visit(self, visits: Indices, alpha: float | None = None) -> None:
         from gapfit.kernels.chain import ascend
 
-        risk, self.summed = self.risk, None
+        risk, self.slope = self.risk, None
         alpha = self.problem.alpha + self.pull if alpha is None else alpha
         ascend(
-            visits, *self.known.rows, *self.known.pairs, risk.labels, risk.tokens, risk.p, risk.cost,
-            self.heat, alpha, self.weights, self.mu, self.pairs, self.entropy, self.gaps, self.stretch,
+            visits, *self.layout.rows, *self.layout.pairs, risk.labels, risk.tokens, risk.p,
+            risk.cost, self.heat, alpha, self.weights, self.mu, self.pairs, self.entropy, self.gaps,
+            self.stretch,
         )  # fmt: skip
 
     def _move_anchor(self) -> None:
@@ -176,8 +184,11 @@ class _Blocks:
 
     def w(self) -> Slope:
         """The weights that the marginals imply, summed up anew: rounding does not pile up."""
-        self.weights = self._pulled(self._implied().copy())
-        return self.known.restore(self.weights)
+        self.layout.sort(self._slope(), self.weights)
+        self.weights /= -self.problem.alpha
+        if self.pull:
+            self._pull()
+        return self.layout.restore(self.weights)
 
     def minorant(self) -> Minorant:
         """What the marginals prove: R >= <a, w> + c with c their expected cost, and entropy if it counts."""
@@ -185,9 +196,8 @@ class _Blocks:
         c = float(risk.p @ self.entropy) * risk.heat
         if risk.cost.any():
             c += self._expected_cost()
-        a = self.known.restore(self._implied()) * -self.problem.alpha
         noise = 4 * _EPS * (abs(c) + n * _EPS)
-        return Minorant(a, np.zeros(0), c, "accumulated", noise)
+        return Minorant(self._slope(), np.zeros(0), c, "accumulated", noise)
 
     def _expected_cost(self) -> float:
         risk, total = self.risk, 0.0
@@ -201,15 +211,15 @@ class _Blocks:
             total += float(np.repeat(risk.p[some], np.diff(tokens)) @ each)
         return total
 
-    def _implied(self) -> Slope:
-        """-A'(mu - truth) / alpha, in the solver's order of features."""
-        if self.summed is None:
-            self.summed = self._slope() / -self.problem.alpha
-        return self.summed
-
     def _slope(self) -> Slope:
-        risk, K, tail = self.risk, self.risk.n_labels, self.known.size
-        slope = np.zeros(tail + K * K + 2 * K)
+        """A'(mu - truth), added up anew only after the marginals have moved."""
+        if self.slope is not None:
+            return self.slope
+        from gapfit.kernels.chain_products import add_adjoint
+
+        risk, K, design = self.risk, self.risk.n_labels, self.design
+        data, columns, indptr = design.kernel_rows
+        slope = np.zeros(design.shape[1])
         start, end = slope[-2 * K : -K], slope[-K:]
         for some in runs(risk.tokens):  # a block of chains at a time: the marginals are large
             tokens = risk.tokens[some.start : some.stop + 1]
@@ -217,69 +227,22 @@ class _Blocks:
             u = self.mu[lo:hi].copy()
             u[np.arange(hi - lo), risk.labels[lo:hi]] -= 1.0
             u *= np.repeat(risk.p[some], np.diff(tokens))[:, None]
-            self.known.add_adjoint(u, lo, hi, slope)
+            add_adjoint(data, columns, indptr[lo : hi + 1], *design.pairs, u, 0, hi - lo, slope)
             start += u[tokens[:-1] - lo].sum(axis=0)
             end += u[tokens[1:] - 1 - lo].sum(axis=0)
-        slope[tail : -2 * K] = np.tensordot(risk.p, self.pairs, 1).ravel() - self.true_pairs
+        slope[design.node_weights : -2 * K] = np.tensordot(risk.p, self.pairs, 1).ravel() - self.true_pairs
+        self.slope = slope
         return slope
 
-    def _pulled(self, implied: Slope) -> Slope:
-        """The minimiser for these marginals when w is pulled towards the anchor."""
-        if not self.pull:
-            return implied
-        alpha = self.problem.alpha
-        return np.asarray((alpha * implied + self.pull * self.anchor) / (alpha + self.pull))
+    def _pull(self) -> None:
+        """Move the implied weights to the minimiser for these marginals when w is pulled to the anchor."""
+        self.weights += self.pull / (self.problem.alpha + self.pull) * (self.anchor - self.weights)
 
     def snapshot(self) -> dict[str, Any]:
+        ahead = {"anchor": self.anchor.copy(), "before": self.before.copy()} if self.pull else {}
         return {
             "mu": self.mu.copy(), "pairs": self.pairs.copy(), "entropy": self.entropy.copy(),
             "gaps": self.gaps.copy(), "stretch": self.stretch.copy(), "heat": self.heat,
-            "passes": self.passes, "alpha": self.problem.alpha,
-            "anchor": self.anchor.copy(), "before": self.before.copy(), "rng": self.rng.bit_generator.state,
-            "w": self.w(),
+            "passes": self.passes, "alpha": self.problem.alpha, "rng": self.rng.bit_generator.state,
+            "w": self.w().copy(), **ahead,
         }  # fmt: skip
-
-
-class ByFrequency:
-    """The rows of X with common features first, so that the weights in use lie together in memory."""
-
-    def __init__(self, design: ChainDesign) -> None:
-        data, indices, indptr = design.kernel_rows
-        K, d = design.n_labels, design.memory.shape[1]
-        order = np.argsort(-np.bincount(indices, minlength=d), kind="stable")
-        rank = np.empty(d, np.uint32)
-        rank[order] = np.arange(d)
-        columns = rank[indices]
-        columns.flags.writeable = False
-        self.rows = (data, columns, indptr)
-        self.size = design.node_weights
-        old = design.pairs
-        if len(old.names):
-            starts, counts = old.rows[:-1].astype(np.int64), np.diff(old.rows.astype(np.int64))
-            ends = np.concatenate(([0], np.cumsum(counts[order])))
-            self.where = np.repeat(
-                starts[order] - ends[:-1], np.asarray(counts[order], np.int64)
-            ) + np.arange(ends[-1])
-            self.pairs = Pairs(ends.astype(np.uint32), old.names[self.where])
-        else:
-            self.where = (order[:, None] * K + np.arange(K)).ravel()
-            self.pairs = ALL
-
-    def add_adjoint(self, u: Any, lo: int, hi: int, slope: Slope) -> None:
-        """Add X'u over the tokens lo to hi, to which u belongs."""
-        from gapfit.kernels.chain_products import add_adjoint
-
-        data, columns, indptr = self.rows
-        add_adjoint(data, columns, indptr[lo : hi + 1], *self.pairs, u, 0, hi - lo, slope)
-
-    def sort(self, w: Slope) -> Slope:
-        """Weights in the order of this object."""
-        out = w.copy()
-        out[: self.size] = w[self.where]
-        return out
-
-    def restore(self, w: Vector) -> Slope:
-        """Weights in the design's order."""
-        out = w.copy()
-        out[self.where] = w[: self.size]
-        return out

@@ -68,22 +68,29 @@ class StructuredMargin(Loss):
 
 
 class _StructuredRisk(Risk):
+    """Offers "planes" to block methods: the highest plane of one sample's maximum, at given weights."""
+
     infimum = 0.0
+    capabilities = frozenset({"planes"})
 
     def __init__(self, loss: StructuredMargin, numbers: Any, p: Vector) -> None:
         self.loss, self.numbers, self.p = loss, numbers, p
         self.truth = [loss.structure.joint_features(loss.X[i], loss.Y[i]) for i in numbers]
 
+    def plane(self, k: int, w: Slope) -> tuple[Slope, float]:
+        """Slope and offset of the highest plane of sample k at w; y itself is one of no height."""
+        loss: Any = self.loss
+        x, y = loss.X[self.numbers[k]], loss.Y[self.numbers[k]]
+        other = loss.structure.loss_augmented_argmax(x, y, w)
+        change = loss.structure.joint_features(x, other) - self.truth[k]
+        cost = float(loss.structure.loss(y, other))
+        return (change, cost) if cost + float(change @ w) > 0 else (np.zeros(len(w)), 0.0)
+
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         del b
-        loss: Any = self.loss
         value, slope = 0.0, np.zeros(len(scores))
-        for i, p, truth in zip(self.numbers, self.p, self.truth, strict=True):
-            x, y = loss.X[i], loss.Y[i]
-            other = loss.structure.loss_augmented_argmax(x, y, scores)
-            change = loss.structure.joint_features(x, other) - truth
-            worth = loss.structure.loss(y, other) + float(change @ scores)
-            if worth > 0:  # y itself would be worth nothing
-                value += p * worth
-                slope += p * change
+        for k, p in enumerate(self.p):
+            change, cost = self.plane(k, scores)
+            value += p * (cost + float(change @ scores))
+            slope += p * change
         return value, slope, np.zeros(0)

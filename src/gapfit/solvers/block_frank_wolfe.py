@@ -1,0 +1,131 @@
+"""Block-coordinate Frank-Wolfe for structures: ascent on the dual, a sample at a time, with planes kept.
+
+A risk with "planes" is a sum over samples, R(w) = sum_i p_i phi_i(w), each phi_i a maximum of planes
+<a, w> + c, of which an oracle finds the highest at any w. The dual has a mixture of planes for each sample,
+and w is what all mixtures imply. The oracle may be slow, so planes are kept, and between its calls shares are
+moved from the lowest plane of a sample in use to the highest one known, which costs two inner products.
+Samples that contributed much to the gap when they were last visited are visited more often.
+"""
+
+from typing import Any, cast
+
+import numpy as np
+
+from gapfit._types import Slope, Vector
+from gapfit.minorant import Minorant
+from gapfit.problem import Problem
+from gapfit.solution import Iterate
+from gapfit.solvers.base import Steps, needs
+
+_EPS = float(np.finfo(float).eps)
+_AT_RANDOM = 0.5  # of the visits; the others go where the gap was
+_SWEEPS = 10  # over the planes that are known, after each pass of the oracle
+_PLANES = 16  # of a sample; beyond that, one that is not in use is forgotten
+
+
+@needs("planes", penalty="L2", design="euclidean")
+def block_frank_wolfe(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
+    """One step is a pass: as many calls of the oracle as there are samples."""
+    mixtures = _Mixtures(problem, state or {}, seed)
+    while True:
+        mixtures.sweep()
+        yield Iterate(
+            mixtures.w.copy(), np.zeros(0), mixtures.minorant, snapshot=mixtures.snapshot,
+            estimate=float(mixtures.gaps.sum()),
+        )  # fmt: skip
+
+
+class _Mixtures:
+    """Planes of each sample, their shares, and the weights that all of them imply."""
+
+    def __init__(self, problem: Problem, state: dict[str, Any], seed: int) -> None:
+        self.risk = cast(Any, problem.risk)  # with `p` and `plane`
+        self.rng = np.random.default_rng(seed)
+        if "rng" in state:
+            self.rng.bit_generator.state = state["rng"]
+        self.passes = int(state.get("passes", 0))
+        self.p: Vector = self.risk.p
+        self.alpha = problem.alpha
+        n, d = len(self.p), problem.design.shape[1]
+        if "planes" in state:
+            self.planes = [tuple(part.copy() for part in own) for own in state["planes"]]
+            self.gaps: Vector = state["gaps"].copy()
+        else:  # all on the right answer, a plane of no height
+            self.planes = [(np.zeros((1, d)), np.zeros(1), np.ones(1)) for _ in range(n)]
+            self.gaps = np.zeros(n)
+        if "w" in state and "planes" not in state:
+            self.w: Slope = state["w"].copy()
+            for i in range(n):
+                self._keep(i, *self.risk.plane(i, self.w))
+        self.w = self._slope() / -self.alpha
+
+    def sweep(self) -> None:
+        n, total = len(self.gaps), float(self.gaps.sum())
+        if self.passes == 0 or total == 0:
+            visits = self.rng.permutation(n)
+        else:
+            visits = self.rng.choice(n, n, p=(1 - _AT_RANDOM) * self.gaps / total + _AT_RANDOM / n)
+        for i in visits:
+            self.visit(i)
+        for _ in range(_SWEEPS):
+            for i in self.rng.permutation(n):
+                self.improve(i)
+        self.passes += 1
+
+    def visit(self, i: int) -> None:
+        """Ask the oracle for the highest plane, note what it is above the mixture, and move towards it."""
+        slope, offset = self.risk.plane(i, self.w)
+        slopes, offsets, shares = self.planes[i]
+        heights = slopes @ self.w + offsets
+        height = float(slope @ self.w) + offset
+        self.gaps[i] = self.p[i] * max(height - float(shares @ heights), 0.0)
+        if height > heights.max() + 4 * _EPS * abs(height):
+            self._keep(i, slope, offset)
+        self.improve(i)
+
+    def _keep(self, i: int, slope: Vector, offset: float) -> None:
+        slopes, offsets, shares = self.planes[i]
+        if len(shares) >= _PLANES and not shares.all():
+            kept = np.delete(np.arange(len(shares)), np.argmin(shares))
+            slopes, offsets, shares = slopes[kept], offsets[kept], shares[kept]
+        self.planes[i] = (np.vstack([slopes, slope]), np.append(offsets, offset), np.append(shares, 0.0))
+
+    def improve(self, i: int) -> None:
+        """The best move of a share from the lowest plane in use to the highest."""
+        slopes, offsets, shares = self.planes[i]
+        heights = slopes @ self.w + offsets
+        up, down = int(heights.argmax()), int(np.where(shares > 0, heights, np.inf).argmin())
+        drop = heights[up] - heights[down]
+        if drop <= 0:
+            return
+        change = slopes[up] - slopes[down]
+        curvature = self.p[i] * float(change @ change) / self.alpha
+        share = min(float(shares[down]), drop / curvature) if curvature > 0 else float(shares[down])
+        shares[up] += share
+        shares[down] = 0.0 if share == shares[down] else shares[down] - share
+        self.w -= share * self.p[i] / self.alpha * change
+
+    def _slope(self) -> Slope:
+        total = np.zeros(self.planes[0][0].shape[1])
+        for p, (slopes, _, shares) in zip(self.p, self.planes, strict=True):
+            total += p * (shares @ slopes)
+        return total
+
+    def minorant(self) -> Minorant:
+        """The mixture of all mixtures, their shares made to sum to one; w is set right by it."""
+        for _, _, shares in self.planes:
+            shares /= shares.sum()
+        a = self._slope()
+        self.w = a / -self.alpha
+        terms = [p * float(own @ offsets) for p, (_, offsets, own) in zip(self.p, self.planes, strict=True)]
+        c = float(np.sum(terms))
+        return Minorant(a, np.zeros(0), c, "accumulated", 4 * _EPS * float(np.abs(terms).sum()))
+
+    def snapshot(self) -> dict[str, Any]:
+        return {
+            "planes": [tuple(part.copy() for part in own) for own in self.planes],
+            "gaps": self.gaps.copy(),
+            "passes": self.passes,
+            "rng": self.rng.bit_generator.state,
+            "w": self.w.copy(),
+        }
