@@ -5,10 +5,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from gapfit import IncompatibleSolver, Problem, Status, solve
 from gapfit.design.chain import ChainDesign
 from gapfit.design.kernel import KernelDesign
+from gapfit.design.memory import MemoryDesign
+from gapfit.design.wide import WideDesign
 from gapfit.losses import (
     Absolute,
     CrammerSinger,
@@ -137,10 +140,11 @@ def test_the_excessive_gap_condition_holds_at_every_step(loss, intercept, weight
     problem = make(loss, intercept=intercept, weighted=weighted)
     D2, largest = dual_set(problem).spread, 0.0
     for k, (iterate, pair) in enumerate(run(problem, pragam)):
-        dual, rounding = problem.dual(iterate.minorant), 1e-9 * (1 + abs(iterate.primal))
+        dual, primal = problem.dual(iterate.minorant), problem.evaluate(iterate.w, iterate.b)
+        rounding = 1e-9 * (1 + abs(primal))
         assert smoothed(problem, pair["w"], iterate.b, pair["mu"], pair["centre"]) <= dual + rounding
-        assert iterate.primal == pytest.approx(problem.evaluate(iterate.w, iterate.b), rel=1e-9)
-        assert iterate.primal - dual <= pair["mu"] * D2 + rounding
+        assert iterate.primal == pytest.approx(primal, rel=1e-9)
+        assert primal - dual <= pair["mu"] * D2 + rounding
         largest = max(largest, pair["L"])
         assert pair["mu"] <= 4 * largest / (k + 1) ** 2 * (1 + 1e-9)
 
@@ -151,10 +155,11 @@ def test_the_papers_rate(loss, intercept):
     problem = make(loss, intercept=intercept, seed=1)
     L, D2 = lipschitz(problem), dual_set(problem).spread
     for k, (iterate, pair) in enumerate(run(problem, partial(pragam, L=L))):
-        dual, rounding = problem.dual(iterate.minorant), 1e-9 * (1 + abs(iterate.primal))
+        dual, primal = problem.dual(iterate.minorant), problem.evaluate(iterate.w, iterate.b)
+        rounding = 1e-9 * (1 + abs(primal))
         assert pair["mu"] == pytest.approx(4 * L / ((k + 1) * (k + 2)))
         assert smoothed(problem, pair["w"], iterate.b, pair["mu"], pair["centre"]) <= dual + rounding
-        assert iterate.primal - dual <= 4 * L * D2 / ((k + 1) * (k + 2)) + rounding
+        assert primal - dual <= 4 * L * D2 / ((k + 1) * (k + 2)) + rounding
 
 
 def test_constants():
@@ -300,3 +305,42 @@ def test_the_compact_memory_is_that_of_two_loops():
     for (s, y), share in zip(pairs, reversed(shares), strict=True):
         direction += s * (share - y @ direction / (s @ y))
     np.testing.assert_allclose(memory.direction(g, 1.0), -direction, rtol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["sparse", "sparse float32", "dense", "wide"])
+def test_two_products_in_one_pass(kind):
+    """Of any size: few entries, and so many that they are shared among threads."""
+    rng = np.random.default_rng(4)
+    for n in (30, 9000):
+        X = rng.normal(size=(n, 60)) * (rng.random((n, 60)) < 0.8)
+        X = X if kind in ("dense", "wide") else sparse.csr_array(X)
+        X = X.astype(np.float32) if "32" in kind else X
+        design = WideDesign(MemoryDesign(X), 3) if kind == "wide" else MemoryDesign(X)
+        u, v = rng.normal(size=(2, design.shape[0])) * (rng.random((2, design.shape[0])) < 0.5)
+        for vectors in ((u,), (u, v)):
+            for found, x in zip(design.adjoints(*vectors), vectors, strict=True):
+                expected = np.asarray(X.T @ x.reshape(n, -1), dtype=float).ravel()
+                np.testing.assert_allclose(found, expected, rtol=1e-6 if "32" in kind else 1e-10, atol=1e-4)
+                np.testing.assert_allclose(found, design.adjoint(x), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_balanced_classes_along_a_line(weighted):
+    """Every class has its samples' weight, and the step is the one that its offsets lead to."""
+    problem = make(CrammerSinger(), intercept=True, weighted=weighted, n=700)
+    Q, rng = dual_set(problem), np.random.default_rng(9)
+    n, p = len(problem.y), problem.weight / problem.weight.sum()
+    truth = np.eye(3)[problem.y.astype(int)]
+    f, along, length = rng.normal(size=3 * n), rng.normal(size=3 * n), 1.5
+    centre = Q.step(Q.centre, 0.3 * rng.normal(size=3 * n), 1.0).z
+    line = Q.line(centre, f, along, length)
+    for t in (1.0, 4.0, 0.7, 0.7001):
+        slope = line.slope(t)
+        z, b = line.stop()
+        gains = (f + t * along).reshape(n, 3) + b + 1 - truth
+        exact = np.array([max_on_simplex(m) for m in centre + length * gains])
+        np.testing.assert_allclose(p @ z, p @ truth, atol=1e-15)
+        assert (z >= 0).all() and np.abs(z.sum(axis=1) - 1).max() <= 1e-14
+        # the few samples that a last small shift of the offsets moves off or onto a bound count in the square
+        assert p @ ((z - exact) ** 2).sum(axis=1) <= 1e-8
+        assert slope == pytest.approx(Q.slope(z) @ along, rel=1e-2, abs=1e-3)

@@ -40,6 +40,10 @@ class Design(ABC):
     def adjoint(self, u: Vector) -> Slope:
         """A'u."""
 
+    def adjoints(self, *vectors: Vector) -> list[Slope]:
+        """A'u for one or two u, for designs that can have two at less than twice the cost of one."""
+        return [self.adjoint(u) for u in vectors]
+
     @abstractmethod
     def take(self, rows: Any) -> "Design":
         """The design of some of the samples."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gapfit.penalties.base import Penalty
 
 _BLOCK_ELEMENTS = 2**21
+_GRAM_ELEMENTS = 2**17  # of X in a block whose Gram matrix is taken: they stay in the cache
 
 
 class MemoryDesign(Design):
@@ -42,27 +43,45 @@ class MemoryDesign(Design):
         """X w."""
         if not w.any():
             return np.zeros((self.shape[0], *w.shape[1:]))  # where every fit starts
-        return np.concatenate(threads.each(lambda part: part.scores(w), self._parts))
+        if len(self._parts) == 1:
+            return self._parts[0].scores(w)
+        scores = np.empty((self.shape[0], *w.shape[1:]))
+
+        def put(part: "_Part") -> None:
+            scores[part.rows] = part.scores(w)
+
+        threads.each(put, self._parts)
+        return scores
 
     def adjoint(self, u: Vector) -> Slope:
         """X'u."""
-        if u.ndim == 1 and sparse.issparse(self.X) and self.size > threads.PAYS:
-            return threads.total(
-                partial(self._partial_adjoint, u), [part.rows for part in self._adjoint_parts]
-            )
-        return threads.total(lambda part: part.adjoint(u), self._adjoint_parts)
+        if self.size > threads.PAYS:
+            return self.adjoints(u)[0]
+        return threads.total(partial(_Part.adjoint, u=u), self._adjoint_parts)
 
-    def _partial_adjoint(self, u: Vector, rows: slice) -> Slope:
-        """X'u over some rows of a large sparse X; most of u may be zero."""
-        from gapfit.kernels.products import add_adjoint  # compiled code is loaded only when it is to run
+    def adjoints(self, *vectors: Vector) -> list[Slope]:
+        """X'u for one or two u, in one pass over X; by compiled code where X is sparse, whatever its size."""
+        if vectors[0].ndim > 1 or not sparse.issparse(self.X):
+            return [threads.total(partial(_Part.adjoint, u=u), self._adjoint_parts) for u in vectors]
+        rows = [part.rows for part in self._adjoint_parts]
+        return list(threads.total(partial(self._partial_adjoints, vectors), rows))
 
-        slope = np.zeros(self.shape[1])
-        add_adjoint(*self._kernel_rows, u, rows.start, rows.stop, slope)
-        return slope
+    def _partial_adjoints(self, vectors: tuple[Vector, ...], rows: slice) -> Matrix:
+        """Products over some rows of a sparse X; most of u may be zero."""
+        from gapfit.kernels import products  # compiled code is loaded only when it is to run
 
-    def weighted_gram(self, weight: Vector, centre: Slope | None = None) -> Matrix:
+        slopes = np.zeros((len(vectors), self.shape[1]))
+        if len(vectors) == 1:
+            products.add_adjoint(*self._kernel_rows, *vectors, rows.start, rows.stop, slopes[0])
+        else:
+            products.add_adjoints(*self._kernel_rows, *vectors, rows.start, rows.stop, slopes)
+        return slopes
+
+    def weighted_gram(
+        self, weight: Vector, centre: Slope | None = None, summed: Slope | None = None
+    ) -> Matrix:
         """The lower triangle of sum of weight_i (x_i - centre)(x_i - centre)', dense; what is above it means
-        nothing. Rows of weight zero cost nothing."""
+        nothing. Rows of weight zero cost nothing. ``summed`` is X'weight, if it is known."""
         d = self.shape[1]
         centre = np.zeros(d) if centre is None else centre
         density = self.size / max(self.shape[0] * d, 1)
@@ -71,7 +90,8 @@ class MemoryDesign(Design):
         gram = threads.total(partial(self._partial_gram, weight, centre), parts)
         if sparse.issparse(self.X) and centre.any():
             # expanded: sparse columns have no large means, so nothing cancels
-            cross = np.outer(centre, self.adjoint(weight) - 0.5 * float(weight.sum()) * centre)
+            summed = self.adjoint(weight) if summed is None else summed
+            cross = np.outer(centre, summed - 0.5 * float(weight.sum()) * centre)
             gram -= cross + cross.T
         return gram
 
@@ -79,13 +99,16 @@ class MemoryDesign(Design):
         """The Gram matrix of some rows; if they are sparse, below the diagonal and not yet centred."""
         d = self.shape[1]
         if not sparse.issparse(self.X):
-            gram = np.zeros((d, d))
-            for sign in (1.0, -1.0):  # a product with its own transpose costs half
-                chosen = np.flatnonzero(sign * weight[rows] > 0) + rows.start
-                for some in np.array_split(chosen, max(1, len(chosen) * d // _BLOCK_ELEMENTS)):
-                    block = np.subtract(self.X[some], centre, dtype=np.float64)
-                    block *= np.sqrt(np.abs(weight[some]))[:, None]
-                    gram += sign * (block.T @ block)
+            gram, step = np.zeros((d, d)), max(1, _GRAM_ELEMENTS // d)
+            for first in range(rows.start, rows.stop, step):
+                some = slice(first, min(first + step, rows.stop))
+                for sign in (1.0, -1.0):  # a product with its own transpose costs half
+                    chosen = sign * weight[some] > 0
+                    if chosen.any():
+                        block = self.X[some] if chosen.all() else self.X[some][chosen]
+                        block = np.subtract(block, centre, dtype=np.float64)
+                        block *= np.sqrt(np.abs(weight[some][chosen]))[:, None]
+                        gram += sign * (block.T @ block)
             return gram
         from gapfit.kernels.products import (
             add_weighted_gram,
@@ -146,7 +169,8 @@ class _Part:
         self.X = X if whole else _rows_of_csr(X, rows) if sparse.issparse(X) else X[rows]
 
     def scores(self, w: Slope) -> Vector:
-        return np.concatenate([block @ w for _, block in self._blocks()])
+        pieces = [block @ w for _, block in self._blocks()]
+        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
     def adjoint(self, u: Vector) -> Slope:
         total = np.zeros((self.X.shape[1], *u.shape[1:]))

@@ -27,40 +27,73 @@ def _some(x, first, count, n):
     return x[first : first + count] if x.size == n else x[:count]
 
 
+@jit(fast=True)
+def scales(pieces, step, inverse, gain):
+    """Write 1 / (step p) and 1 / (1 / (step p) + quad), all that `respond` needs of the step's length."""
+    quad, p = pieces[3], pieces[6]
+    for i in range(gain.size):
+        inverse[i] = np.divide(1.0, step * p[i if p.size == gain.size else 0])
+        gain[i] = np.divide(1.0, inverse[i] + quad[i if quad.size == gain.size else 0])
+
+
 @jit(fast=True, reorder=True)
-def respond(pieces, centre, f, along, t, step, b, start, stop, u):
-    """Write the proximal steps u at the scores f + t * along + b.
+def respond(pieces, inverse, gain, centre, f, along, t, b, start, stop, u):
+    """Write the proximal steps u at the scores f + t * along + b; lengths by `scales`.
 
     Returns the sum of u, its derivative in b, the sum of |u|, <u, along>, and the derivative of the sum in t.
     """
-    sign, lin, kink, quad, lo, hi, p = pieces
+    sign, lin, kink, _, lo, hi, _ = pieces
     n = f.size
     total = slope = size = work = cross = 0.0
     for first in range(start, stop, ROWS):
         m = min(ROWS, stop - first)
-        s, y = _some(sign, first, m, n), _some(lin, first, m, n)
-        k, q, w = _some(kink, first, m, n), _some(quad, first, m, n), _some(p, first, m, n)
+        s, y, k = _some(sign, first, m, n), _some(lin, first, m, n), _some(kink, first, m, n)
+        inv, rate = _some(inverse, first, m, n), _some(gain, first, m, n)
         low, high = _some(lo, first, m, n), _some(hi, first, m, n)
         c, g = centre[first : first + m], f[first : first + m]
         d, x = along[first : first + m], u[first : first + m]
         for i in range(m):
-            x[i] = y[i] - s[i] * (g[i] + t * d[i] + b)
+            x[i] = y[i] - s[i] * (g[i] + t * d[i] + b + inv[i] * c[i])
         for i in range(m):
-            reach = step * w[i]
-            drive = reach * x[i] - s[i] * c[i]
-            corner = reach * k[i]
-            free = np.divide(drive - min(max(drive, -corner), corner), 1.0 + reach * q[i])
+            free = rate[i] * (x[i] - min(max(x[i], -k[i]), k[i]))
             x[i] = -s[i] * min(max(free, low[i]), high[i])
         for i in range(m):  # sums apart from writing, or their order depends on where arrays lie
             a = -s[i] * x[i]
             inside = (a > low[i]) & (a < high[i]) & ((k[i] == 0.0) | (a != 0.0))
-            rate = np.divide(step * w[i], 1.0 + step * w[i] * q[i]) * inside
+            moves = rate[i] * inside
             total += x[i]
             size += abs(x[i])
             work += x[i] * d[i]
-            slope += rate
-            cross += rate * d[i]
+            slope += moves
+            cross += moves * d[i]
     return total, slope, size, work, cross
+
+
+@jit(fast=True)
+def blend(first, second, share, start, stop, out):
+    """Write (1 - share) * first + share * second."""
+    x, y, mixed = first[start:stop], second[start:stop], out[start:stop]
+    for i in range(stop - start):
+        mixed[i] = x[i] + share * (y[i] - x[i])
+
+
+@jit(fast=True, reorder=True)
+def nudge(pieces, gain, shift, start, stop, u):
+    """Move the u that are inside their bounds as a small shift of all scores would; returns their sum."""
+    sign, _, kink, _, lo, hi, _ = pieces
+    n = u.size
+    total = 0.0
+    for first in range(start, stop, ROWS):
+        m = min(ROWS, stop - first)
+        s, k, rate = _some(sign, first, m, n), _some(kink, first, m, n), _some(gain, first, m, n)
+        low, high, x = _some(lo, first, m, n), _some(hi, first, m, n), u[first : first + m]
+        for i in range(m):
+            a = -s[i] * x[i]
+            inside = (a > low[i]) & (a < high[i]) & ((k[i] == 0.0) | (a != 0.0))
+            x[i] = -s[i] * min(max(a - s[i] * shift * rate[i] * inside, low[i]), high[i])
+        for i in range(m):
+            total += x[i]
+    return total
 
 
 @jit

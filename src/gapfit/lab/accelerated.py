@@ -105,8 +105,11 @@ def _steps() -> Measured:
 def _unknown_l() -> Measured:
     worst, falls = 0.0, []
     for problem in _problems():
-        steps = pragam_steps(problem, 300)
-        mu = np.array([step.snapshot()["pair"]["mu"] for step in steps])
+        steps, smoothings = [], []
+        for step in islice(run(as_solver("pragam")(problem)), 301):
+            steps.append(step)
+            smoothings.append(step.snapshot()["pair"]["mu"])  # now: later it tells of a later step
+        mu = np.array(smoothings)
         counts = mu > 1e-10
         worst = max(worst, float((gaps(problem, steps)[counts] / (mu[counts] * size(problem))).max()))
         falls.append(float(mu[300] * 300**2 / lipschitz(problem)))

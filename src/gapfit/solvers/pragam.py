@@ -16,6 +16,7 @@ The condition only asks for tau^2 L <= (1 - tau) mu and for a dual that bends no
 so L can be found on the way: it is lowered a little at each step, and doubled where the dual bends more.
 """
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -26,15 +27,15 @@ from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.dual_sets import dual_set
-from gapfit.solvers.dual_sets.base import DualSet, Response
+from gapfit.solvers.dual_sets.base import DualSet
 
-_EASE = 0.9  # L is tried this much lower at each step
+_EASE = 0.95  # L is tried this much lower at each step
 _ROUNDING = 1e-9  # of the curvature
 
 
 @needs("dual_projection", penalty="quadratic")
 def pragam(problem: Problem, state: dict[str, Any] | None = None, *, L: float | None = None) -> Steps:
-    """One step: two proximal steps in the dual, one product with X and two with its transpose.
+    """One step: two proximal steps in the dual, one pass over X, and one that makes two products with X'.
 
     With an unpenalised intercept the proximal steps keep the dual points balanced (the papers' Pragam-b).
 
@@ -46,17 +47,20 @@ def pragam(problem: Problem, state: dict[str, Any] | None = None, *, L: float | 
     Q = dual_set(problem)
     state = state or {}
     objective = (problem.alpha, problem.penalty)
-    resumes = state.get("objective") == objective and state.get("given") == L
-    at = _restored(Q, state) if resumes else _Pair(Q, state.get("w"), L)
+
+    def snapshot() -> dict[str, Any]:
+        return {"objective": objective, "given": L, "pair": at.state()}
+
+    if state.get("objective") == objective and state.get("given") == L:
+        at = _restored(Q, state)
+        at.step()
+    else:
+        at = _Pair(Q, state.get("w"), L)
     while True:
-        smooth = at.smooth_response()
-        if not resumes:
-            risk, h = Q.values(at.scores, smooth.b, at.z)
-            primal = problem.alpha * problem.penalty.value(at.w) + risk
-            now = {**at.state(), "objective": objective, "given": L}
-            yield Iterate(at.w, smooth.b, Q.minorant(at.a, at.z, h), primal, now.copy)
-        resumes = False
-        at.step(smooth.z)
+        risk, h = Q.values(at.scores, at.response.b, at.z)
+        primal = problem.alpha * problem.penalty.value(at.w) + risk
+        yield Iterate(at.w, at.response.b, Q.minorant(at.a, at.z, h), primal, snapshot)
+        at.step()
 
 
 def lipschitz(problem: Problem) -> float:
@@ -82,7 +86,8 @@ def lipschitz(problem: Problem) -> float:
 class _Pair:
     """A primal point w with its scores and a dual point z with a = A'u(z), such that J_mu(w) <= D(z).
 
-    The two proximal steps of a step have offsets of their own, and each search for one begins at the last.
+    And z_mu(w), the response, with its own slope. The two proximal steps of a step have offsets of their own;
+    each search for one begins where the last two lead.
     """
 
     def __init__(self, Q: DualSet, w: Slope | None, L: float | None) -> None:
@@ -94,7 +99,7 @@ class _Pair:
             self.centre = Q.step(Q.centre, scores, 1.0 / Q.width(scores)).z
         slope = problem.design.adjoint(Q.slope(self.centre))
         self.w = problem.penalty.argmax(slope / -problem.alpha)
-        self.scores = Q.scores(self.w)
+        self.scores = Q.scores(self.w).copy()  # they are recycled, and might belong to the design
         self.L = self._first_bend(slope) if L is None else L
         while True:
             self.z = Q.step(self.centre, self.scores, 1.0 / self.L).z
@@ -103,39 +108,41 @@ class _Pair:
                 break
             self.L *= 2
         self.mu = self.L if L is None else 2 * self.L
-        self.b = self.shift = Q.b
+        self.shift = self.last_shift = Q.b
+        self.response = Q.step(self.centre, self.scores, 1.0 / self.mu)
+        self.slope = problem.design.adjoint(Q.slope(self.response.z))
+        self.last_b = self.response.b
 
-    def smooth_response(self) -> Response:
-        """z_mu(w), and the offsets that belong to it."""
-        self.Q.b = self.b
-        response = self.Q.step(self.centre, self.scores, 1.0 / self.mu)
-        self.b = response.b
-        return response
-
-    def step(self, response: Any) -> None:
+    def step(self) -> None:
         """Move both points."""
         Q, problem = self.Q, self.Q.problem
-        slope = problem.design.adjoint(Q.slope(response))
         self.L *= _EASE if self.given is None else 1.0
-        Q.b = self.shift
         while True:
             tau = self._tau()
-            beta = _mix(self.z, response, tau)
-            a = _mix(self.a, slope, tau)
+            beta = Q.blend(self.z, self.response.z, tau)
+            a = self.a + tau * (self.slope - self.a)
             w = problem.penalty.argmax(a / -problem.alpha)
             scores = Q.scores(w)
-            z = Q.step(beta, scores, 1.0 / self.L).z
-            after = problem.design.adjoint(Q.slope(z))
+            Q.b = 2 * self.shift - self.last_shift
+            z, shift = Q.step(beta, scores, 1.0 / self.L)
+            # the next response is known as well, and one pass makes the products of both
+            mixed = Q.blend(self.scores, scores, tau)
+            Q.b = 2 * self.response.b - self.last_b
+            response = Q.step(self.centre, mixed, 1.0 / ((1 - tau) * self.mu))
+            after, slope = problem.design.adjoints(Q.slope(z), Q.slope(response.z))
             if not self._bends_more(after - a, z, beta):
                 break
             self.L *= 2
-        self.shift = Q.b
-        self.w, self.scores = _mix(self.w, w, tau), _mix(self.scores, scores, tau)
-        self.z, self.a, self.mu, self.k = z, after, (1 - tau) * self.mu, self.k + 1
+            Q.recycle(beta, z, mixed, response.z)
+        Q.recycle(beta, self.z, self.scores, self.response.z)
+        self.last_b, self.last_shift, self.shift = self.response.b, self.shift, shift
+        self.w, self.scores = self.w + tau * (w - self.w), mixed
+        self.z, self.a, self.response, self.slope = z, after, response, slope
+        self.mu, self.k = (1 - tau) * self.mu, self.k + 1
 
     def state(self) -> dict[str, Any]:
-        kept = ("w", "scores", "z", "a", "mu", "L", "k", "centre", "b", "shift")
-        return {"pair": {name: getattr(self, name) for name in kept}}
+        kept = ("w", "scores", "z", "a", "response", "slope", "mu", "L", "k", "centre", "shift")
+        return deepcopy({name: getattr(self, name) for name in (*kept, "last_b", "last_shift")})
 
     def _tau(self) -> float:
         """The papers' for a given L; else the largest that the condition allows."""
@@ -157,16 +164,9 @@ class _Pair:
         return Q.curvature(change, Q.distance(far, self.centre)) or 1.0
 
 
-def _mix(first: Any, second: Any, share: float) -> Any:
-    mixed = second - first
-    mixed *= share
-    mixed += first
-    return mixed
-
-
 def _restored(Q: DualSet, state: dict[str, Any]) -> _Pair:
     pair: _Pair = object.__new__(_Pair)
     pair.Q, pair.given = Q, state["given"]
-    for name, value in state["pair"].items():
+    for name, value in deepcopy(state["pair"]).items():
         setattr(pair, name, value)
     return pair

@@ -21,6 +21,7 @@ from gapfit._types import Slope, Vector
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 
+_SPARE = 8  # arrays kept for reuse
 _EPS = float(np.finfo(float).eps)
 
 
@@ -40,6 +41,8 @@ class DualSet(ABC):
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.b = np.zeros(problem.n_offsets)  # where the search for offsets begins
+        self.spare: list[Any] = []
+        self.level = np.zeros(problem.n_offsets)  # the slope of all minorants in b
         self.offset = problem.offset if problem.offset.any() else None
 
     def scores(self, w: Slope) -> Vector:
@@ -58,6 +61,25 @@ class DualSet(ABC):
     @abstractmethod
     def slope(self, z: Any) -> Vector:
         """u(z)."""
+
+    def blend(self, first: Any, second: Any, share: float) -> Any:
+        """(1 - share) * first + share * second, of dual points or of scores."""
+        mixed = second - first
+        mixed *= share
+        mixed += first
+        return mixed
+
+    def recycle(self, *arrays: Any) -> None:
+        """Take back dual points or scores that nobody will read again.
+
+        Fresh memory costs a visit of the operating system for each page.
+        """
+        alike = [x.reshape(self.centre.shape) for x in arrays if x.size == self.centre.size]
+        self.spare = [*self.spare, *alike][-_SPARE:]
+
+    def room(self) -> Any:
+        """An array for a dual point, with anything in it."""
+        return self.spare.pop() if self.spare else np.empty_like(self.centre)
 
     @abstractmethod
     def values(self, scores: Vector, b: Vector, z: Any) -> tuple[float, float]:
@@ -80,7 +102,7 @@ class DualSet(ABC):
         """The minorant of z, whose slope a = A'u(z) and h(z) are known."""
         known = 0.0 if self.offset is None else float(self.slope(z) @ self.offset)
         noise = 4 * _EPS * (abs(known) + abs(h))
-        return Minorant(a, np.zeros(self.problem.n_offsets), known - h, "conjugate", noise)
+        return Minorant(a, self.level, known - h, "conjugate", noise)
 
     def curvature(self, difference: Slope, squared: float) -> float:
         """How much the dual bends along a step: |A'du|^2 / alpha, in units of the squared step."""

@@ -10,6 +10,8 @@ from gapfit.problem import Problem
 from gapfit.solvers.dual_sets.base import DualSet, Line, Response
 
 _BALANCED = 1e-10  # share of an excess that is not worth another pass
+_NEAR = 3e-4  # share of an excess that the samples between their bounds can share: few others would follow
+_NUDGES = 3
 _ROUGH = 1e-2  # share of an excess that is near enough to look further along a line
 _ROUNDING = 8 * float(np.finfo(float).eps)  # share of an excess that is none
 
@@ -26,6 +28,8 @@ class BoxSet(DualSet):
         sign, lin, _, _, lo, hi = atoms
         self.p, self.target = problem.weight / problem.weight.sum(), sign * lin
         self.pieces = tuple(_once(x, dual_prox.ROWS) for x in (*atoms, self.p))
+        size = max(len(self.pieces[3]), len(self.pieces[6]))
+        self.inverse, self.gain, self.length = np.empty(size), np.empty(size), 0.0
         self.parts = threads.parts(len(self.p), 8 * len(self.p))
         self.centre = problem.risk.project_dual(np.zeros_like(self.p), balanced=problem.n_offsets > 0)
         lower, upper = np.where(sign > 0, -hi, lo), np.where(sign > 0, -lo, hi)
@@ -44,17 +48,30 @@ class BoxSet(DualSet):
     def slope(self, z: Vector) -> Vector:
         return z
 
+    def blend(self, first: Vector, second: Vector, share: float) -> Vector:
+        out: Vector = self.room()
+        self.each(self.kernels.blend, first, second, share, out=(out,))
+        return out
+
     def values(self, scores: Vector, b: Vector, z: Vector) -> tuple[float, float]:
-        shift = float(b.sum())
-        arrays = (self.pieces, scores, shift, z)
-        sums = threads.each(lambda rows: self.kernels.values(*arrays, rows.start, rows.stop), self.parts)
-        loss, h = np.sum(sums, axis=0)
-        return float(loss) + self.total * shift, float(h)
+        shift = float(b[0]) if b.size else 0.0
+        loss, h = _sums(self.each(self.kernels.values, self.pieces, scores, shift, z))
+        return loss + self.total * shift, h
 
     def distance(self, z: Vector, other: Vector) -> float:
-        arrays = (self.pieces[-1], z, other)
-        sums = threads.each(lambda rows: self.kernels.distance(*arrays, rows.start, rows.stop), self.parts)
-        return float(sum(sums))
+        return float(sum(self.each(self.kernels.distance, self.pieces[-1], z, other)))
+
+    def each(self, kernel: Any, *given: Any, out: tuple[Vector, ...] = ()) -> list[Any]:
+        """What a compiled loop returns for each part of the samples."""
+        if len(self.parts) == 1:
+            return [kernel(*given, 0, len(self.p), *out)]
+        return threads.each(lambda rows: kernel(*given, rows.start, rows.stop, *out), self.parts)
+
+    def scale(self, length: float) -> None:
+        """Prepare steps of such a length."""
+        if self.length != length:
+            self.kernels.scales(self.pieces, length, self.inverse, self.gain)
+            self.length = length
 
     def weigh(self, scores: Vector) -> Vector:
         return np.asarray(self.p * scores)
@@ -75,8 +92,8 @@ class BoxLine(Line):
 
     def __init__(self, Q: BoxSet, centre: Vector, scores: Vector, along: Vector, length: float) -> None:
         super().__init__(Q, centre, scores, along, length)
-        self.box, self.u, self.t = Q, np.empty_like(scores), 0.0
-        self.b, self.follows = float(Q.b.sum()), 0.0
+        self.box, self.u, self.t = Q, Q.room(), 0.0
+        self.b, self.follows = float(Q.b[0]) if Q.b.size else 0.0, 0.0
 
     def slope(self, t: float) -> float:
         start = self.b + self.follows * (t - self.t)
@@ -91,13 +108,27 @@ class BoxLine(Line):
 
     def stop(self) -> Response:
         if self.box.problem.n_offsets:
-            excess, _, scale, _, _ = self.found
+            excess, rate, scale, _, _ = self.found
+            if abs(excess) > _NEAR * scale:
+                excess, rate, scale, _, _ = self._balance(self.b, _NEAR)
+                self.b -= excess / rate if rate > 0 else 0.0
+            for _ in range(_NUDGES):
+                if abs(excess) <= _BALANCED * scale or rate <= 0:
+                    break
+                excess = self._nudge(-excess / rate)
             if abs(excess) > _BALANCED * scale:
                 excess, _, scale, _, _ = self._balance(self.b, _BALANCED)
             if abs(excess) > _ROUNDING * scale:
                 self.box.kernels.absorb(self.box.pieces, excess, self.u)
             self.box.b = np.array([self.b])
         return Response(self.u, self.box.b)
+
+    def _nudge(self, shift: float) -> float:
+        """Follow a small shift of b without another look at the scores; returns the excess."""
+        box = self.box
+        box.scale(self.length)
+        sums = box.each(box.kernels.nudge, box.pieces, box.gain, shift, out=(self.u,))
+        return float(sum(sums)) + box.total
 
     def _balance(self, b: float, share: float) -> tuple[float, float, float, float, float]:
         """Write the step to u whose sum is too large by no more than a share of its terms, and find its b.
@@ -109,6 +140,9 @@ class BoxLine(Line):
         while True:
             total, rate, size, work, cross = self._look(b)
             excess, scale = total + self.box.total, size + self.box.total
+            self.b, self.found = b, (excess, rate, scale, work, cross)
+            if abs(excess) <= share * scale:
+                return self.found
             left, right = (left, b) if excess > 0 else (b, right)
             slow, before = abs(excess) > 0.5 * before, abs(excess)
             new = b - excess / rate if rate > 0 else np.nan
@@ -116,18 +150,20 @@ class BoxLine(Line):
                 new = 0.5 * (left + right)
             elif not left < new < right:
                 new, out = b - np.copysign(out, excess), 2 * out
-            # neighbouring floats: what is left is rounding
-            if abs(excess) <= share * scale or not left < new < right:
-                self.b, self.found = b, (excess, rate, scale, work, cross)
-                return self.found
+            if not left < new < right:
+                return self.found  # neighbouring floats: what is left is rounding
             b = new
 
     def _look(self, b: float) -> Any:
-        box, u = self.box, self.u
-        given = (box.pieces, self.centre, self.scores, self.along, self.t, self.length, b)
-        respond = box.kernels.respond
-        sums = threads.each(lambda rows: respond(*given, rows.start, rows.stop, u), box.parts)
-        return sums[0] if len(sums) == 1 else tuple(map(sum, zip(*sums, strict=True)))
+        box = self.box
+        box.scale(self.length)
+        given = (box.pieces, box.inverse, box.gain, self.centre, self.scores, self.along, self.t, b)
+        return _sums(box.each(box.kernels.respond, *given, out=(self.u,)))
+
+
+def _sums(of_parts: list[Any]) -> Any:
+    """Several sums, from those over each part."""
+    return of_parts[0] if len(of_parts) == 1 else tuple(map(sum, zip(*of_parts, strict=True)))
 
 
 def _once(x: Vector, rows: int) -> Vector:

@@ -9,10 +9,13 @@ from gapfit._types import Matrix, Vector
 from gapfit.losses.multiclass import SimplexRisk, transport
 from gapfit.losses.vector import one_hot
 from gapfit.problem import Problem
-from gapfit.solvers.dual_sets.base import DualSet, Response
+from gapfit.solvers.dual_sets.base import DualSet, Line, Response
 
 _EPS = float(np.finfo(float).eps)
 _NEWTON, _SEARCH = 60, 60
+_ROUGH = 1e-2  # an excess that is near enough to look further along a line
+_NEAR = 3e-4  # an excess that the shares that are not zero can take: few others would follow
+_NUDGES, _BALANCED = 8, 1e-10
 _WORK = 8  # multiplications that a share is worth
 
 
@@ -27,7 +30,7 @@ class SimplexSet(DualSet):
         assert isinstance(problem.risk, SimplexRisk)
         self.p, self.truth, self.costs, self.row, _ = problem.risk.dual_simplices()
         n, self.K = len(self.p), problem.risk.outputs
-        self.exact = one_hot(self.truth, self.K)
+        self.exact, self.eye = one_hot(self.truth, self.K), np.eye(self.K)
         self.wanted = self.p @ self.exact
         self.parts = threads.parts(n, _WORK * n * self.K)
         self.centre = np.full((n, self.K), 1.0 / self.K)
@@ -36,14 +39,18 @@ class SimplexSet(DualSet):
         self.spread = float(self.p @ (0.5 * (self.centre**2).sum(axis=1) + 0.5 - self.centre.min(axis=1)))
 
     def step(self, centre: Matrix, scores: Vector, length: float) -> Response:
-        F = scores.reshape(-1, self.K)
-        if not self.problem.n_offsets:
-            return Response(self._respond(centre, F, length, np.zeros(self.K)), self.b)
-        A, self.b = self._balanced(centre, F, length)
-        return Response(A, self.b)
+        line = SimplexLine(self, centre, scores, scores, length)
+        line.slope(0.0)
+        return line.stop()
+
+    def line(self, centre: Matrix, scores: Vector, along: Vector, length: float) -> Line:
+        return SimplexLine(self, centre, scores, along, length)
 
     def slope(self, z: Matrix) -> Vector:
-        return np.asarray(((z - self.exact) * self.p[:, None]).ravel())
+        u, slope = np.empty(z.size), self.kernels.slope
+        arrays = (self.p, self.truth, z)
+        threads.each(lambda rows: slope(*arrays, rows.start, rows.stop, u), self.parts)
+        return u
 
     def values(self, scores: Vector, b: Vector, z: Matrix) -> tuple[float, float]:
         F, b = scores.reshape(-1, self.K), b if b.size else np.zeros(self.K)
@@ -64,44 +71,89 @@ class SimplexSet(DualSet):
         del scores
         return float(self.costs.max()) or 1.0
 
-    def _respond(self, centre: Matrix, F: Matrix, length: float, b: Vector) -> Matrix:
-        A = np.empty_like(F)
-        arrays = (self.costs, self.row, centre, F, length, b)
-        threads.each(lambda rows: self.kernels.respond(*arrays, rows.start, rows.stop, A), self.parts)
-        return A
 
-    def _balanced(self, centre: Matrix, F: Matrix, length: float) -> tuple[Matrix, Vector]:
-        """The step in which every class has the weight of its samples, and the offsets that make it so.
+class SimplexLine(Line):
+    """In balanced steps every class has the weight of its samples, and offsets make it so.
 
-        They minimise a convex function made of parabolas, whose gradient is what the classes have too much:
-        Newton's method, with steps to where that gradient has halved along them.
-        """
-        b, eye = self.b, np.eye(self.K)
-        A, excess, slopes = self._look(centre, F, length, b)
-        for _ in range(_NEWTON):
-            worst = float(np.abs(excess).max())
-            if worst <= 4 * _EPS:
+    They minimise a convex function made of parabolas, whose gradient is what the classes have too much.
+    Newton's method starts at the offsets of the last step on this line, moved on by how they follow t.
+    """
+
+    def __init__(self, Q: SimplexSet, centre: Matrix, scores: Vector, along: Vector, length: float) -> None:
+        super().__init__(Q, centre, scores.reshape(-1, Q.K), along.reshape(-1, Q.K), length)
+        self.simplices, self.A, self.t = Q, Q.room(), 0.0
+        self.b, self.follows = Q.b if Q.b.size else np.zeros(Q.K), np.zeros(Q.K)
+
+    def slope(self, t: float) -> float:
+        start = self.b + self.follows * (t - self.t)
+        self.t = t
+        if not self.simplices.problem.n_offsets:
+            return float(self._look(start)[3])
+        excess, slopes, cross, work = self._balance(start, _ROUGH)
+        self.divide = self._divide(slopes, excess)
+        self.b, self.follows = self.b + self.divide @ excess, self.divide @ cross
+        return float(work + self.follows @ excess)  # as it will be once the classes are balanced
+
+    def stop(self) -> Response:
+        Q = self.simplices
+        if not Q.problem.n_offsets:
+            return Response(self.A, Q.b)
+        excess = self.found[0]
+        if np.abs(excess).max() > _NEAR:
+            excess, slopes, _, _ = self._balance(self.b, _NEAR)
+            self.divide = self._divide(slopes, excess)
+            self.b = self.b + self.divide @ excess
+        for _ in range(_NUDGES):
+            if np.abs(excess).max() <= _BALANCED:
                 break
-            # samples at a corner do not follow the offsets: where most are, the matrix says too little
-            move = -np.linalg.solve(slopes + length * (1e-12 + 1e-2 * worst) * eye, excess)
-            move -= move.mean()  # a common shift changes nothing
+            excess = excess + self._nudge(self.length * (self.divide @ excess))
+        if np.abs(excess).max() > _BALANCED:
+            excess = self._balance(self.b, 4 * _EPS)[0]
+        Q.b = self.b
+        return Response(self.A @ transport(excess + Q.wanted, Q.wanted), self.b)
+
+    def _balance(self, b: Vector, share: float) -> Any:
+        """Write a step that leaves no class with more than such a share too much, and find its offsets.
+
+        Newton's method, with steps to where the excess has halved along them. Returns what `_look` does.
+        """
+        found = self._look(b)
+        for _ in range(_NEWTON):
+            excess, slopes = found[:2]
+            if np.abs(excess).max() <= share:
+                break
+            move = self._divide(slopes, excess) @ excess
             falls = abs(float(excess @ move))
             short, long, size = 0.0, np.inf, 1.0
             for _ in range(_SEARCH):
-                A, after, slopes = self._look(centre, F, length, b + size * move)
-                slope = float(after @ move)
+                found = self._look(b + size * move)
+                slope = float(found[0] @ move)
                 if abs(slope) <= 0.5 * falls:
                     break
                 short, long = (short, size) if slope > 0 else (size, long)
                 size = 0.5 * (short + long) if long < np.inf else 4 * size
-            b, excess = b + size * move, after
-        return A @ transport(self.p @ A, self.wanted), b
+            b = b + size * move
+        self.b, self.found = b, found
+        return found
 
-    def _look(self, centre: Matrix, F: Matrix, length: float, b: Vector) -> tuple[Matrix, Vector, Matrix]:
-        """The step at these offsets, what the classes have too much, and how that follows the offsets."""
-        A = self._respond(centre, F, length, b)
-        sums: Any = threads.each(
-            lambda rows: self.kernels.masses(self.p, A, length, rows.start, rows.stop), self.parts
-        )
-        mass, slopes = (sum(part) for part in zip(*sums, strict=True))
-        return A, mass - self.wanted, slopes
+    def _divide(self, slopes: Matrix, excess: Vector) -> Matrix:
+        """Minus the inverse of the derivatives of the excess."""
+        # samples at a corner do not follow the offsets: where most are, the matrix says too little
+        little = self.length * (1e-12 + 1e-2 * float(np.abs(excess).max()))
+        inverse = np.linalg.inv(slopes + little * self.simplices.eye)
+        return np.asarray(inverse.mean(axis=0) - inverse)  # a common shift changes nothing
+
+    def _look(self, b: Vector) -> tuple[Vector, Matrix, Vector, float]:
+        """At these offsets, what the classes have too much, how that follows the offsets and t, and the slope
+        of the risk."""
+        Q, A, look = self.simplices, self.A, self.simplices.kernels.look
+        given = (Q.p, Q.truth, Q.costs, Q.row, self.centre, self.scores, self.along, self.t, self.length, b)
+        sums: Any = threads.each(lambda rows: look(*given, rows.start, rows.stop, A), Q.parts)
+        mass, slopes, cross, work = (sum(of_parts) for of_parts in zip(*sums, strict=True))
+        return mass - Q.wanted, slopes, cross, work
+
+    def _nudge(self, shift: Vector) -> Vector:
+        """Follow a small shift of the offsets without another look; returns how the excess changes."""
+        Q, A, nudge = self.simplices, self.A, self.simplices.kernels.nudge
+        changes = threads.each(lambda rows: nudge(Q.p, A, shift, rows.start, rows.stop), Q.parts)
+        return np.asarray(sum(changes))
