@@ -56,6 +56,12 @@ SETS = {
     "letter8": ("multiclass/letter.scale.libsvm.xz", 8),
     "letter19": ("multiclass/letter.scale.libsvm.xz", 19),
     "pendigits8": ("multiclass/pendigits.libsvm.xz", 8),
+    "a9a": ("binary/a9a.libsvm.xz", None),
+    "german": ("binary/german.numer.libsvm.xz", None),
+    "spambase": ("binary/spambase.libsvm.xz", None),
+    "covtype6": ("multiclass/covtype.libsvm.xz", 6),
+    "scene2": ("multilabel/scene.train.libsvm.xz", 2),
+    "bibtex15": ("multilabel/bibtex.train.libsvm.xz", 15),
     # topics of news: from frequent to rare, of 9,603 texts
     **{f"reuters{topic}": ("text/reuters21578.train.libsvm.xz", topic) for topic in (3, 4, 6, 10, 15, 25)},
 }
@@ -74,11 +80,13 @@ def read(name):
         with np.load(FOLDER / file) as table:
             X, y = table["X"].astype(float), table["y"]
     else:
-        data = datasets.load(FOLDER / file, **({"multilabel": True} if file.startswith("text/") else {}))
+        several = file.startswith(("text/", "multilabel/"))  # labels a sample
+        data = datasets.load(FOLDER / file, **({"multilabel": True} if several else {}))
         X, y = data.X, data.y
-        if file.startswith("text/"):  # several labels a text
+        if file.startswith("text/"):
             X = TfidfTransformer(sublinear_tf=True).fit_transform(X)
-            return X, y[:, [positive]].toarray().ravel().astype(int)
+        if several:
+            y = np.where(y[:, [positive]].toarray().ravel(), positive, -1)
     if positive is None:
         labels, counts = np.unique(y, return_counts=True)
         positive = labels[counts.argmin()]

@@ -52,10 +52,12 @@ class MetricClassifier(ClassifierMixin, LinearModel):
     - "cost_path" minimises alpha * Omega(w) + weighted mean of the logistic loss, or the squared hinge, with
       weights 2 - t on positives and t on negatives, for t from plain (1) to balanced (only balanced for areas
       and balanced accuracy). Loss, t, alpha and the threshold are chosen by cross-validation on the measure.
-    - "auto" adds to this pool surrogates, and local searches that bend the best logistic models towards the
-      measure itself. It takes the best of all, or the average of the ten best scores if that does better.
+    - "auto" adds to this pool local searches that bend the best logistic models towards the measure itself,
+      unless features outnumber samples; and surrogates for measures that have no derivatives. It takes the
+      best of all, or the average of the ten best scores if that does better.
 
-    The threshold that cross-validation chooses is the best one for the mean over folds of the measure.
+    The threshold that cross-validation chooses is the best one for the mean over folds of the measure,
+    averaged over neighbouring thresholds: those that label a tenth of the errors more or fewer.
 
     Weights count copies, in the losses as in the measure: weight k equals k copies, 0 is absence. Among up to
     10,000 samples equal ones are taken as one with a weight, so that copies are never in two folds.
@@ -106,7 +108,7 @@ class MetricClassifier(ClassifierMixin, LinearModel):
     strategy_ : str
         What the model is: "surrogate", "cost_path", "tilt" (the result of a local search) or "average".
     score_ : float
-        The measure in cross-validation; for a single fit, on the training data.
+        The measure in cross-validation, about the threshold; for a single fit, on the training data.
     cv_results_ : dict of lists
         "member" (its description), "strategy", "score", "spread" (standard deviation over folds), "threshold"
         and "gap" (the largest relative gap of its convex fits), for each member that was tried.
@@ -251,7 +253,7 @@ class MetricClassifier(ClassifierMixin, LinearModel):
         if self.strategy == "auto":
             if self.solver == "auto":
                 search.add(recipes.surrogates(samples, settings, alphas))
-            search.add(recipes.tilts(settings, search.best(len(search.results))))
+            search.add(recipes.tilts(samples, settings, search.best(len(search.results))))
         (winner,) = search.best(1)
         members, result = [winner], search.results[winner]
         if self.strategy == "auto" and len(search.results) > 1:

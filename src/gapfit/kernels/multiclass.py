@@ -65,6 +65,30 @@ def _add(values, columns, step, W):
 
 
 @jit(fast=True)
+def _some_scores(values, columns, W, some, f):
+    """f += W'x, of some classes only."""
+    for k in range(some.size):
+        s0 = s1 = 0.0  # two sums keep the adders busy
+        at = some[k]
+        for n in range(0, values.size - 1, 2):
+            s0 += values[n] * W[columns[n], at]
+            s1 += values[n + 1] * W[columns[n + 1], at]
+        if values.size % 2:
+            s0 += values[-1] * W[columns[-1], at]
+        f[k] += s0 + s1
+
+
+@jit(fast=True)
+def _add_some(values, columns, steps, some, W):
+    """W += x step', of some classes only."""
+    for k in range(some.size):
+        step, at = steps[k], some[k]
+        if step != 0.0:
+            for n in range(values.size):
+                W[columns[n], at] += values[n] * step
+
+
+@jit(fast=True)
 def _project(v):
     """Replace v by the nearest point of the simplex."""
     K = v.size
@@ -92,21 +116,42 @@ def _project(v):
 
 @jit(fast=True)
 def _towards_margin(g, a, q, new):
-    """The maximiser of <new, g> - q |new - a|^2 / 2 over the simplex; returns max g - <a, g>."""
-    K = g.size
+    """The maximiser of <new, g> - q |new - a|^2 / 2 over the simplex; returns max g - <a, g>.
+
+    A class can have a share only if it has one now, or if its g is within q of the largest.
+    """
     best, mean = 0, 0.0
-    for k in range(K):
+    for k in range(g.size):
         mean += a[k] * g[k]
         if g[k] > g[best]:
             best = k
+    top = g[best]
     if q > 0.0:
-        for k in range(K):
-            new[k] = a[k] + (g[k] - g[best]) / q
+        for k in range(g.size):
+            new[k] = a[k] + (g[k] - top) / q
         _project(new)
     else:
         new[:] = 0.0
         new[best] = 1.0
-    return g[best] - mean
+    return top - mean
+
+
+@jit(fast=True)
+def _drop(g, a, new, some, threshold):
+    """Keep in ``some`` the classes that matter to a sample, and return how many these are.
+
+    Those that have no share, had none, and are behind all that have one by more than the threshold, do not.
+    """
+    least = np.inf
+    for k in range(g.size):
+        if new[k] > 0.0:
+            least = min(least, g[k])
+    count = 0
+    for k in range(g.size):
+        some[count] = some[k]
+        if new[k] > 0.0 or a[k] > 0.0 or g[k] >= least - threshold:
+            count += 1
+    return count
 
 
 @jit(fast=True)
@@ -160,57 +205,80 @@ def _towards_softmax(f, a, q, entropy, new, logs):
 
 @jit(fast=True)
 def sweep(
-    data, indices, indptr, costs, rows, truth, p, q, along, known, entropic,
-    order, A, entropy, W, s, h, inv_alpha, rho, mean_sq, threshold, resting,
+    data, indices, indptr, costs, rows, table, known, entropic,
+    order, A, entropy, W, s, h, inv_alpha, rho, mean_sq, threshold, classes, live,
 ):  # fmt: skip
     """Steps on the samples of ``order``. Updates A, entropy, W, s and h.
 
-    Says in ``resting`` which samples are at rest: all of their share with one class, which leads by more than
-    the threshold. Returns the sum of p_i times what sample i could gain, and that without p_i, as it was met.
+    Row i of ``table`` holds p_i, the curvature q_i of its part of the dual, and along_i: what is read
+    together lies together, since samples come in random order and memory is what a step waits for.
+
+    Sample i looks at its first ``live[i]`` classes of ``classes[i]`` only. For margin losses those that have
+    no share and are behind by more than the threshold are dropped: a sample that is left with one class has
+    nothing to choose, it rests. Returns the sum of p_i times what sample i could gain, and that without p_i,
+    as it was met.
     """
     K, wide = A.shape[1], W.shape[1]
-    scores, new, logs, step = np.zeros(wide), np.empty(K), np.empty(K), np.zeros(wide)
-    f = scores[:K]
+    scores, a, new, logs, steps = np.zeros(wide), np.empty(K), np.empty(K), np.empty(K), np.zeros(wide)
     longest = 0
     for n in range(indptr.size - 1):
         longest = max(longest, indptr[n + 1] - indptr[n])
-    values, columns = np.empty(longest + 1, data.dtype), np.empty(longest + 1, np.uint32)
+    all_values, all_columns = np.empty(longest + 1, data.dtype), np.empty(longest + 1, np.uint32)
     gap = pulls = 0.0
     for n in range(order.size):
         i = order[n]
-        start, stop = indptr[i], indptr[i + 1]
-        a = A[i]
-        cost, base = costs[rows[i]], known[i % known.shape[0]]
-        for k in range(K):
-            f[k] = h[k] + base[k] - along[i] * inv_alpha * s[k] + cost[k]
-        count = _entries(data, indices, start, stop, values, columns)
-        _scores(values[:count], columns[:count], W, scores)
-        if entropic:
-            pull, entropy[i] = _towards_softmax(f, a, q[i], entropy[i], new, logs)
+        p, q, along = table[i, 0], table[i, 1], table[i, 2]
+        count = np.intp(live[i])
+        some, f = classes[i, :count], scores[:count]
+        cost, base, drag = costs[rows[i]], known[i % known.shape[0]], along * inv_alpha
+        for m in range(count):
+            k = some[m]
+            f[m] = h[k] + base[k] - drag * s[k] + cost[k]
+            a[m] = A[i, k]
+        entries = _entries(data, indices, indptr[i], indptr[i + 1], all_values, all_columns)
+        values, columns = all_values[:entries], all_columns[:entries]
+        if count == K:  # in their order, then
+            _scores(values, columns, W, scores)
         else:
-            pull = _towards_margin(f, a, q[i], new)
-        gap += p[i] * pull
+            _some_scores(values, columns, W, some, f)
+        if entropic:
+            pull, entropy[i] = _towards_softmax(f, a, q, entropy[i], new, logs)
+        else:
+            pull = _towards_margin(f, a[:count], q, new[:count])
+        gap += p * pull
         pulls += pull
-        changed, where = 0.0, 0
-        for k in range(K):
-            away = p[i] * (a[k] - new[k])
-            changed = max(changed, abs(away))
-            if new[k] > new[where]:
-                where = k
-            a[k] = new[k]
+        give, changes = rho - (along - mean_sq) * inv_alpha, 0
+        for m in range(count):
+            k = some[m]
+            away = p * (a[m] - new[m])
+            A[i, k] = new[m]
             s[k] += away
-            h[k] += away * (rho - (along[i] - mean_sq) * inv_alpha)
-            step[k] = away * inv_alpha
-        if changed > 0.0:
-            _add(values[:count], columns[:count], step, W)
-        resting[n] = False
-        if not entropic and changed == 0.0 and a[where] == 1.0:
-            lead = np.inf
-            for k in range(K):
-                if k != where:
-                    lead = min(lead, f[where] - f[k])
-            resting[n] = lead > threshold
+            h[k] += away * give
+            steps[m] = away * inv_alpha
+            changes += away != 0.0
+        if count == K and 2 * changes > K:
+            _add(values, columns, steps, W)
+        elif changes > 0:
+            _add_some(values, columns, steps[:count], some, W)
+        if not entropic:
+            live[i] = _drop(f, a[:count], new[:count], some, threshold)
     return gap, pulls
+
+
+@jit
+def readmit(A, classes, live):
+    """Let samples look at all classes again where one that was dropped has got a share from outside."""
+    K = A.shape[1]
+    for i in range(A.shape[0]):
+        shares = 0
+        for k in range(K):
+            shares += A[i, k] != 0.0
+        for m in range(live[i]):
+            shares -= A[i, classes[i, m]] != 0.0
+        if shares > 0:
+            live[i] = K
+            for k in range(K):
+                classes[i, k] = k
 
 
 @jit(fast=True)

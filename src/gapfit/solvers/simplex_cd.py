@@ -18,8 +18,9 @@ maximum over the plane through the last sweep's way and that of the step before 
 sweeps the preconditioner of a conjugate gradient method. Where the plane leaves the simplices, shares are
 projected back; a step that does not gain is not taken, and the next attempt waits.
 
-Shrinking: most samples of a margin loss soon rest, their share with one class. Sweeps over the others are
-followed by one over all, in which none is lost.
+Shrinking: a sample of a margin loss soon has few classes to choose from, since most are far behind; these are
+left out of its steps, and with one class left it rests. Sweeps over what remains are followed by one over all
+samples and classes, in which none is lost.
 """
 
 from typing import Any, NamedTuple
@@ -39,8 +40,10 @@ from gapfit.solvers.base import Steps, needs
 
 _REVISITS = 8  # visits to active samples in an epoch, at most, in units of n
 _ENOUGH = 0.1  # of the gap that all samples had, left in the active ones, ends an epoch
-_NEWS = 0.5  # the gap must fall to that share before the driver is told again,
+_NEWS = 0.7  # the gap must fall to that share before the driver is told again, and two visits a sample
+_GREAT_NEWS = 0.3  # be made, or to that one at once;
 _SILENCE = 8  # or so many visits be made, in units of n
+_EASY = 16  # visits to each sample before anything but sweeps is tried
 _HARDLY = 0.9  # of a gap, left after as many visits as had gone before: that is no progress
 _LOOKS = 40  # iterates that tell their gap
 _PAUSE = 64  # sweeps, at most, without an attempt to go beyond them: it costs as much as a sweep of some rows
@@ -114,6 +117,7 @@ class _Descent:
             spread = float(self.p @ squares) / problem.alpha
             self.rho = 0.01 * spread + cost * _GIVE[self.simplices.entropic]
         self.q = self.p * (squares / problem.alpha + self.rho)
+        self.table = np.column_stack([self.p, self.q, self.along])
         self.known = problem.offset.reshape(self.n, -1) if problem.offset.any() else np.zeros((1, self.K))
         self.rng = np.random.default_rng(seed)
         self.truth_rows = one_hot(self.truth, self.K)
@@ -122,12 +126,13 @@ class _Descent:
         self.entropy = np.zeros(self.n)
         if self.simplices.entropic:
             self.entropy = (self.A * np.log(self.A)).sum(axis=1)
-        self.order = np.arange(self.n)
+        self.classes, self.live = np.empty((self.n, self.K), np.uint16), np.empty(self.n, np.uint16)
+        self._look_at_all()
         self.gap, self.full_gap, self.threshold = 0.0, np.inf, np.inf
-        self.told, self.visits, self.untold, self.looks, self.made = np.inf, 0, 0, 0, 0
+        self.told, self.untold, self.looks, self.made = np.inf, 0, 0, 0
         self._refresh()
         self.way, self.before = _Way.of(self), self._here()
-        self.wait, self.pause = 0, 1  # sweeps until the next attempt to go beyond them
+        self.wait, self.pause = 1, 1  # sweeps until the next attempt to go beyond them
         if state.get("problem") == self._problem():
             self._restore(state)
 
@@ -144,7 +149,7 @@ class _Descent:
 
     # -- state ----------------------------------------------------------------------------------------------
 
-    _ARRAYS = ("A", "entropy", "W", "s", "h", "intercepts", "order")
+    _ARRAYS = ("A", "entropy", "W", "s", "h", "intercepts", "order", "classes", "live")
     _NUMBERS = (
         "gap",
         "full_gap",
@@ -153,6 +158,7 @@ class _Descent:
         "visits",
         "untold",
         "looks",
+        "made",
         "wait",
         "pause",
         "way",
@@ -188,18 +194,23 @@ class _Descent:
 
     # -- steps ----------------------------------------------------------------------------------------------
 
+    def _look_at_all(self) -> None:
+        """An epoch begins: all samples, and all classes of each."""
+        self.order, self.full_gap, self.visits = np.arange(self.n), np.inf, 0
+        self.classes[:] = np.arange(self.K)
+        self.live[:] = self.K
+
     def sweep(self) -> None:
         """One sweep over the active samples; over all of them when an epoch begins."""
         if self.gap <= _ENOUGH * self.full_gap or len(self.order) == 0 or self.visits >= _REVISITS * self.n:
-            self.order, self.full_gap, self.visits = np.arange(self.n), np.inf, 0
+            self._look_at_all()
         order = self.rng.permutation(self.order)
-        resting = np.empty(len(order), np.bool_)
         simplices, alpha = self.simplices, self.problem.alpha
         mean_sq = float(self.mean @ self.mean)
         self.gap, pulls = self.kernels.sweep(
-            *self.rows, simplices.costs, simplices.row, self.truth, self.p, self.q, self.along, self.known,
-            simplices.entropic, order, self.A, self.entropy, self.W, self.s, self.h, 1 / alpha, self.rho,
-            mean_sq, self.threshold, resting,
+            *self.rows, simplices.costs, simplices.row, self.table, self.known, simplices.entropic, order,
+            self.A, self.entropy, self.W, self.s, self.h, 1 / alpha, self.rho,
+            mean_sq, self.threshold, self.classes, self.live,
         )  # fmt: skip
         self.h += self.rho * self.s
         if self.full_gap == np.inf:
@@ -208,11 +219,11 @@ class _Descent:
         self.visits += len(order)
         self.made += len(order)
         self.untold += len(order)
-        self.order = order[~resting]
+        self.order = order[self.live[order] > 1]
 
     def step_beyond(self) -> None:
         """To the maximum over the plane of the last sweep's way and the last step's, near the simplices."""
-        if self.simplices.entropic:
+        if self.simplices.entropic or self.made < _EASY * self.n:
             return
         self.wait -= 1
         if self.wait > 0:
@@ -230,6 +241,7 @@ class _Descent:
             self.pause = 1
             self.A, self.W, self.s = target.A.copy(), target.W.copy(), target.s.copy()
             self.h = target.bias - self.mean @ self._weights()
+            self.kernels.readmit(self.A, self.classes, self.live)
             here = target
         self.way = here.minus(self.before)
         self.before = here
@@ -247,21 +259,22 @@ class _Descent:
         ]
         curve = [[alpha * np.vdot(V, W) + rho * (one.s @ way.s) for way, W in pairs] for one, V in pairs]
         t = np.linalg.lstsq(np.array(curve), np.array(slope), rcond=1e-12)[0]
-        A, W, s = here.A.copy(), here.W.copy(), here.s.copy()
-        for step, way in zip(t, ways, strict=True):
-            A += step * way.A
-            W += step * way.W
-            s += step * way.s
+        # what changes, and what that gains, apart from what is there: else rounding would decide near the end
+        dA, dW, ds = (sum(step * way[j] for step, way in zip(t, ways, strict=True)) for j in range(3))
+        A = here.A + dA
         out = np.unique(np.flatnonzero(A.ravel() < 0) // self.K)
         inside = A[out]
         project_rows(inside, 0, len(out))
         steps = (A[out] - inside) * self.p[out, None]
-        A[out] = inside
-        self.kernels.add_rows(*self.rows, out, steps / alpha, W)
+        A[out], dA[out] = inside, inside - here.A[out]
+        self.kernels.add_rows(*self.rows, out, steps / alpha, dW)
         if self.problem.n_offsets:
-            s += steps.sum(axis=0)
-        there = _Way(A, W, s, here.bias + rho * (s - here.s))
-        return there if self._value(there) > self._value(here) else None
+            ds += steps.sum(axis=0)
+        there = _Way(A, here.W + dW, here.s + ds, here.bias + rho * ds)
+        step = self._centred(_Way(dA, dW, ds, ds))
+        gain = np.vdot(self.prices, dA) - alpha * np.vdot(step, now + 0.5 * step)
+        gain -= ds @ (here.bias + 0.5 * rho * ds)
+        return there if gain > 0.0 else None
 
     def _here(self) -> "_Way":
         bias = self.h + self.mean @ self._weights()
@@ -270,12 +283,6 @@ class _Descent:
     def _centred(self, way: "_Way") -> Any:
         W = way.W[:, : self.K]
         return W - np.outer(self.mean, way.s) / self.problem.alpha if self.problem.n_offsets else W.copy()
-
-    def _value(self, at: "_Way") -> float:
-        """The augmented dual; the intercepts are bias - rho s."""
-        W = self._centred(at)
-        drag = (at.bias - 0.5 * self.rho * at.s) @ at.s
-        return float(np.vdot(self.prices, at.A) - 0.5 * self.problem.alpha * np.vdot(W, W) - drag)
 
     def _weights(self) -> Any:
         """W about the mean row."""
@@ -288,7 +295,8 @@ class _Descent:
 
     def has_news(self) -> bool:
         """The gap has fallen by as much as is worth telling, or much work was done."""
-        return self.gap <= _NEWS * self.told or self.untold >= _SILENCE * self.n + 1000
+        share = _NEWS if self.untold >= 2 * self.n else _GREAT_NEWS
+        return self.gap <= share * self.told or self.untold >= _SILENCE * self.n + 1000
 
     def iterate(self) -> Iterate:
         """The point, and what is known of it."""

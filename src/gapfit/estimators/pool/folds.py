@@ -1,7 +1,9 @@
 """Choosing in a pool by cross-validation on the measure, threshold and all.
 
 A member is fitted on each fold's training part. Its score is the best value, over thresholds, of the mean
-over folds of the measure on the parts left out; that threshold goes with it.
+over folds of the measure on the parts left out; that threshold goes with it. The curve over thresholds is
+jagged where samples are few, and the best of many members would be the one with the luckiest peak. So it is
+averaged over neighbouring thresholds first, those that label a tenth of the errors more or fewer.
 """
 
 from collections.abc import Sequence
@@ -15,6 +17,7 @@ from gapfit.estimators.pool.members import Done, Fitted, Member, Samples, Settin
 from gapfit.metrics import Mask, Metric, balanced_accuracy, between, middle_of_best
 
 _THRESHOLDS = 4096  # of a curve, at most
+_NEIGHBOURS = 0.1  # of the errors at the best threshold: so many labels more or fewer make a neighbour
 
 
 class Result(NamedTuple):
@@ -100,12 +103,29 @@ class CrossValidation:
 def judge(metric: Metric, seen: Sequence[Seen], gap: float) -> Result:
     """The measure on samples left out, at the best threshold for the mean of the folds."""
     thresholds = _candidates(seen)
-    curves = np.stack([_curve(metric, part, thresholds) for part in seen])
-    k = middle_of_best(curves.mean(axis=0))
-    values = curves[:, k]
+    tables = [[_mass_above(part, of, thresholds) for of in (part.positive, ~part.positive)] for part in seen]
+    curves = np.stack([_curve(metric, part, *table) for part, table in zip(seen, tables, strict=True)])
+    curve = curves.mean(axis=0)
     if not metric.thresholded:  # what is judged does not depend on the threshold
         values = np.array([metric.value(p.scores, p.positive, p.weight, share=p.share) for p in seen])
-    return Result(float(values.mean()), float(values.std()), float(thresholds[k]), gap)
+        best = thresholds[middle_of_best(curve)]
+        return Result(float(values.mean()), float(values.std()), float(best), gap)
+    tp, fp = np.sum(tables, axis=0)
+    k = middle_of_best(curve)
+    curve = _smoothed(curve, tp + fp, _NEIGHBOURS * (fp[k] + tp[0] - tp[k]))
+    k = middle_of_best(curve)
+    return Result(float(curve[k]), float(curves[:, k].std()), float(thresholds[k]), gap)
+
+
+def _smoothed(curve: Vector, labelled: Vector, width: float) -> Vector:
+    """The curve, averaged over all thresholds that label up to `width` more or fewer as positive."""
+    if not (width > 0.0 and np.isfinite(curve).all()):
+        return curve
+    labelled, curve = labelled[::-1], curve[::-1]  # in ascending order
+    area = np.r_[0.0, np.cumsum(0.5 * (curve[1:] + curve[:-1]) * np.diff(labelled))]
+    ends = [np.clip(labelled + step, labelled[0], labelled[-1]) for step in (-width, width)]
+    below, above = (np.interp(end, labelled, area) for end in ends)
+    return np.asarray((above - below) / (ends[1] - ends[0]))[::-1]
 
 
 def _candidates(seen: Sequence[Seen]) -> Vector:
@@ -122,9 +142,8 @@ def _thin(values: Vector, count: int) -> Vector:
     return values[np.unique(np.linspace(0, len(values) - 1, count).astype(np.intp))]
 
 
-def _curve(metric: Metric, part: Seen, thresholds: Vector) -> Vector:
-    """The measure at each threshold; for those that have none, what makes a sensible one."""
-    tp, fp = (_mass_above(part, of, thresholds) for of in (part.positive, ~part.positive))
+def _curve(metric: Metric, part: Seen, tp: Vector, fp: Vector) -> Vector:
+    """The measure at the table of each threshold; for those that have none, what makes a sensible one."""
     P, N = float(part.weight[part.positive].sum()), float(part.weight[~part.positive].sum())
     if metric.thresholded:
         return metric.at(tp, fp, P, N)

@@ -30,8 +30,13 @@ def costs(samples: Samples, settings: Settings, alphas: tuple[float, ...]) -> li
 
 
 def surrogates(samples: Samples, settings: Settings, alphas: tuple[float, ...]) -> list[Member]:
-    """Convex risks of the measure with weighted scores, where they are quick enough and have a minimum."""
+    """Convex risks of the measure with weighted scores, where they are quick enough and have a minimum.
+
+    None if there are tilts to try, beside which they gained nothing on dense data.
+    """
     loss = settings.metric.loss
+    if _tilted(settings):
+        return []
     whole = bool((samples.weight == np.rint(samples.weight)).all())
     if len(samples.y) > _MANY or isinstance(loss, Contingency) or not settings.penalty.modulus:
         return []
@@ -44,12 +49,20 @@ def surrogates(samples: Samples, settings: Settings, alphas: tuple[float, ...]) 
     return [Surrogate(weight, alpha) for weight in sorted({np.sqrt(N / P), N / P}) for alpha in some]
 
 
-def tilts(settings: Settings, ranked: list[Member]) -> list[Member]:
-    """Around the best logistic models, where measure and penalty have derivatives."""
-    if settings.metric.smoothed is None or not settings.penalty.smooth:
+def tilts(samples: Samples, settings: Settings, ranked: list[Member]) -> list[Member]:
+    """Around the best logistic models, where measure and penalty have derivatives.
+
+    A model with more features than samples separates them: there is nothing to bend.
+    """
+    n, d = samples.design.shape
+    if not _tilted(settings) or d > n:
         return []
     anchors = [m for m in ranked if isinstance(m, Cost) and m.loss == "logistic"][:_ANCHORS]
     return [Tilt(*parts) for parts in product(anchors, _SLOPES, _STRENGTHS)]
+
+
+def _tilted(settings: Settings) -> bool:
+    return settings.metric.smoothed is not None and settings.penalty.smooth
 
 
 def _masses(samples: Samples) -> tuple[float, float]:
