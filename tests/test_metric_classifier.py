@@ -34,6 +34,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from gapfit import LinearClassifier, MetricClassifier, Problem, Status, load, losses, save, solve
 from gapfit.design.memory import MemoryDesign
 from gapfit.estimators.pool.collapse import critical_score_weight
+from gapfit.estimators.pool.folds import _smoothed
 from gapfit.estimators.pool.members import Cost, Samples, Settings
 from gapfit.estimators.pool.tilt import Tilt, _Tilted
 from gapfit.metrics import as_metric, best_threshold, sweep
@@ -471,3 +472,21 @@ def test_f1_on_mammography():
         threshold, _ = best_threshold("f1", plain.decision_function(A), a == 1)
         logistic.append(f1_score(b, plain.decision_function(B) > threshold))
     assert np.mean(ours) > np.mean(logistic) + 0.01
+
+
+# -- curves over thresholds -------------------------------------------------------------------------------
+
+
+def test_a_curve_is_averaged_over_its_neighbours():
+    labelled = np.arange(40.0)[::-1]  # fewer and fewer, as thresholds rise
+    flat, slope = np.full(40, 0.3), np.linspace(0, 1, 40)
+    assert_allclose(_smoothed(flat, labelled, 3.0), flat)
+    assert_allclose(_smoothed(slope, labelled, 3.0)[3:-3], slope[3:-3])
+    jagged = np.random.default_rng(0).random(40)
+    fine = np.linspace(-3.0, 3.0, 6001)
+    for k in (10, 20, 30):
+        near = np.interp(labelled[k] + fine, labelled[::-1], jagged[::-1])
+        assert_allclose(_smoothed(jagged, labelled, 3.0)[k], np.trapezoid(near, fine) / 6.0, rtol=1e-6)
+    lucky = np.where(np.arange(40) == 8, 0.9, np.where(abs(np.arange(40) - 30) < 4, 0.8, 0.1))
+    assert abs(_smoothed(lucky, labelled, 3.0).argmax() - 30) <= 3
+    assert _smoothed(jagged, labelled, 0.0) is jagged  # no errors, no neighbours

@@ -33,6 +33,18 @@ def test_weighted_quantile_equals_counting(pairs, target):
     assert weighted_quantile(positions, masses, float(target)) == expected
 
 
+@pytest.mark.parametrize("values", [2, 5, 10**9])
+@pytest.mark.parametrize("share", [0.03, 0.5, 0.97])
+def test_weighted_quantile_of_many(values, share):
+    """Many positions, most of them equal, or none."""
+    rng = np.random.default_rng(values)
+    positions, masses = rng.integers(values, size=20_000).astype(float), rng.uniform(0.1, 10.0, size=20_000)
+    order = np.argsort(positions)
+    target = share * masses.sum()
+    expected = positions[order][np.searchsorted(np.cumsum(masses[order]), target)]
+    assert weighted_quantile(positions, masses, target) == (expected, expected)
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_minimum_over_b_equals_a_grid_search(loss):
     rng = np.random.default_rng(1)

@@ -75,11 +75,11 @@ class Ball(NamedTuple):
     def score_bounds(self, X: Data | Design) -> tuple[Vector, Vector]:
         """Bounds on X w* + b* that hold for every optimal (w*, b*)."""
         design = X if isinstance(X, Design) else MemoryDesign(X)
-        return self.around(design, design.distances(self.penalty, self.mean))
-
-    def around(self, design: Design, distances: Vector) -> tuple[Vector, Vector]:
-        """The bounds on the scores of a design; distances are those from the mean."""
         scores = design.scores(self.centre) - design.inner(self.mean, self.centre)
+        return self.around(scores, design.distances(self.penalty, self.mean))
+
+    def around(self, scores: Vector, distances: Vector) -> tuple[Vector, Vector]:
+        """The bounds, by what the rows less their mean score at the centre, and their distances from it."""
         reach = self.radius * distances
         reach += 16 * _EPS * (np.abs(scores) + reach + max(abs(self.lo), abs(self.hi)))
         return scores - reach + self.lo, scores + reach + self.hi
@@ -110,8 +110,8 @@ def optimal_ball(problem: Problem, solution: Solution) -> Ball | None:
     if problem.n_offsets > 1 or not problem.risk.separable:  # how offsets follow the scores is not known here
         return ball._replace(lo=-np.inf, hi=np.inf)
     lo, hi = _training_bounds(problem, ball)
-    b_lo, _ = offset_interval(problem.risk, hi + problem.offset, 0.0)
-    _, b_hi = offset_interval(problem.risk, lo + problem.offset, 0.0)
+    b_lo, _ = offset_interval(problem.risk, _shifted(problem, hi), 0.0)
+    _, b_hi = offset_interval(problem.risk, _shifted(problem, lo), 0.0)
     return ball._replace(lo=b_lo, hi=b_hi)
 
 
@@ -122,12 +122,16 @@ def optimal_balls(problem: Problem, solution: Solution) -> list[Ball | None]:
     if ball is None or problem.n_offsets == 0 or parts is None:
         return [ball]
     lo, hi = _training_bounds(problem, ball._replace(lo=0.0, hi=0.0))
-    below, above = threshold_bounds(problem.risk, lo + problem.offset, hi + problem.offset)
+    below, above = threshold_bounds(problem.risk, _shifted(problem, lo), _shifted(problem, hi))
     return [ball._replace(lo=-high, hi=-low) for low, high in np.stack([below, above], axis=1).tolist()]
 
 
 def _training_bounds(problem: Problem, ball: Ball) -> tuple[Vector, Vector]:
-    return ball.around(problem.design, problem.distances)
+    return ball.around(problem.centred_scores(ball.centre), problem.distances)
+
+
+def _shifted(problem: Problem, scores: Vector) -> Vector:
+    return scores + problem.offset if problem.shifted else scores
 
 
 def support_status(problem: Problem, ball: Ball) -> Vector:
@@ -141,7 +145,8 @@ def support_status(problem: Problem, ball: Ball) -> Vector:
     lo, hi = _training_bounds(problem, ball)
     with np.errstate(invalid="ignore"):  # a bound may be infinite; its value is not used
         at_lo, at_hi = (
-            problem.risk.value_and_subgradient(scores + problem.offset, np.zeros(1))[1] for scores in (lo, hi)
+            problem.risk.value_and_subgradient(_shifted(problem, scores), np.zeros(1))[1]
+            for scores in (lo, hi)
         )
     support, same = (at_lo > 0) | (at_hi < 0), at_lo == at_hi  # it is constant only at zero and its extremes
     return np.asarray(np.array(["undecided", "support", "zero", "bound"])[support + 2 * same])

@@ -102,6 +102,7 @@ class Problem:
         self.weight: Vector = weight
         self.y: Vector = y
         self.groups = groups
+        self._centred: tuple[Slope, Vector] | None = None
         self.n_offsets = self.risk.offsets.size if intercept else 0
         if self.n_offsets and (why := self.risk.unattained()):
             raise UnboundedProblem(f"{self.loss!r} with an intercept has no minimum: {why}")
@@ -136,6 +137,13 @@ class Problem:
         """Of the rows from their mean if there are offsets, else from zero; in the penalty's dual norm."""
         centre = self.mean if self.n_offsets else np.zeros(self.design.shape[1])
         return self.design.distances(self.penalty, centre)
+
+    def centred_scores(self, w: Slope) -> Vector:
+        """What the rows score at w, less their mean if there are offsets; the last w is remembered."""
+        if self._centred is None or self._centred[0] is not w:
+            scores = self.design.scores(w)
+            self._centred = w, scores - self.design.inner(self.mean, w) if self.n_offsets else scores
+        return self._centred[1]
 
     def start(self) -> Slope:
         """The minimiser of the penalty."""

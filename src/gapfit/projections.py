@@ -30,8 +30,6 @@ def project_box_hyperplane(
     Bounds may be infinite or equal, and sigma may have any sign or be zero. Raises `InfeasibleProjection` if
     no point satisfies the equality.
     """
-    from gapfit.kernels.projection import multiplier  # compiled code is loaded only when it is to run
-
     m = as_numbers("m", m)
     lower, upper, sigma = (np.broadcast_to(np.asarray(x, float), m.shape) for x in (lower, upper, sigma))
     step = sigma if weights is None else sigma / _positive("weights", weights)
@@ -48,9 +46,18 @@ def project_box_hyperplane(
             f"no point of the box satisfies <sigma, a> = {z}: it ranges over [{least}, {most}]"
         )
     if least < z < most:
-        t = multiplier(*(_frozen(x) for x in (m, step, sigma, lower, upper)), float(z), 4 * _EPS)
-        return np.asarray(np.clip(m + t * step, lower, upper))
+        return project_between(m, lower, upper, sigma, float(z), step)
     return np.where(moves, low if z <= least else high, np.clip(m, lower, upper))
+
+
+def project_between(m: Vector, lower: Vector, upper: Vector, sigma: Vector, z: float, step: Vector) -> Vector:
+    """The same where z is known to lie strictly between what <sigma, a> can be; step = sigma / weights."""
+    from gapfit.kernels.projection import multiplier  # compiled code is loaded only when it is to run
+
+    t = multiplier(*(_frozen(x) for x in (m, step, sigma, lower, upper)), z, 4 * _EPS)
+    near = t * step
+    near += m
+    return np.asarray(np.clip(near, lower, upper, out=near))
 
 
 def project_simplex(m: Any, total: float = 1.0) -> NDArray[np.float64]:

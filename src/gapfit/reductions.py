@@ -57,7 +57,10 @@ class Multiset(NamedTuple):
 
     def invert(self, values: NDArray[Any], absent: Any) -> NDArray[Any]:
         """A value for every sample: `absent` where it had no weight."""
-        return values if self.rows is self.place else np.where(self.place < 0, absent, values[self.place])
+        if self.rows is self.place:
+            return values
+        everywhere, none = values[self.place], self.place < 0
+        return np.where(none, absent, everywhere) if none.any() else everywhere
 
 
 _ROWS, _ENTRIES = 10_000, 2**22  # up to which comparing samples costs next to nothing

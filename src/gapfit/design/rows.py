@@ -62,4 +62,9 @@ def first_equal(X: Data, codes: NDArray[np.uint64], count: int) -> NDArray[np.in
 
     data, indices, indptr = as_rows(*MemoryDesign(X).rows())
     words = data.view(np.uint64 if data.dtype == np.float64 else np.uint32)
-    return np.asarray(duplicates.first_equal(words, indices, indptr, codes, count))
+    hashes = np.empty(count, np.uint64)
+    threads.each(
+        lambda rows: duplicates.hash_rows(words, indices, indptr, codes, rows.start, rows.stop, hashes),
+        threads.parts(count, float(indptr[count])),
+    )
+    return np.asarray(duplicates.first_equal(words, indices, indptr, codes, hashes))

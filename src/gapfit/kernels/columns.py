@@ -133,6 +133,22 @@ def transpose(data, rows, starts, chosen, n):
     return taken, slots, row_starts
 
 
+@jit
+def filter_rows(data, indices, indptr, place, taken, slots):
+    """The same out of a CSR matrix, of which column j is number ``place[j]`` of the chosen, unless that is
+    negative. Columns must keep their order. Returns the starts; the others have room for one more entry.
+    """
+    starts = np.zeros(indptr.size, np.int64)
+    to = 0
+    for i in range(indptr.size - 1):
+        for k in range(indptr[i], indptr[i + 1]):
+            slot = place[indices[k]]
+            taken[to], slots[to] = data[k], slot
+            to += slot >= 0  # or else the next one takes its place: quicker than to branch
+        starts[i + 1] = to
+    return starts
+
+
 @jit(fast=True)
 def curved(data, slots, starts, D, v, first, last):
     """X'DXv over the rows ``first:last``: the few numbers that are gathered and scattered stay at hand."""

@@ -296,6 +296,17 @@ def survey(
 
 
 @jit(fast=True)
+def not_beyond(table, members, firmness, far):
+    """Those members whose firmness is at most ``far`` times the square root of their curvature."""
+    kept = np.empty(members.size, np.int64)
+    count = 0
+    for k in range(members.size):
+        kept[count] = members[k]
+        count += firmness[k] <= 0.0 or firmness[k] * firmness[k] <= far * far * table[members[k], 5]
+    return kept[:count]
+
+
+@jit(fast=True)
 def responses(data, indices, indptr, table, entropic, z, inv_alpha, mean_sq, b, rho, s, c, first, last, best):
     """What v would be if every sample could follow the scores at once: the maximisers of -f v - psi(v).
 

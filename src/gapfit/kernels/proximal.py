@@ -10,6 +10,8 @@ target, kink, quad, lower and upper. There are no branches, so that the compiler
 at a time; a divisor of zero is replaced by TINY, which is as good where bounds follow.
 """
 
+import math
+
 from gapfit.kernels._jit import jit
 
 TINY = 1e-300
@@ -24,6 +26,45 @@ def round_off(losses, centre, p, c, start, stop):
         weight = c * p[i]
         aim[i] = target[i] + centre[i] / weight
         give[i] = weight / (1.0 + weight * quad[i])
+
+
+@jit(fast=True, reorder=True)
+def spread(losses, f, p, start, stop):
+    """How far scores are from their targets: the weighted sum, and that of the squares."""
+    target = losses[2]
+    first = 0.0
+    second = 0.0
+    for i in range(start, stop):
+        distance = abs(target[i] - f[i])
+        first += p[i] * distance
+        second += p[i] * distance * distance
+    return first, second
+
+
+@jit(fast=True, reorder=True)
+def reach(losses, distance, start, stop):
+    """The sum of how far the maximisers can move while a score moves by ``distance``."""
+    _, _, _, _, quad, lower, upper = losses
+    total = 0.0
+    for i in range(start, stop):
+        total += min(upper[i] - lower[i], distance / max(quad[i], TINY))
+    return (total,)
+
+
+@jit(fast=True)
+def guess(losses, f, p, c, v, start, stop):
+    """Write the maximisers at f of losses that are rounded off around the middle of their bounds.
+
+    Around zero where there are no bounds, or where zero is a kink.
+    """
+    _, _, target, kink, quad, lower, upper = losses
+    for i in range(start, stop):
+        middle = 0.5 * lower[i] + 0.5 * upper[i]
+        bounded = (upper[i] - lower[i] < math.inf) & (kink[i] == 0.0)
+        weight = c * p[i]
+        drive = target[i] - f[i] + (middle / weight if bounded else 0.0)
+        free = weight / (1.0 + weight * quad[i]) * (drive - min(max(drive, -kink[i]), kink[i]))
+        v[i] = min(max(free, lower[i]), upper[i])
 
 
 @jit(fast=True, reorder=True)
@@ -42,7 +83,7 @@ def slope_along(losses, f, df, t, start, stop):
 
 
 @jit(fast=True, reorder=True)
-def respond(losses, f, c, start, stop, v, moved, known, weight, change):
+def respond(losses, f, c, v, moved, known, weight, change, start, stop):
     """Write the maximisers v, by how much they moved, and the second derivatives / c of the rounded losses.
 
     ``change`` is by how much the latter differ from those ``known``. Returns the sum of the true losses at f,

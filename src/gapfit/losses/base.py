@@ -22,7 +22,7 @@ import numpy as np
 
 from gapfit._types import Matrix, Vector
 from gapfit.checks import as_column
-from gapfit.projections import project_box_hyperplane
+from gapfit.projections import project_between, project_box_hyperplane
 
 if TYPE_CHECKING:
     from gapfit.losses.piecewise import Atoms
@@ -188,4 +188,6 @@ def project_dual_box(u: Vector, lower: Vector, upper: Vector, p: Vector, balance
     """
     if balance is None:
         return np.clip(u, lower, upper)
+    if np.isfinite(u.sum()) and lower.sum() < balance < upper.sum():
+        return project_between(u, lower, upper, np.ones_like(u), balance, p)
     return project_box_hyperplane(u, lower, upper, np.ones_like(u), balance, weights=1.0 / p)

@@ -9,6 +9,8 @@ from gapfit.losses.base import Loss
 from gapfit.losses.piecewise import Atoms, PiecewiseLoss
 from gapfit.losses.pointwise import PointwiseLoss
 
+_TINY = float(np.finfo(float).tiny)
+
 
 class _Margin(Loss):
     """Labels are -1 or +1."""
@@ -76,7 +78,9 @@ class Logistic(_Margin, PointwiseLoss):
 
     def conjugate(self, v: Vector, y: Vector) -> Vector:
         t = -y * v
-        return np.asarray(xlogy(t, t) + xlogy(1 - t, 1 - t))
+        rest = 1.0 - t
+        # t log t is zero at zero (and xlogy, which knows that, has no fast version for whole arrays)
+        return np.asarray(t * np.log(np.maximum(t, _TINY)) + rest * np.log(np.maximum(rest, _TINY)))
 
     def slope_range(self, y: Vector) -> tuple[Vector, Vector]:
         return np.minimum(-y, 0.0), np.maximum(-y, 0.0)

@@ -41,6 +41,12 @@ def _first(positions: Vector, masses: Vector, total: float, target: float) -> tu
         left = passed + float(masses @ (positions < below))
         kept = np.flatnonzero((positions >= below) & (positions <= above))
         inside = float(masses[kept].sum())
+        if 2 * len(kept) > len(positions):  # ties; the answer may be one of them
+            guess = sample[min(max(middle, 0), len(sample) - 1)]
+            before = passed + float(masses[positions < guess].sum())
+            mass = before + float(masses[positions == guess].sum())
+            if before < target <= mass:
+                return float(guess), mass
         if not left < target <= left + inside or len(kept) == len(positions):
             break  # weights or ties mislead the sample
         positions, masses, passed, total = positions[kept], masses[kept], left, inside

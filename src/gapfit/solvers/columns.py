@@ -13,6 +13,7 @@ from gapfit.design.memory import MemoryDesign
 
 _NARROW = 500  # columns
 _BLOCK = 4096  # rows
+_MUCH = 0.4  # of all entries: to read all in order is quicker than to read so many out of order
 
 
 class Columns:
@@ -146,7 +147,16 @@ class Selection:
 
     @cached_property
     def _rows(self) -> tuple[Any, Any, Any]:
-        from gapfit.kernels.columns import transpose
+        from gapfit.kernels.columns import filter_rows, transpose
+        from gapfit.kernels.rows import as_rows
 
-        rows: tuple[Any, Any, Any] = transpose(*self.flat, self.positions, self.n)
-        return rows
+        X, ids = self.columns.X, self.columns.ids[self.positions]
+        if self.entries < _MUCH * X.nnz or (np.diff(ids) <= 0).any():
+            rows: tuple[Any, Any, Any] = transpose(*self.flat, self.positions, self.n)
+            return rows
+        room = int(self.entries) + 1
+        taken, slots = np.empty(room, np.float32), np.empty(room, np.uint32)
+        place = np.full(X.shape[1], -1, np.int32)
+        place[ids] = np.arange(len(ids))
+        starts = filter_rows(*as_rows(X.data, X.indices, X.indptr), place, taken, slots)
+        return taken[:-1], slots[:-1], starts

@@ -47,6 +47,7 @@ _NEWS = 0.7  # the gap must fall to that share before the driver is told again,
 _SILENCE = 8  # or so many visits be made, in units of n
 _SINGLE = 2e-6  # of |z|^2 / alpha is a gap that is too small for rows in single precision
 _ROUNDING = 1e-13  # of |z|^2 / alpha is too little to gain: rounding would show
+_USUAL, _MISSED = 1.7, 10.0  # times what active rows show of the gap is shown by all, at least and at most
 _NEAR = 0.1  # of |z|^2 / alpha is a gap so small that a better primal point is worth some work
 
 
@@ -107,6 +108,7 @@ class _Descent:
         self.latest = 0
         self.gap, self.full_gap = 0.0, np.inf
         self.estimate = self.told = self.threshold = np.inf
+        self.missed = 1.0  # how much more of the gap than is usual was shown when all rows were looked at
         self.visits, self.sweeps, self.untold, self.exact, self.surveyed = 0, 0, 0, False, False
         self.over, self.too_fine = True, False  # the epoch; the gap, for rows in single precision
         if same:
@@ -115,7 +117,7 @@ class _Descent:
     # -- state ----------------------------------------------------------------------------------------------
 
     _NUMBERS = (
-        "b", "s", "c", "latest", "threshold", "gap", "full_gap", "estimate", "told", "visits",
+        "b", "s", "c", "latest", "threshold", "gap", "full_gap", "estimate", "missed", "told", "visits",
         "sweeps", "untold", "exact", "surveyed", "over", "too_fine", "random",
     )  # fmt: skip
 
@@ -143,7 +145,7 @@ class _Descent:
         if not self.kind.entropic and np.array_equal(state["problem"], self._problem()):
             self.doubtful = np.array(state["doubtful"])
         if len(state["members"]) < self.n:
-            self.store = self.whole.part(state["members"])
+            self.store = self.whole.part(state["members"], self.whole.costs())
         self.store.V[:] = state["V"]
 
     # -- steps ----------------------------------------------------------------------------------------------
@@ -170,7 +172,7 @@ class _Descent:
         if 0 < 2 * len(self.order) <= len(self.store.table):
             self._bring_back()
             chosen, store = self.order, self.store
-            self.store = self.whole.part(store.members[chosen])
+            self.store = self.whole.part(store.members[chosen], store.costs())
             self.store.V[:] = store.V[:, chosen]
             self.order = np.arange(len(chosen))
 
@@ -209,6 +211,9 @@ class _Descent:
         pulls, self.gap = (float(total) for total in np.sum(seen, axis=0))
         self.order = members[firmness < 0]
         self.threshold = pulls / max(len(self.order), 1)
+        if self.surveyed:
+            shown = _USUAL * self.estimate
+            self.missed = min(max(self.gap / shown, 1.0), _MISSED) if shown > 0 else 1.0
         self.estimate, self.full_gap = self.gap, self.gap
         self.untold += self.n
         self.surveyed = True
@@ -225,9 +230,10 @@ class _Descent:
         """
         if self.problem.n_offsets == 0:
             noise = (_ROUNDING if self.exact else _SINGLE) * self._scale()
-            radius = np.sqrt(2 * (self.gap + noise) / self.problem.alpha)
-            lengths = np.sqrt(self.problem.alpha * self.whole.table[self.doubtful, 5])
-            self.doubtful = self.doubtful[firmness <= (1 + 1e-9) * radius * lengths]
+            far = (1 + 1e-9) * np.sqrt(
+                2 * (self.gap + noise)
+            )  # the radius, as curvatures have 1 / alpha in them
+            self.doubtful = self.kernels.not_beyond(self.whole.table, self.doubtful, firmness, far)
 
     def descend(self) -> None:
         """Sweeps and steps beyond, until there is something to decide or to tell."""
@@ -267,8 +273,8 @@ class _Descent:
         self._bring_back()
         along_mean = (self.c + self.s * self.whole.mean_sq) / self.problem.alpha
         offset = np.full(self.problem.n_offsets, self.b - along_mean)
-        costs = self.kernels.costs(self.whole.table, self.kind.entropic)
-        objective = self.estimate - costs - 0.5 * self._scale()  # the gap above the dual
+        estimate = self.missed * self.estimate
+        objective = estimate - self.store.costs() - 0.5 * self._scale()  # the gap above the dual
 
         def point() -> Slope:
             return self.whole.point(self.z, self.s, self._best_responses(), self.w)
@@ -276,7 +282,7 @@ class _Descent:
         def minorant() -> Minorant:
             return self.problem.minorant_at(-self.whole.table[:, 7])
 
-        return Iterate(point, offset, minorant, None, self.snapshot, self.estimate, objective)
+        return Iterate(point, offset, minorant, None, self.snapshot, estimate, objective)
 
     def _best_responses(self) -> Vector:
         """v, or what suits the scores best: columns that only one sample uses are that sample's to choose."""

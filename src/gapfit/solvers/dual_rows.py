@@ -19,10 +19,17 @@ MEMORY = 3  # ways of sweeps that are remembered
 class Store:
     """Rows side by side, their table, and the ways of the last sweeps in their variables."""
 
-    def __init__(self, rows: tuple[Any, Any, Any], table: Matrix, members: Any) -> None:
-        self.rows, self.table, self.members = rows, table, members
+    def __init__(self, rows: tuple[Any, Any, Any], table: Matrix, members: Any, entropic: bool) -> None:
+        self.rows, self.table, self.members, self.entropic = rows, table, members, entropic
+        self.elsewhere = 0.0  # costs of rows that are not here
         self.V = np.zeros((MEMORY, len(table)))
         self.spare = np.empty(len(table))
+
+    def costs(self) -> float:
+        """The sum of psi_i(v_i) - target_i v_i over all rows, here or not."""
+        from gapfit.kernels.dual import costs
+
+        return self.elsewhere + float(costs(self.table, self.entropic))
 
 
 class Whole(Store):
@@ -47,7 +54,7 @@ class Whole(Store):
             self.rho = 0.01 * float(p @ squares) / problem.alpha + kind.offset_per_imbalance(problem, table)
         self.mean_sq = float(self.mean @ self.mean)
         table[:, 5] = squares / problem.alpha
-        super().__init__(self.original, table, np.arange(n))
+        super().__init__(self.original, table, np.arange(n), kind.entropic)
         self.singles = self._split_off_singles()
         self.width = d
         if self.singles is not None:
@@ -87,8 +94,8 @@ class Whole(Store):
         self.rows = as_rows(packed, columns, starts)
         return Singles(values, rows, squares, number)
 
-    def part(self, members: Any) -> Store:
-        """Some of the rows, copied."""
+    def part(self, members: Any, costs: float) -> Store:
+        """Some of the rows, copied; the costs are those of all."""
         from gapfit.kernels.packing import pack
         from gapfit.kernels.rows import as_rows
 
@@ -101,7 +108,9 @@ class Whole(Store):
             pack(*self.rows, members, part.start, part.stop, packed, columns, starts)
 
         threads.each(copy, threads.parts(len(members), float(starts[-1])))
-        return Store(as_rows(packed, columns, starts), self.table[members], members)
+        part = Store(as_rows(packed, columns, starts), self.table[members], members, self.entropic)
+        part.elsewhere = costs - part.costs()
+        return part
 
     def in_full_precision(self) -> None:
         """From now on."""

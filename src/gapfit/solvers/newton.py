@@ -1,72 +1,192 @@
-"""Newton's method for smooth risks and quadratic penalties, with the intercept eliminated.
+"""Newton's method for smooth risks and quadratic penalties, in w and the intercept together.
 
-The risk is a sum of functions of one score each, so with D their second derivatives the Hessian in w is
+The risk is a sum of functions of one score each. With D their second derivatives, a step (s, t) minimises the
+quadratic model of J: eliminating t, the change of the intercept,
 
-    alpha Q + (X - 1m')'D(X - 1m'),
+    (alpha Q + (X - 1m')'D(X - 1m')) s = -gradient in w + m * gradient in b,
 
-m being the mean of the rows weighted by D (zero without an intercept), because the intercept is minimised for
-every w. A step solves this system and searches along the
-line; scores are linear, so the search costs no pass over X. Losses made of lines and parabolas have no second
-derivative at their seams, where any of its limits serves. Near the optimum every step doubles the number of
-correct digits, of J as of the lower bound that the tangent at w proves.
+m being the mean of the rows weighted by D (zero without an intercept). A search along the line follows;
+scores are linear, so it costs no pass over X. Losses made of lines and parabolas have no second derivative at
+their seams, where any of its limits serves; few samples pass a seam in a step, and the matrix is only
+corrected for these.
 
-The first steps do not need the exact Hessian: with many samples they sum it over a random part of them, drawn
-by their curvature, which grows whenever a step has gained little. Gradients are always exact.
+Three things make steps few and cheap:
+
+* the lower bound. If u are the derivatives of the risk in the scores, u + D(Xs + t) is a dual point whose
+  slope is -alpha Q(w + s) and whose sum is zero, exactly, whatever D is: only the curvature of the
+  derivatives is lost on it. The tangent at the next w proves as much only when the square of its gradient,
+  divided by alpha, has vanished;
+* a factorised matrix serves again as long as the steps it gives shrink fast;
+* with many samples the first steps are made on a share of them.
 """
 
-from typing import Any
+from collections.abc import Generator
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from gapfit._types import Matrix, Slope, Vector
+from gapfit.errors import UnboundedProblem
+from gapfit.minorant import Minorant
 from gapfit.problem import Problem
-from gapfit.solution import Iterate
+from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import Steps, needs
-from gapfit.solvers.bundle import Point, evaluate
+from gapfit.solvers.line import Place, along, look
+from gapfit.solvers.segment import evaluate
 
 _EPS = float(np.finfo(float).eps)
-_MANY, _SAMPLES_PER_FEATURE = 50, 20  # if there are many, so few make the first Hessian
-_EXACT = 64  # times as many as there are: then those with little curvature are all counted, too
-_LITTLE, _MORE = 0.1, 4.0  # if the decrement fell to more than a tenth, take four times as many
+_AGAIN = 0.3  # of the last decrement: a step with the same H must promise no more than that
+_LITTLE = 0.2  # of the mean second derivative: a change so small is left out as long as steps are large
+_SHARES = (64, 16, 4)  # the first steps see a 64th, then a 16th, then a quarter of the samples,
+_SAMPLES_PER_FEATURE = 10  # if those are so many; fewer would teach too little
+_SMALL = 200_000  # entries of X, of which no share is worth the trouble
+_ROUGH = 0.1  # the relative decrement after which a share of the samples has taught what it can
+_ASTRAY = 0.5  # of the derivatives not balanced by others: then b gets a search of its own
+_PARABOLA = 1e-9  # of the decrement is a gap that only a parabola leaves
+
+Start = tuple[Slope, Vector | None]  # w, and b if it is known
 
 
 @needs("curvature", penalty="quadratic", design="rows")
 def newton(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
-    """One step: one Hessian, one dense factorisation, one line search. For up to some thousand features.
+    """One step: one line search, and one dense factorisation or less. For up to some thousand features.
 
     Parameters
     ----------
-    seed : of the choice of samples for the first Hessians, where there are very many.
+    seed : of the choice of samples for the first steps, where there are very many.
     """
     state = state or {}
-    n, d = problem.design.shape
-    samples = state.get("samples", _SAMPLES_PER_FEATURE * d if n > _MANY * d else np.inf)
-    decrement = state.get("decrement", np.inf)
-    lot = np.random.default_rng(seed).random(n) if samples < _EXACT * n else np.zeros(n)
-    penalty_hessian = problem.alpha * _quadratic_form(problem)
     objective = (problem.alpha, problem.penalty)
-    fresh = state.get("objective") != objective  # a run that goes on has already reported its point
-    if fresh:
-        w = np.array(state.get("w", problem.start()))
-        point = evaluate(problem, w, problem.scores(w))
+    if state.get("objective") == objective:
+        descent: _Descent = _Descent(problem, state["point"], state["known"])
     else:
-        point = state["point"]
-    while True:
-        minorant = problem.minorant(point.u, point.height, point.scores)
-        if fresh:
-            now: dict[str, Any] = {"objective": objective, "point": point, "samples": samples}
-            now["decrement"] = decrement
-            yield Iterate(point.w, point.b, minorant, point.J, now.copy)
-        fresh = True
-        gradient = problem.alpha * problem.penalty.subgradient(point.w) + minorant.a
-        step = -solve_definite(penalty_hessian + _risk_hessian(problem, point, lot, samples), gradient)
-        before, decrement = decrement, -float(gradient @ step)
-        if samples >= _EXACT * n and decrement <= 2 * _EPS * abs(point.J):
-            return  # what is left to gain is rounding
-        if decrement > _LITTLE * before:
-            samples *= _MORE
-        point = _line_search(problem, point, step, -decrement)
+        start = (state["w"], None) if "w" in state else (yield from _learn_from_shares(problem, seed))
+        point = _start(problem, *start)
+        if not np.isfinite(point.J):  # what a share has taught was too bold
+            point = _start(problem, problem.start(), None)
+        descent = _Descent(problem, point)
+    moving = True
+    while moving:
+        moving = descent.step()
+        point = descent.point
+        now: dict[str, Any] = {"objective": objective, "point": point, "known": descent.known}
+        claim = None if problem.n_offsets else point.J  # the driver finds the best b
+        estimate = descent.estimate if moving else 0.0  # it is to look at the last point in any case
+        yield Iterate(point.w, point.b, descent.bound, claim, now.copy, estimate, point.J)
+
+
+def _learn_from_shares(problem: Problem, seed: int) -> Generator[Iterate, Certificate, Start]:
+    """A first point, found on ever larger shares of the samples if there are enough of them."""
+    n, d = problem.design.shape
+    shares = [share for share in _SHARES if n >= share * _SAMPLES_PER_FEATURE * d]
+    known: Start = (problem.start(), None)
+    if not shares or problem.design.size < _SMALL:
+        return known
+    lot = np.random.default_rng(seed).random(n, dtype=np.float32)
+    for share in shares:
+        try:
+            part = problem.take(np.flatnonzero(lot < 1 / share))
+        except UnboundedProblem:
+            continue  # one class is missing
+        descent = _Descent(part, _start(part, *known))
+        while np.isfinite(descent.point.J) and descent.step():
+            known, decrement = (descent.point.w, descent.point.b), descent.known.decrement
+            yield Iterate(*known, estimate=np.inf)
+            if descent.estimate <= _PARABOLA * decrement:
+                return known
+            if decrement <= _ROUGH * abs(descent.point.J):
+                break
+    return known
+
+
+def _start(problem: Problem, w: Slope, b: Vector | None) -> Place:
+    """The point (w, b), or w with the best intercept for it."""
+    scores = problem.scores(w)
+    return look(problem, np.array(w), scores, evaluate(problem, w, scores).b if b is None else b)
+
+
+class _Known(NamedTuple):
+    """What one step leaves to the next."""
+
+    D: Vector  # second derivatives in the Hessian
+    gram: Matrix  # sum of D (x - centre)(x - centre)', its lower triangle
+    mean: Slope  # of the rows, weighted by D; zero without an intercept
+    total: float  # of D
+    factor: Any  # of the Hessian
+    decrement: float  # twice what the last step promised
+
+
+class _Descent:
+    """A point on its way."""
+
+    def __init__(self, problem: Problem, point: Place, known: _Known | None = None) -> None:
+        self.problem, self.point = problem, point
+        d = problem.design.shape[1]
+        # large means would drown the Hessian; where there is an intercept they can be taken out
+        self.centre: Slope = problem.mean if problem.n_offsets else np.zeros(d)
+        self.known: Any = known
+        self.estimate = np.inf
+
+    def step(self) -> bool:
+        """To the next point; False if what is left to gain is rounding."""
+        problem, point = self.problem, self.point
+        gradient = problem.alpha * problem.penalty.subgradient(point.w) + problem.design.adjoint(point.u)
+        again = self.known is not None
+        if again:
+            s, t, decrement = self._newton_step(gradient)
+            again = 2 * _EPS * abs(point.J) < decrement <= _AGAIN * self.known.decrement
+        if not again:
+            self.known = self._look_anew()
+            s, t, decrement = self._newton_step(gradient)
+        self.known = self.known._replace(decrement=decrement)
+        scores_step = problem.design.scores(s)
+        dual = point.u + self.known.D * (scores_step + t.sum())
+        moving = decrement > 2 * _EPS * abs(point.J)
+        if moving:
+            self.point = along(problem, point, s, scores_step, t, decrement)
+            if float(np.abs(self.point.e).sum()) > _ASTRAY * float(np.abs(self.point.u).sum()):
+                self.point = _start(problem, self.point.w, None)  # far out a model says little of b
+            # if the model were right, J would fall by half the decrement, and nothing would be left
+            self.estimate = 0.5 * decrement * (1.0 - 2.0 * (point.J - self.point.J) / decrement) ** 2
+        self.bound = partial(_bound, problem, self.point, dual)
+        return moving
+
+    def _newton_step(self, gradient: Slope) -> tuple[Slope, Vector, float]:
+        """The step in w and in b, and the decrement."""
+        known, e = self.known, self.point.e
+        s = -cho_solve(known.factor, gradient - e.sum() * known.mean, check_finite=False)
+        t = -e / known.total - float(known.mean @ s) if known.total > 0 else np.zeros_like(e)
+        return s, t, -float(gradient @ s) - float(e @ t)
+
+    def _look_anew(self) -> _Known:
+        problem, design, centre = self.problem, self.problem.memory, self.centre
+        D = problem.risk.curvature(self.point.scores, self.point.b)
+        known, change = self.known, D
+        if known is not None:
+            little = min(_LITTLE, known.decrement / max(abs(self.point.J), 1e-300))
+            change = D - known.D
+            change[np.abs(change) <= little * float(D.mean())] = 0.0
+        if np.count_nonzero(change) < np.count_nonzero(D):
+            D = known.D + change
+            gram = known.gram + design.weighted_gram(change, centre)
+        else:
+            gram = design.weighted_gram(D, centre)
+        hessian, mean, total = gram + problem.alpha * _quadratic_form(problem), centre, float(D.sum())
+        if problem.n_offsets and total > 0:
+            across = design.adjoint(D) - total * centre
+            hessian -= np.outer(across, across / total)
+            mean = centre + across / total
+        return _Known(D, gram, mean, total, factorised(hessian), np.inf)
+
+
+def _bound(problem: Problem, point: Place, dual: Vector) -> Minorant:
+    """What the dual point proves, or the tangent at the next point where the loss knows no dual points."""
+    if "conjugate" in problem.risk.capabilities:
+        return problem.minorant_at(dual)
+    _, u, height, _ = problem.tangent(point.scores, point.b)
+    return problem.minorant(u, height, point.scores)
 
 
 def _quadratic_form(problem: Problem) -> Matrix:
@@ -75,20 +195,13 @@ def _quadratic_form(problem: Problem) -> Matrix:
     return np.asarray(problem.penalty.subgradient(np.eye(d)))
 
 
-def _risk_hessian(problem: Problem, point: Point, lot: Vector, samples: float) -> Matrix:
-    """X'DX, centred, or an estimate from about so many samples, drawn with chances proportional to D."""
-    D = problem.risk.curvature(point.scores, point.b)
-    total = float(D.sum())
-    if samples < _EXACT * len(D) and total > 0:
-        chance = np.minimum(D * (samples / total), 1.0)
-        D = np.where(lot < chance, D / np.maximum(chance, 1e-300), 0.0)
-        total = float(D.sum())
-    centre = problem.design.adjoint(D) / total if problem.n_offsets and total > 0 else None
-    return problem.memory.weighted_gram(D, centre)
-
-
 def solve_definite(hessian: Matrix, gradient: Slope) -> Slope:
-    """A solution of the system; where rounding has cost the Hessian its definiteness, of one near by.
+    """A solution of the system; where rounding has cost the Hessian its definiteness, of one near by."""
+    return np.asarray(cho_solve(factorised(hessian), gradient, check_finite=False))
+
+
+def factorised(hessian: Matrix) -> Any:
+    """The Cholesky factor, for `cho_solve`; where rounding has cost definiteness, of a matrix near by.
 
     Only the lower triangle of the Hessian counts.
     """
@@ -96,21 +209,8 @@ def solve_definite(hessian: Matrix, gradient: Slope) -> Slope:
     while True:
         try:
             # a lower triangle, row by row, is an upper one, column by column, as LAPACK wants it
-            factor = cho_factor(hessian.T, lower=False, check_finite=False)
-            return np.asarray(cho_solve(factor, gradient, check_finite=False))
+            return cho_factor(hessian.T, lower=False, check_finite=False)
         except LinAlgError:
             more = max(100 * ridge, _EPS * float(np.trace(hessian)))
-            hessian = hessian + (more - ridge) * np.eye(len(gradient))
+            hessian = hessian + (more - ridge) * np.eye(len(hessian))
             ridge = more
-
-
-def _line_search(problem: Problem, point: Point, step: Slope, slope: float) -> Point:
-    """The first of the steps 1, 1/2, 1/4, ... after which J has fallen as a tangent promises, in part."""
-    scores_step: Vector = problem.design.scores(step)
-    s = 1.0
-    while True:
-        trial = evaluate(problem, point.w + s * step, point.scores + s * scores_step, point.b)
-        fallen = point.J - trial.J
-        if fallen >= -1e-4 * s * slope - 4 * _EPS * abs(point.J) or s < 1e-12:
-            return trial
-        s *= 0.5

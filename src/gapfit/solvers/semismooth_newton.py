@@ -37,11 +37,14 @@ _SHARPEN = 2.0  # the factor of c from one rounded problem to the next
 _EASY, _HARD = 2, 5  # Newton steps for a rounded problem: sharpen faster after few, go back after many
 _SHARPEST = 1e12  # the last c, in units of the first
 _TAIL = 8.0  # times the mean distance from the targets is as wide as the first rounding may be
+_BROAD = 2.0  # times the first c: where a known w is turned into a guess of v,
+_TOLD, _LEARNT = 4.0, 16.0  # and where to begin from there: w may be anyone's, or that of many samples
 _SEARCH = 40  # evaluations in a line search at most, each O(n)
 _FLAT = 0.1  # a line search ends where the slope has fallen to such a share
 _SHARES = (16, 4)  # the first steps see a 16th, then a quarter of the samples,
 _SAMPLES_PER_FEATURE = 100  # if a 16th has so many; fewer would teach too little
-_ROUGH = 1e-2  # the relative gap at which a share of the samples has taught what it can
+_ROUGH = 1e-2  # the relative gap at which a share of the samples has taught what it can,
+_LESSONS = 60  # in so many steps, or never
 
 
 @needs("dual_atoms", penalty="L2", design="rows")
@@ -57,7 +60,9 @@ def semismooth_newton(problem: Problem, state: dict[str, Any] | None = None, *, 
     if state.get("objective") == path.objective:
         path.resume(state)
     else:
-        path.start(state if "w" in state else (yield from _learn_from_shares(problem, seed)))
+        told = "w" in state
+        known = state if told else (yield from _learn_from_shares(problem, seed))
+        path.start(known, _TOLD if told else _LEARNT)
     while True:
         estimate = path.look()
         yield Iterate(path.w, path.offsets(), path.bound, None, path.snapshot, estimate, path.primal)
@@ -74,9 +79,13 @@ def _learn_from_shares(problem: Problem, seed: int) -> Generator[Iterate, Certif
     lot = np.random.default_rng(seed).random(n, dtype=np.float32)
     for share in _SHARES:
         path = _Path(problem.take(np.flatnonzero(lot < 1 / share)))
-        path.start(known)
-        while path.look() > _ROUGH * abs(path.primal) and path.step():
+        path.start(known, _LEARNT)
+        for _ in range(_LESSONS):
+            if path.look() <= _ROUGH * abs(path.primal) or not path.step():
+                break
             yield Iterate(path.w, path.offsets(), estimate=np.inf)
+        else:
+            return {}  # this is no place to learn
         known = {"w": path.w, "b": path.b}
     return known
 
@@ -112,47 +121,47 @@ class _Path:
         self.parts = threads.parts(n, 8 * n)
         self.steps = 0  # since the rounding was last sharpened
         self.v, self.z = np.zeros(n), np.zeros(d)  # z = X'v
-        self.gram, self.in_gram = np.zeros((d, d)), np.zeros(n)  # see _gram; the weights in it
+        self.gram, self.curved_rows, self.in_gram = np.zeros((d, d)), np.zeros(d), np.zeros(n)  # see _gram
         self.curvature, self.moved, self.change = np.empty(n), np.empty(n), np.empty(n)  # see kernels
 
-    def start(self, known: dict[str, Any]) -> None:
+    def start(self, known: dict[str, Any], sharper: float) -> None:
         """Begin where something is known, or from nothing with a rounding that reaches most samples."""
-        target, p, width = self.target, self.p, self.upper - self.lower
         self.w = np.array(known.get("w", self.problem.start()))
         scores = self.problem.design.scores(self.w)
-        level = float(p @ (target - scores)) if self.problem.n_offsets else 0.0
+        level = float(self.p @ (self.target - scores)) if self.problem.n_offsets else 0.0
         self.b = float(known.get("b", level))
-        self.f = scores + self.b
-        distance = np.abs(target - self.f)
-        spread = float(p @ distance)
+        self.f = scores if self.b == 0 else scores + self.b
+        spread, squares = self._sums(self.kernels.spread, self.f, self.p)
         if spread > 0 and not self.w.any():  # the few that are far away shall not be the last to move
-            spread = min(float(p @ distance**2) / spread, _TAIL * spread)
+            spread = min(squares / spread, _TAIL * spread)
         if spread == 0:  # all targets alike and met: what a step along the mean sample would change
-            mean = self.problem.design.adjoint(p)
-            spread = float(p @ np.abs(self.problem.design.scores(mean))) / self.problem.alpha or 1.0
-        with np.errstate(divide="ignore"):
-            reach = float((np.minimum(width, 2 * spread / self.quad) if self.quad.any() else width).sum())
+            mean = self.problem.design.adjoint(self.p)
+            spread = float(self.p @ np.abs(self.problem.design.scores(mean))) / self.problem.alpha or 1.0
+        (reach,) = self._sums(self.kernels.reach, 2 * spread)
         self.first_c = reach / (2 * spread)
-        self._round_off(np.zeros_like(target), self.first_c)
+        centre, c = np.zeros_like(self.p), self.first_c
         if self.w.any():  # margins tell the dual solution, except of samples near their kinks
-            middle, bounded = np.zeros_like(width), np.isfinite(width) & (self.kink == 0)
-            np.add(0.5 * self.lower, 0.5 * self.upper, out=middle, where=bounded)
-            self._round_off(middle, 2 * self.first_c)
-            self._maximise(middle)
-            self._round_off(middle, 4 * self.first_c)
+            self._each(self.kernels.guess, self.f, self.p, _BROAD * c, centre)
+            c *= sharper
+        self._round_off(centre, c)
 
     def _round_off(self, centre: Vector, c: float) -> None:
-        self.centre, self.c = centre.copy(), c
-        threads.each(
-            lambda rows: self.kernels.round_off(self.losses, self.centre, self.p, c, rows.start, rows.stop),
-            self.parts,
-        )
+        self.centre, self.c = centre, c
+        self._each(self.kernels.round_off, centre, self.p, c)
+
+    def _each(self, kernel: Any, *arguments: Any) -> Any:
+        """What a kernel answers, part by part of the samples."""
+        return threads.each(lambda rows: kernel(self.losses, *arguments, rows.start, rows.stop), self.parts)
+
+    def _sums(self, kernel: Any, *arguments: Any) -> list[float]:
+        """What a kernel adds up over all samples."""
+        return [float(total) for total in np.sum(self._each(kernel, *arguments), axis=0)]
 
     def snapshot(self) -> dict[str, Any]:
         """All that `resume` needs to go on with the same bytes."""
-        kept = ("w", "b", "f", "v", "z", "centre", "c", "first_c", "gram", "in_gram", "steps")
+        kept = ("w", "b", "f", "v", "z", "centre", "c", "first_c", "gram", "curved_rows", "in_gram", "steps")
         path = {name: getattr(self, name) for name in kept}
-        for changed_in_place in ("v", "z", "in_gram"):
+        for changed_in_place in ("f", "v", "z", "in_gram"):
             path[changed_in_place] = path[changed_in_place].copy()
         return {"objective": self.objective, "path": path}
 
@@ -186,7 +195,7 @@ class _Path:
         problem, alpha = self.problem, self.problem.alpha
         if self.unsolved <= max(_SOLVED * self.gap, 4 * _EPS * abs(self.primal)):
             faster = _SHARPEN if self.steps <= _EASY else 1.0 if self.steps <= _HARD else 1 / _SHARPEN
-            self._round_off(self.v, faster * self.c)
+            self._round_off(self.v.copy(), faster * self.c)
             self.steps = 0
             self._respond()
         if self.c > _SHARPEST * self.first_c:
@@ -198,42 +207,42 @@ class _Path:
         if problem.n_offsets:  # in terms of x - mean and b + <w, mean>
             # samples at rest give no curvature in b; a little stands in, and the line search does the rest
             total = self.bend + 1e-6 * self.c
-            across = self.c * problem.design.adjoint(self.in_gram) - self.bend * self.mean
+            across = self.c * self.curved_rows - self.bend * self.mean
             hessian -= np.outer(across, across) / total
             gradient -= self.imbalance * self.mean
         dw = -solve_definite(hessian, gradient - across * (self.imbalance / total))
         db = -float(self.mean @ dw)
         if problem.n_offsets:
             db -= (self.imbalance + float(across @ dw)) / total
-        df = problem.design.scores(dw) + db
+        df = problem.design.scores(dw)
+        df += db
         t = self._line_search(dw, db, df)
-        self.w, self.b, self.f = self.w + t * dw, self.b + t * db, self.f + t * df
+        self.w, self.b = self.w + t * dw, self.b + t * db
+        df *= t
+        self.f += df
         return True
 
     def _respond(self) -> tuple[float, float]:
         """v and curvature at f, and what follows from v; returns the losses and minus their conjugates."""
-        sums = (float(part) for part in self._maximise(self.v))
+        arrays = (self.v, self.moved, self.in_gram, self.curvature, self.change)
+        sums = self._sums(self.kernels.respond, self.f, self.c, *arrays)
         loss, bound, total, self.bend, self.curved, self.changed = sums
         self.z += self.problem.design.adjoint(self.moved)  # few samples move
         self.imbalance = self.total - total if self.problem.n_offsets else 0.0
         return loss, bound
 
-    def _maximise(self, v: Vector) -> Any:
-        """Set v to the maximisers of the rounded losses at f; see the kernel for the rest."""
-        arrays = (v, self.moved, self.in_gram, self.curvature, self.change)
-        sums = threads.each(
-            lambda rows: self.kernels.respond(self.losses, self.f, self.c, rows.start, rows.stop, *arrays),
-            self.parts,
-        )
-        return np.sum(sums, axis=0)
-
     def _gram(self) -> Any:
-        """sum of curvature (x - mean)(x - mean)' / c; visits only samples whose curvature has changed."""
-        design = self.problem.memory
-        if self.changed < self.curved:
-            self.gram = self.gram + design.weighted_gram(self.change, self.mean)
-        else:
-            self.gram = design.weighted_gram(self.curvature, self.mean)
+        """sum of curvature (x - mean)(x - mean)' / c; visits only samples whose curvature has changed.
+
+        And, for the intercept, the sum of curvature x / c.
+        """
+        design, few = self.problem.memory, self.changed < self.curved
+        weight = self.change if few else self.curvature
+        rows = design.adjoint(weight) if self.problem.n_offsets else None
+        gram = design.weighted_gram(weight, self.mean, rows)
+        self.gram = self.gram + gram if few else gram
+        if rows is not None:
+            self.curved_rows = self.curved_rows + rows if few else rows
         self.in_gram, self.curvature = self.curvature, self.in_gram
         return self.gram
 
@@ -244,7 +253,7 @@ class _Path:
         initial = float((alpha * self.w - self.z) @ dw) + self.imbalance * db
         t, low, high = 1.0, 0.0, np.inf
         for _ in range(_SEARCH):
-            first, second = self._slopes(df, t)
+            first, second = self._sums(self.kernels.slope_along, self.f, df, t)  # of the rounded losses
             slope = constant + t * linear + first
             if abs(slope) <= _FLAT * abs(initial):
                 return t
@@ -254,12 +263,3 @@ class _Path:
             if not low < t < high or 0.5 * width < high - low < np.inf:
                 t = 0.5 * (low + high) if high < np.inf else 2 * low
         return low if low > 0 else t
-
-    def _slopes(self, df: Vector, t: float) -> tuple[float, float]:
-        """First and second derivative in t of the rounded losses at f + t df."""
-        sums = threads.each(
-            lambda rows: self.kernels.slope_along(self.losses, self.f, df, t, rows.start, rows.stop),
-            self.parts,
-        )
-        first, second = np.sum(sums, axis=0)
-        return float(first), float(second)
