@@ -5,6 +5,7 @@ penalty is strongly convex, the gap also confines every optimal w to a ball, and
 `Ball.score_bounds` says how far the scores of the exact optimum can be from ours.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -24,18 +25,18 @@ _EPS = float(np.finfo(float).eps)
 
 def certify(problem: Problem, w: Slope, b: Vector, minorant: Minorant) -> Certificate:
     """Recompute J(w, b) and the lower bound that the minorant proves."""
-    primal = problem.evaluate(w, b)
+    primal, dual = problem.evaluate(w, b), problem.dual(minorant)
     risk = primal - problem.alpha * problem.penalty.value(w)
-    noise = rounding(problem, w, minorant)
+    noise = rounding(problem, w, minorant, dual)
     _check_below(problem, noise, problem.design.inner(minorant.a, w) + minorant.c, risk)
-    return certify_claim(problem, w, primal, minorant, problem.dual(minorant))
+    return certify_claim(problem, w, primal, minorant, dual)
 
 
 def certify_claim(problem: Problem, w: Slope, primal: float, minorant: Minorant, dual: float) -> Certificate:
     """The certificate of two bounds, the gap with an allowance for rounding."""
-    if np.isnan(primal) or np.isnan(dual):
+    if math.isnan(primal) or math.isnan(dual):
         raise ContractError(f"{problem.loss!r} returned a value that is not a number")
-    noise = rounding(problem, w, minorant)
+    noise = rounding(problem, w, minorant, dual)
     _check_below(problem, noise, dual, primal)
     gap = max(float(primal - dual), 0.0) + noise
     return Certificate(float(primal), float(min(dual, primal)), gap, minorant.evidence)
@@ -51,15 +52,15 @@ def _check_below(problem: Problem, noise: float, bound: float, value: float) -> 
         )
 
 
-def rounding(problem: Problem, w: Slope, minorant: Minorant) -> float:
+def rounding(problem: Problem, w: Slope, minorant: Minorant, dual: float) -> float:
     """What rounding may have cost: a few units in the last place of the terms that were added up."""
     terms = (
         problem.alpha * problem.penalty.value(w),
         problem.design.magnitude(minorant.a, w),
         minorant.c,
-        problem.alpha * problem.penalty.conjugate(minorant.a / -problem.alpha),
+        minorant.c - dual,  # the conjugate
     )
-    return float(minorant.noise + 4 * _EPS * sum(abs(term) for term in terms if np.isfinite(term)))
+    return float(minorant.noise + 4 * _EPS * sum(abs(term) for term in terms if math.isfinite(term)))
 
 
 class Ball(NamedTuple):

@@ -214,6 +214,8 @@ class Problem:
 
     def feasible(self, minorant: Minorant) -> Minorant:
         """The minorant mixed with the zero plane just so much that its lower bound is finite."""
+        if self.penalty.modulus > 0:
+            return minorant  # then every plane has a finite one
         keep = self.penalty.shrinkage(minorant.a / -self.alpha)
         zero = self.zero_plane()
         return minorant if keep == 1.0 or zero is None else mix(zero, minorant, keep)

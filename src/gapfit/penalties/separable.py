@@ -101,10 +101,6 @@ class L2(ElasticNet):
     def subgradient(self, w: Slope) -> Slope:
         return w.copy()
 
-    def shrinkage(self, mu: Slope) -> float:
-        del mu
-        return 1.0  # the conjugate is finite everywhere
-
 
 class L1(ElasticNet):
     """|w|_1."""

@@ -29,7 +29,7 @@ from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.dual_sets import dual_set
 from gapfit.solvers.dual_sets.base import DualSet
 
-_EASE = 0.95  # L is tried this much lower at each step
+_EASE = 0.97  # L is tried this much lower at each step
 _ROUNDING = 1e-9  # of the curvature
 
 
