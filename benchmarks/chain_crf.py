@@ -78,6 +78,7 @@ def prepare(folder: Path, work: Path):
         names = names or FeatureNames.of(flat)
         X = names(flat)
         sparse.save_npz(work / f"{part}.npz", X, compressed=False)
+        np.save(work / "dtype.npy", np.empty(0, X.dtype))
         np.save(work / f"{part}_lengths.npy", [len(own) for own in labels])
         np.save(work / f"{part}_labels.npy", [y for own in labels for y in own])
         if part == "train":
@@ -94,7 +95,8 @@ def ours(work: Path, c2: float) -> None:
     from gapfit import SequenceLabeler
 
     rng = np.random.default_rng(0)
-    toy = sparse.random(50, 5, 0.5, "csr", np.float32, rng)
+    dtype = np.load(work / "dtype.npy").dtype  # compiled code of the other one is not loaded
+    toy = sparse.random(50, 5, 0.5, "csr", dtype, rng)
     SequenceLabeler(max_iter=2).fit((toy, [50]), rng.integers(0, 3, 50)).predict((toy, [50]))  # compiled code
     libraries = peak()
     X, lengths, y = (load(work / f"train{end}") for load, end in (
@@ -183,13 +185,18 @@ def million() -> None:
     columns.sort(axis=1)
     for dtype in (np.float64, np.float32):
         X = sparse.csr_array(
-            (np.ones(n * width, dtype), columns.ravel(), np.arange(0, n * width + 1, width, dtype=np.int32)),
+            (
+                np.ones(n * width, dtype),
+                columns.ravel().copy(),
+                np.arange(0, n * width + 1, width, dtype=np.int32),
+            ),
             shape=(n, d),
         )
         X.sum_duplicates()
         with tempfile.TemporaryDirectory() as place:
             work = Path(place)
             sparse.save_npz(work / "train.npz", X, compressed=False)
+            np.save(work / "dtype.npy", np.empty(0, dtype))
             np.save(work / "train_lengths.npy", lengths)
             np.save(work / "train_labels.npy", labels)
             told = run([sys.executable, __file__, "ours", place, "1.0"])

@@ -105,7 +105,7 @@ class ChainRisk(Risk):
 
     def __init__(self, loss: "ChainLoss", y: Any, weight: Vector, groups: Any) -> None:
         self.loss = loss
-        self.labels: NDArray[np.int64] = np.asarray(y).astype(np.int64)
+        self.labels: NDArray[np.int64] = np.asarray(y).astype(np.int64, copy=False)
         n = len(self.labels)
         groups = np.zeros(n, np.int64) if groups is None else np.asarray(groups)
         first = np.flatnonzero(np.concatenate(([True], groups[1:] != groups[:-1])))
