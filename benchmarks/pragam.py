@@ -169,15 +169,15 @@ def fit(problem, solver, seconds, passes):
 
 
 def seconds_a_step(problem, solver, steps):
-    """CPU seconds of a step in the second half of a fit that nobody watches or counts, the best of five."""
+    """CPU seconds of a step in the second half of a fit that nobody watches or counts, the best of some."""
 
     def spent(max_iter):
         began = time.process_time()
         solve(problem, solver, tol=GAPS[-1], max_iter=max_iter, n_jobs=1, resumable=False)
         return time.process_time() - began
 
-    half = steps // 2
-    return (min(spent(steps) for _ in range(5)) - min(spent(half) for _ in range(5))) / (steps - half)
+    half, times = steps // 2, range(5 if spent(steps) > 0.1 else 25)
+    return (min(spent(steps) for _ in times) - min(spent(half) for _ in times)) / (steps - half)
 
 
 def two_products(problem):
