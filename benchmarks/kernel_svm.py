@@ -258,6 +258,13 @@ def main():
     (options.out / "kernel_svm.md").write_text(report(rows))
 
 
+def _reached(row):
+    """The seconds of a run; where ours stopped above the gap it was asked for, what it proved instead."""
+    short = row["solver"] == "gapfit" and row["target"] != "kkt" and row["gap"]
+    missed = short and float(row["gap"]) > float(row["target"])
+    return f"never ({float(row['gap']):.0e} in {row['seconds']})" if missed else row["seconds"]
+
+
 def report(rows):
     """The table, a line for each problem."""
     lines = [
@@ -275,7 +282,7 @@ def report(rows):
     for index, C in problems:
         here = [row for row in rows if row["data"] == NAMES[index] and float(row["C"]) == C]
         here = [row for row in here if row["solver"] not in CORES]
-        seconds = {(row["solver"], row["target"]): row["seconds"] for row in here}
+        seconds = {(row["solver"], row["target"]): _reached(row) for row in here}
         proved = [
             row["seconds"]
             for row in here
