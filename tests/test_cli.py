@@ -213,8 +213,10 @@ def test_standard_input(folder):
 
 
 TELL_WHEN_IT_RUNS = """
-import logging, sys
+import logging, signal, sys
 from gapfit.cli.main import run
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin deaf to it
 
 class Ready(logging.Handler):
     def emit(self, record):
@@ -236,7 +238,10 @@ def test_interrupted_is_130_and_the_best_model_is_there(folder):
     process = subprocess.Popen(command, text=True, stdout=subprocess.PIPE)
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    try:
+        out, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode == 130
     assert out.startswith("interrupted")
     assert np.isfinite(gapfit.load("model").dual_gap_)
