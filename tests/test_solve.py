@@ -82,7 +82,11 @@ def test_ctrl_c_returns_the_best_certified_point():
         if record.n_iter == 4:
             signal.raise_signal(signal.SIGINT)
 
-    solution = solve(problem, "bundle", tol=1e-12, callbacks=[interrupt])
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs may be deaf to it
+    try:
+        solution = solve(problem, "bundle", tol=1e-12, callbacks=[interrupt])
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert solution.status is Status.INTERRUPTED
     assert solution.n_iter == 4
     assert solution.certificate.primal < problem.evaluate(problem.start(), np.zeros(1))
