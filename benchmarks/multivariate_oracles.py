@@ -1,15 +1,16 @@
 """One look at a risk that is not a mean over samples, in units of one `np.argsort` of as many scores.
 
-    python benchmarks/multivariate_oracles.py [sizes, as 1e4,1e5,1e6]
+    python benchmarks/multivariate_oracles.py [--sizes 1e4 1e5 1e6] [--table FILE]
 
 An oracle call gives the value and a subgradient at new scores, whatever was kept from other calls of no use.
 CPU time of one thread, the minimum over rounds in which all take turns; then the wall-clock time of two
-threads. Compilation, or loading what was compiled before, is told apart.
+threads. Compilation, or loading what was compiled before, is told apart. The table is Markdown.
 """
 
-import sys
+import argparse
 import time
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -60,40 +61,53 @@ def once(function, clock=time.process_time):
     return clock() - start
 
 
-def main(sizes):
-    for n in sizes:
-        rng = np.random.default_rng(0)
-        names, risks, compiled = [], [], []
-        spread = {}
-        for name, loss, y, weight, groups in cases(n):
-            risk = loss.bind(y, weight, groups)
-            b = np.zeros(risk.offsets.size)
-            names.append(name)
-            risks.append((risk, b))
-            spread[name] = y
-            compiled.append(once(partial(risk.value_and_subgradient, y, b), time.perf_counter))
-        best = dict.fromkeys(["np.argsort", *names], np.inf)
-        wall = dict(best)
-        for _ in range(ROUNDS if n <= 100_000 else 5):
-            noise = rng.normal(size=n)
-            best["np.argsort"] = min(best["np.argsort"], once(partial(np.argsort, noise)))
-            elapsed = once(partial(np.argsort, noise), time.perf_counter)
-            wall["np.argsort"] = min(wall["np.argsort"], elapsed)
-            for name, (risk, b) in zip(names, risks, strict=True):
-                scores = noise + 0.5 * spread[name]
-                call = partial(risk.value_and_subgradient, scores, b)
-                with threads.using(1):
-                    best[name] = min(best[name], once(call))
-                scores += 1.0  # new scores, as far as the risk knows
-                with threads.using(2):
-                    wall[name] = min(wall[name], once(call, time.perf_counter))
-        print(f"\nn = {n:<10,}{'ms':>20}{'ratio':>9}{'2 threads':>12}{'first call':>13}")
-        for name, seconds in best.items():
-            first = f"{compiled[names.index(name)]:11.2f} s" if name in names else ""
-            ratios = seconds / best["np.argsort"], wall[name] / wall["np.argsort"]
-            print(f"{name:24}{1e3 * seconds:10.2f}{ratios[0]:9.2f}{ratios[1]:12.2f}{first}")
+def measure(n):
+    """Lines of the table: CPU time, its ratio to the sort, the ratio with two threads, the first call."""
+    rng = np.random.default_rng(0)
+    calls, first = {}, {}
+    for name, loss, y, weight, groups in cases(n):
+        risk = loss.bind(y, weight, groups)
+        b = np.zeros(risk.offsets.size)
+        calls[name] = risk, b, y
+        first[name] = once(partial(risk.value_and_subgradient, y, b), time.perf_counter)
+    best = dict.fromkeys(["np.argsort", *calls], np.inf)
+    wall = dict(best)
+    for _ in range(ROUNDS if n <= 100_000 else 5):
+        noise = rng.normal(size=n)
+        best["np.argsort"] = min(best["np.argsort"], once(partial(np.argsort, noise)))
+        elapsed = once(partial(np.argsort, noise), time.perf_counter)
+        wall["np.argsort"] = min(wall["np.argsort"], elapsed)
+        for name, (risk, b, y) in calls.items():
+            scores = noise + 0.5 * y
+            call = partial(risk.value_and_subgradient, scores, b)
+            with threads.using(1):
+                best[name] = min(best[name], once(call))
+            scores += 1.0  # new scores, as far as the risk knows
+            with threads.using(2):
+                wall[name] = min(wall[name], once(call, time.perf_counter))
+    for name, seconds in best.items():
+        ratios = f"{seconds / best['np.argsort']:.2f} | {wall[name] / wall['np.argsort']:.2f}"
+        told = f"{first[name]:.2f}" if name in first else ""
+        yield f"| {n:,} | {name} | {1e3 * seconds:.2f} | {ratios} | {told} |"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", nargs="+", type=float, default=[1e4, 1e5, 1e6])
+    parser.add_argument("--table", type=Path, help="file to write the table to")
+    chosen = parser.parse_args()
+    lines = ["# One call of an oracle, in units of `np.argsort` of as many scores", ""]
+    lines.append("| n | risk | ms | ratio | ratio, two threads | first call, s |")
+    lines.append("|---|---|---|---|---|---|")
+    print(*lines, sep="\n")
+    for size in chosen.sizes:
+        for line in measure(int(size)):
+            lines.append(line)
+            print(line, flush=True)
+    if chosen.table:
+        chosen.table.write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":
     with threadpool_limits(1, "blas"):  # as in `solve`
-        main([int(float(size)) for size in (sys.argv[1] if len(sys.argv) > 1 else "1e4,1e5,1e6").split(",")])
+        main()
