@@ -292,6 +292,15 @@ def test_costs_go_from_plain_to_balanced():
     assert_allclose([ts[0], ts[-1]], [2 * Y.mean(), 1.0])
 
 
+def test_prices_at_k():
+    """For the first few, one at which about k would be labelled; for more than P the usual ones."""
+    P = Y.sum()
+    for k, expected in ((12.5, {12.5 / P, 1.0}), (P, {1.0}), (2 * P, np.geomspace(1.0, N / P - 1.0, 5))):
+        model = MetricClassifier(metric=losses.RecallAtK(k), strategy="cost_path", **QUICK).fit(X, Y)
+        prices = {2 / eval(text, {"Cost": Cost}).t - 1 for text in model.cv_results_["member"]}
+        assert_allclose(sorted(prices), sorted(expected))
+
+
 def test_the_threshold_is_that_of_the_mean_over_folds():
     """By hand, for the member that was chosen."""
     folds = list(StratifiedKFold(3).split(X, Y))
@@ -472,6 +481,22 @@ def test_f1_on_mammography():
         threshold, _ = best_threshold("f1", plain.decision_function(A), a == 1)
         logistic.append(f1_score(b, plain.decision_function(B) > threshold))
     assert np.mean(ours) > np.mean(logistic) + 0.01
+
+
+def test_precision_at_k_where_the_first_are_of_another_kind_than_most():
+    """Negatives reach far in one direction, positives in the other, which tells less about most samples."""
+    rng = np.random.default_rng(0)
+
+    def some(n):
+        positive = rng.random(n) < 0.2
+        spread = np.where(positive[:, None], [0.5, 1.0], [1.5, 0.5])
+        return rng.normal(size=(n, 2)) * spread + positive[:, None] * [1.5, 0.5], positive
+
+    (A, a), (B, b) = some(1500), some(15_000)
+    ours = MetricClassifier(metric=losses.PrecisionAtK(50), alpha=1e-3).fit(A, a)
+    plain = LinearClassifier(loss="logistic", alpha=1e-3).fit(A, a)
+    found, known = (b[np.argsort(-model.decision_function(B))[:500]].mean() for model in (ours, plain))
+    assert found > known + 0.15
 
 
 # -- curves over thresholds -------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Sequence
-from numbers import Integral
 from time import perf_counter
 from typing import Any
 
@@ -10,23 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import StratifiedKFold, check_cv
-from sklearn.utils import check_random_state
 
 from gapfit import threads
-from gapfit._types import Indices, Vector
+from gapfit._types import Vector
 from gapfit.checks import as_weights
 from gapfit.design.memory import MemoryDesign
 from gapfit.errors import as_number, as_numbers
-from gapfit.estimators.base import LinearModel, all_or_nothing, naming, overall_status, products, shown
+from gapfit.estimators.base import LinearModel, all_or_nothing, overall_status, products, shown
 from gapfit.estimators.classification import check_target_labels
-from gapfit.estimators.pool import recipes
-from gapfit.estimators.pool.collapse import critical_score_weight
-from gapfit.estimators.pool.folds import CrossValidation, Fold, Result, fold_of
+from gapfit.estimators.pool import recipes, splits
+from gapfit.estimators.pool.collapse import warn_of_collapse
+from gapfit.estimators.pool.folds import CrossValidation, Result
 from gapfit.estimators.pool.members import Done, Fitted, Member, Samples, Settings, Surrogate
-from gapfit.losses import FBeta, Jaccard
-from gapfit.metrics import Metric, as_metric, best_threshold
-from gapfit.reductions import Labels, Multiset
+from gapfit.metrics import as_metric, best_threshold
+from gapfit.reductions import Labels
 from gapfit.registry import as_penalty
 from gapfit.solution import Status
 
@@ -50,8 +46,9 @@ class MetricClassifier(ClassifierMixin, LinearModel):
       with a certificate; the threshold is the best one for the training data, exactly. If w = 0 is optimal,
       as it is for F1 where classes overlap much, a warning says so.
     - "cost_path" minimises alpha * Omega(w) + weighted mean of the logistic loss, or the squared hinge, with
-      weights 2 - t on positives and t on negatives, for t from plain (1) to balanced (only balanced for areas
-      and balanced accuracy). Loss, t, alpha and the threshold are chosen by cross-validation on the measure.
+      weights 2 - t on positives and t on negatives, for t from plain (1) to balanced; only balanced for areas
+      and balanced accuracy; at k < P, only prices of a positive, (2 - t) / t, of k / P and 1. Loss, t, alpha
+      and the threshold are chosen by cross-validation on the measure.
     - "auto" adds to this pool local searches that bend the best logistic models towards the measure itself,
       unless features outnumber samples; and surrogates for measures that have no derivatives. It takes the
       best of all, or the average of the ten best scores if that does better.
@@ -221,8 +218,10 @@ class MetricClassifier(ClassifierMixin, LinearModel):
             if self.strategy == "surrogate" and len(alphas) == 1:
                 self._fit_one(Surrogate(float(self.score_weight), alphas[0]), samples, settings)
             else:
-                weight = as_weights(sample_weight, len(given.origin.place))
-                folds = self._folds(X, y, weight, given.origin, samples)
+                folds = splits.stratified(samples, self.cv, self.random_state)
+                if folds is None:
+                    weight = as_weights(sample_weight, len(given.origin.place))
+                    folds = splits.given(samples, self.cv, X, y, weight, given.origin)
                 rough = settings._replace(tol=max(settings.tol, _ROUGH), coarse=_COARSE)
                 search = CrossValidation(folds, rough)
                 search.until = began + _SEARCH * limit
@@ -240,7 +239,7 @@ class MetricClassifier(ClassifierMixin, LinearModel):
         result = Result(score, 0.0, threshold, fitted.certificate.relative_gap)
         self._take_over(fitted._replace(b=-threshold), [fitted], score, member, samples)
         self.cv_results_ = _table({member: result})
-        _warn_of_collapse(member, fitted, samples, settings)
+        warn_of_collapse(member, fitted, samples, settings)
 
     def _fit_pool(
         self, search: CrossValidation, samples: Samples, settings: Settings, alphas: tuple[float, ...]
@@ -269,38 +268,7 @@ class MetricClassifier(ClassifierMixin, LinearModel):
         self._take_over(model, [done[member] for member in members], result.score, winner, samples)
         self.cv_results_ = _table(search.results)
         if self.strategy == "surrogate" and isinstance(winner, Surrogate):
-            _warn_of_collapse(winner, fitted, samples, settings)
-
-    def _folds(self, X: Any, y: Any, weight: Vector, origin: Multiset, samples: Samples) -> list[Fold]:
-        """The folds. Those of a splitter are of the rows as given, ours of the different samples."""
-        if isinstance(self.cv, Integral) and not isinstance(self.cv, bool):
-            return [fold_of(samples, *rows) for rows in self._stratified(samples.y)]
-        with naming("cv"):
-            splits = list(check_cv(self.cv).split(X, y))
-        if not splits:
-            raise ValueError("cv must make one fold at least")
-
-        def part(rows: Any) -> Samples:
-            place = origin.place[rows]
-            there = place >= 0
-            mass = np.bincount(place[there], weight[rows][there], len(samples.y))
-            some = samples.take(np.flatnonzero(mass), mass[mass > 0].astype(np.float64))
-            if len(np.unique(some.y)) < 2:
-                raise ValueError("cv must leave both classes in every part of every fold")
-            return some
-
-        return [Fold(part(train), part(test), {}) for train, test in splits]
-
-    def _stratified(self, y: Vector) -> list[tuple[Indices, Indices]]:
-        if self.cv < 2:
-            raise ValueError(f"cv must be at least 2, got {self.cv!r}")
-        count = min(int(self.cv), int((y > 0).sum()), int((y < 0).sum()))
-        if count < 2:
-            return [(np.arange(len(y)), np.arange(len(y)))]
-        with naming("random_state"):
-            seed = 0 if self.random_state is None else check_random_state(self.random_state)
-        folds = StratifiedKFold(count, shuffle=True, random_state=seed)
-        return list(folds.split(np.zeros(len(y)), y))
+            warn_of_collapse(winner, fitted, samples, settings)
 
     def _take_over(
         self, model: Fitted, fits: Sequence[Fitted], score: float, best: Member, samples: Samples
@@ -374,28 +342,4 @@ def _warn_of_gap(status: Status, tol: float) -> None:
         "certificates_. Next: raise max_iter, max_time or tol, or scale the features.",
         ConvergenceWarning,
         stacklevel=5,  # the line that calls fit
-    )
-
-
-def _warn_of_collapse(member: Surrogate, fitted: Fitted, samples: Samples, settings: Settings) -> None:
-    """Warn if w = 0 is as good as anything: the convex bound does not tell the classes apart."""
-    at_zero = member.problem(samples, settings).oracle(np.zeros(samples.design.shape[1])).risk
-    gain, least = at_zero - fitted.certificate.dual, 2 * max(settings.tol, 1e-9)
-    if gain > least * max(abs(at_zero), abs(fitted.certificate.dual)):
-        return
-    metric: Metric = settings.metric
-    critical = critical_score_weight(samples) if isinstance(metric.loss, FBeta | Jaccard) else None
-    P = float(samples.weight[samples.positive].sum())
-    share = float(samples.weight.sum()) / P - 1.0
-    if critical is not None and critical >= member.score_weight:
-        found = f"w = 0 is optimal for every alpha, up to score_weight = {critical:.3g}"
-        cure = f"a score_weight above that (N / P is {share:.3g})"
-    else:
-        found = f"w = 0 is optimal at alpha = {member.alpha:.3g}, within tol"
-        cure = f"a smaller alpha, or a larger score_weight (N / P is {share:.3g})"
-    warnings.warn(
-        f"the convex bound of this measure says nothing here: {found}. Next: strategy='auto' or 'cost_path'; "
-        f"or {cure}.",
-        UserWarning,
-        stacklevel=6,  # the line that calls fit
     )

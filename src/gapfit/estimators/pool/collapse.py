@@ -5,10 +5,13 @@ of the positives is a sum of negatives, each taken with a share a_j between 0 an
 score_weight * P. So the largest score_weight for which that is so is a linear program.
 """
 
+import warnings
+
 import numpy as np
 from scipy.optimize import linprog
 
-from gapfit.estimators.pool.members import Samples
+from gapfit.estimators.pool.members import Fitted, Samples, Settings, Surrogate
+from gapfit.losses import FBeta, Jaccard
 
 _ENTRIES = 200_000  # of the linear program, beyond which it takes too long
 
@@ -33,3 +36,27 @@ def critical_score_weight(samples: Samples) -> float | None:
         method="highs",
     )
     return float(found.x[-1]) if found.status == 0 else None
+
+
+def warn_of_collapse(member: Surrogate, fitted: Fitted, samples: Samples, settings: Settings) -> None:
+    """Warn if w = 0 is as good as anything: the convex bound does not tell the classes apart."""
+    at_zero = member.problem(samples, settings).oracle(np.zeros(samples.design.shape[1])).risk
+    gain, least = at_zero - fitted.certificate.dual, 2 * max(settings.tol, 1e-9)
+    if gain > least * max(abs(at_zero), abs(fitted.certificate.dual)):
+        return
+    known = isinstance(settings.metric.loss, FBeta | Jaccard)
+    critical = critical_score_weight(samples) if known else None
+    P = float(samples.weight[samples.positive].sum())
+    share = float(samples.weight.sum()) / P - 1.0
+    if critical is not None and critical >= member.score_weight:
+        found = f"w = 0 is optimal for every alpha, up to score_weight = {critical:.3g}"
+        cure = f"a score_weight above that (N / P is {share:.3g})"
+    else:
+        found = f"w = 0 is optimal at alpha = {member.alpha:.3g}, within tol"
+        cure = f"a smaller alpha, or a larger score_weight (N / P is {share:.3g})"
+    warnings.warn(
+        f"the convex bound of this measure says nothing here: {found}. Next: strategy='auto' or 'cost_path'; "
+        f"or {cure}.",
+        UserWarning,
+        stacklevel=6,  # the line that calls fit
+    )

@@ -7,6 +7,7 @@ import numpy as np
 from gapfit.estimators.pool.members import LOSSES, Cost, Member, Samples, Settings, Surrogate
 from gapfit.estimators.pool.tilt import Tilt
 from gapfit.losses import Contingency, ContingencyLoss, Matthews, PrecisionAtRecall, RecallAtPrecision
+from gapfit.metrics import Metric
 
 _COSTS = 5  # from plain to balanced
 _MANY = 20_000  # samples for which the convex risks of measures take too long to be tried in passing
@@ -16,21 +17,29 @@ _COPIES_ONLY = (Matthews, PrecisionAtRecall, RecallAtPrecision)  # risks for who
 
 
 def costs(samples: Samples, settings: Settings, alphas: tuple[float, ...]) -> list[Member]:
-    """Prices from plain to balanced, each along a path of falling alphas.
-
-    Balanced only, if the measure knows no share of positives: more to choose from would be more noise.
-    """
-    P, N = _masses(samples)
-    balanced = settings.metric.of_rates or N == P
-    prices = (
-        np.array([N / P]) if balanced else np.geomspace(1.0, N / P, _COSTS)
-    )  # of a positive, in negatives
-    ts = [float(t) for t in 2.0 / (1.0 + prices)]
+    """Prices of a positive, in negatives, each along a path of falling alphas."""
+    ts = [2.0 / (1.0 + price) for price in _prices(samples, settings.metric)]
     return [Cost(loss, t, alpha) for loss, t, alpha in product(LOSSES, ts, alphas)]
 
 
+def _prices(samples: Samples, metric: Metric) -> list[float]:
+    """From plain to balanced. More to choose from would be more noise, so for some measures there are fewer.
+
+    Balanced only, if the measure knows no share of positives. For the first few, the classifier of least cost
+    is to label about k samples, and at a price of one it labels about P: so k / P, and plain in case that
+    is too much of it.
+    """
+    P, N = _masses(samples)
+    if metric.of_rates:
+        return [N / P]
+    if _first_few(samples, metric):
+        return list(dict.fromkeys((metric.chosen(samples.positive, samples.weight) / P, 1.0)))
+    return np.geomspace(1.0, N / P, 1 if N == P else _COSTS).tolist()
+
+
 def surrogates(samples: Samples, settings: Settings, alphas: tuple[float, ...]) -> list[Member]:
-    """Convex risks of the measure with weighted scores, where they are quick enough and have a minimum.
+    """Convex risks of the measure, where they are quick enough and have a minimum; scores are weighted where
+    w = 0 might be optimal otherwise.
 
     None if there are tilts to try, beside which they gained nothing on dense data.
     """
@@ -46,6 +55,8 @@ def surrogates(samples: Samples, settings: Settings, alphas: tuple[float, ...]) 
         return [Surrogate(1.0, alpha) for alpha in alphas]
     P, N = _masses(samples)
     some = alphas[1::2] or alphas
+    if _first_few(samples, settings.metric):  # weighted scores rank them no better
+        return [Surrogate(1.0, alpha) for alpha in some]
     return [Surrogate(weight, alpha) for weight in sorted({np.sqrt(N / P), N / P}) for alpha in some]
 
 
@@ -63,6 +74,11 @@ def tilts(samples: Samples, settings: Settings, ranked: list[Member]) -> list[Me
 
 def _tilted(settings: Settings) -> bool:
     return settings.metric.smoothed is not None and settings.penalty.smooth
+
+
+def _first_few(samples: Samples, metric: Metric) -> bool:
+    """Is the measure about no more samples than there are positives?"""
+    return metric.k is not None and metric.k <= _masses(samples)[0]
 
 
 def _masses(samples: Samples) -> tuple[float, float]:

@@ -1,0 +1,55 @@
+"""The folds of a cross-validation: ours are of the different samples, a splitter's of the rows as given."""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils import check_random_state
+
+from gapfit._types import Indices, Vector
+from gapfit.estimators.base import naming
+from gapfit.estimators.pool.folds import Fold, fold_of
+from gapfit.estimators.pool.members import Samples
+from gapfit.reductions import Multiset
+
+
+def stratified(samples: Samples, cv: Any, random_state: Any) -> list[Fold] | None:
+    """As many as `cv` says, or fewer if a class has fewer different samples; None if it is no number.
+
+    With a single sample there is nothing to leave out: then one fold looks at what it was fitted on.
+    """
+    if not isinstance(cv, Integral) or isinstance(cv, bool):
+        return None
+    if cv < 2:
+        raise ValueError(f"cv must be at least 2, got {cv!r}")
+    return [fold_of(samples, *rows) for rows in _rows(samples.y, int(cv), random_state)]
+
+
+def given(samples: Samples, cv: Any, X: Any, y: Any, weight: Vector, origin: Multiset) -> list[Fold]:
+    """Those of a splitter, or of a list of pairs of rows. `weight` is that of the rows of X."""
+    with naming("cv"):
+        splits = list(check_cv(cv).split(X, y))
+    if not splits:
+        raise ValueError("cv must make one fold at least")
+
+    def part(rows: Any) -> Samples:
+        place = origin.place[rows]
+        there = place >= 0
+        mass = np.bincount(place[there], weight[rows][there], len(samples.y))
+        some = samples.take(np.flatnonzero(mass), mass[mass > 0].astype(np.float64))
+        if len(np.unique(some.y)) < 2:
+            raise ValueError("cv must leave both classes in every part of every fold")
+        return some
+
+    return [Fold(part(train), part(test), {}) for train, test in splits]
+
+
+def _rows(y: Vector, cv: int, random_state: Any) -> list[tuple[Indices, Indices]]:
+    count = min(cv, int((y > 0).sum()), int((y < 0).sum()))
+    if count < 2:
+        return [(np.arange(len(y)), np.arange(len(y)))]
+    with naming("random_state"):
+        seed = 0 if random_state is None else check_random_state(random_state)
+    folds = StratifiedKFold(count, shuffle=True, random_state=seed)
+    return list(folds.split(np.zeros(len(y)), y))
