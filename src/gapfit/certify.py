@@ -15,12 +15,13 @@ from gapfit.design.base import Design
 from gapfit.design.memory import MemoryDesign
 from gapfit.errors import ContractError
 from gapfit.minorant import Minorant
-from gapfit.offset import offset_interval, threshold_bounds
+from gapfit.offset import offset_bounds, threshold_bounds
 from gapfit.penalties import Penalty
 from gapfit.problem import Problem
 from gapfit.solution import Certificate, Solution
 
 _EPS = float(np.finfo(float).eps)
+_STATUS = np.array(["undecided", "support", "zero", "bound"])
 
 
 def certify(problem: Problem, w: Slope, b: Vector, minorant: Minorant) -> Certificate:
@@ -111,8 +112,8 @@ def optimal_ball(problem: Problem, solution: Solution) -> Ball | None:
     if problem.n_offsets > 1 or not problem.risk.separable:  # how offsets follow the scores is not known here
         return ball._replace(lo=-np.inf, hi=np.inf)
     lo, hi = _training_bounds(problem, ball)
-    b_lo, _ = offset_interval(problem.risk, _shifted(problem, hi), 0.0)
-    _, b_hi = offset_interval(problem.risk, _shifted(problem, lo), 0.0)
+    about = float(solution.intercept) + problem.design.inner(problem.mean, w)
+    b_lo, b_hi = offset_bounds(problem.risk, _shifted(problem, lo), _shifted(problem, hi), about)
     return ball._replace(lo=b_lo, hi=b_hi)
 
 
@@ -143,6 +144,8 @@ def support_status(problem: Problem, ball: Ball) -> Vector:
     """
     if not problem.risk.separable:
         return np.full(len(problem.weight), "undecided")
+    if "dual_entropy" in problem.risk.capabilities:  # its derivatives never vanish, nor reach their bounds
+        return np.full(len(problem.weight), "support", _STATUS.dtype)
     lo, hi = _training_bounds(problem, ball)
     with np.errstate(invalid="ignore"):  # a bound may be infinite; its value is not used
         at_lo, at_hi = (
@@ -150,4 +153,4 @@ def support_status(problem: Problem, ball: Ball) -> Vector:
             for scores in (lo, hi)
         )
     support, same = (at_lo > 0) | (at_hi < 0), at_lo == at_hi  # it is constant only at zero and its extremes
-    return np.asarray(np.array(["undecided", "support", "zero", "bound"])[support + 2 * same])
+    return np.asarray(_STATUS.take(support + 2 * same))

@@ -55,6 +55,16 @@ def multiplier(m, step, sigma, lower, upper, z, rounding):
 
 
 @jit
+def _settled(low, high, rate, left, right):
+    """What a coordinate adds that has no kink between left and right: a constant, and a slope in t."""
+    if high <= left:
+        return rate * high, 0.0
+    if low >= right:
+        return rate * low, 0.0
+    return 0.0, rate
+
+
+@jit
 def _by_halves(m, step, sigma, lower, upper, z, left, right):
     """The root of <sigma, a(t)> - z between left and right, up to rounding.
 
@@ -63,6 +73,7 @@ def _by_halves(m, step, sigma, lower, upper, z, left, right):
     n = m.size
     enter, leave, rate = np.empty(n), np.empty(n), np.empty(n)
     fixed = -z  # sum of the terms that do not change with t any more
+    slope = 0.0  # of coordinates that are free all the way from left to right
     count = 0
     for i in range(n):
         fixed += sigma[i] * m[i]
@@ -70,10 +81,14 @@ def _by_halves(m, step, sigma, lower, upper, z, left, right):
             fixed += sigma[i] * (min(max(m[i], lower[i]), upper[i]) - m[i])
             continue
         first, last = (lower[i] - m[i]) / step[i], (upper[i] - m[i]) / step[i]
-        enter[count], leave[count] = min(first, last), max(first, last)
-        rate[count] = sigma[i] * step[i]
-        count += 1
-    slope = 0.0  # of coordinates that are free all the way from left to right
+        low, high, gain = min(first, last), max(first, last), sigma[i] * step[i]
+        if left < low < right or left < high < right:
+            enter[count], leave[count], rate[count] = low, high, gain
+            count += 1
+        else:  # most of them, if left and right are near
+            constant, linear = _settled(low, high, gain, left, right)
+            fixed += constant
+            slope += linear
     kinks = np.empty(2 * count)
     random = np.uint64(1)
     while True:
@@ -91,12 +106,10 @@ def _by_halves(m, step, sigma, lower, upper, z, left, right):
                 if high_inside and high != low:
                     kinks[inside] = high
                     inside += 1
-            elif high <= left:
-                fixed += rate[i] * high
-            elif low >= right:
-                fixed += rate[i] * low
             else:
-                slope += rate[i]
+                constant, linear = _settled(low, high, rate[i], left, right)
+                fixed += constant
+                slope += linear
         count = kept
         if inside == 0:
             break

@@ -110,10 +110,11 @@ class PiecewiseRisk(Risk):
         self.capabilities = frozenset({"conjugate", "dual_atoms", "dual_projection"} | smooth)
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
-        value, a = self.atoms.maximise(scores + b.sum())
-        u = -self.atoms.sign * a
-        total = self.atoms.total
-        return float(value.sum() + total * b.sum()), u, np.full(b.shape, total + u.sum())
+        shift, total = float(b.sum()), self.atoms.total
+        value, u = self.atoms.maximise(scores + shift if shift else scores)
+        u *= self.atoms.sign
+        np.negative(u, out=u)
+        return float(value.sum() + total * shift), u, np.full(b.shape, total + u.sum())
 
     def curvature(self, scores: Vector, b: Vector) -> Vector:
         atoms = self.atoms

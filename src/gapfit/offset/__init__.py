@@ -1,5 +1,6 @@
 """Eliminating unpenalised offsets: an exact minimum over b, and a minorant that does not depend on b."""
 
+from gapfit.offset.bounds import offset_bounds as offset_bounds
 from gapfit.offset.several import Balanced as Balanced
 from gapfit.offset.several import minimise_offsets as minimise_offsets
 from gapfit.offset.several import threshold_bounds as threshold_bounds

@@ -3,8 +3,8 @@
 At fixed scores f, R(f, b) is convex in b. Tangents to the left of the minimum (slope e < 0) and to the right
 of it (slope e > 0) are minorants of R in (f, b) jointly, and so is the mixture of the two in which e cancels.
 That mixture is the balanced subgradient; a 0/1 choice at the kink would not be a subgradient of min_b R.
-Nothing but `value_and_subgradient` is needed, so every convex risk has a free intercept; `best_offset` only
-supplies a better place to start.
+Nothing but `value_and_subgradient` is needed, so every convex risk has a free intercept; `best_offset` or
+Newton's method, where there are second derivatives, only supply a better place to start.
 """
 
 from itertools import cycle
@@ -19,6 +19,7 @@ from gapfit.losses.base import Risk
 _EPS = float(np.finfo(float).eps)
 _FAR = 1e18  # in units of the scores: an offset beyond this counts as infinite
 _DOUBLINGS = 110  # of the resolution, until that is so
+_NEWTON_STEPS = 12
 
 
 class Tangent(NamedTuple):
@@ -41,10 +42,13 @@ def minimise_offset(risk: Risk, scores: Vector, guess: float) -> tuple[float, Ta
     """The minimum over b, and a tangent with e = 0 there whose `b` attains it, up to rounding."""
     known = risk.best_offset(scores)
     start = tangent(risk, scores, guess if known is None else _finite_middle(*known))
+    step = 0.0 if known is not None else abs(start.e)
+    if known is None and "curvature" in risk.capabilities:
+        start, step = _by_newton(risk, scores, start)
     if start.e == 0 or not np.isfinite(start.value):
         return start.value, start
     resolution = resolution_of(scores, start.b)
-    step = resolution if known is not None else max(abs(start.e), resolution)
+    step = max(step, resolution)
     outward = _walk(risk, scores, start, step)
     left, right = (start, outward) if start.e < 0 else (outward, start)
     for choose in cycle((_secant, _crossing, _secant, _middle)):
@@ -84,6 +88,23 @@ def offset_interval(risk: Risk, scores: Vector, guess: float) -> tuple[float, fl
         beyond = (x for x in offsets if direction * tangent(risk, scores, x).e > 0)
         ends.append(next(beyond, direction * np.inf))
     return ends[0], ends[1]
+
+
+def _by_newton(risk: Risk, scores: Vector, at: Tangent) -> tuple[Tangent, float]:
+    """A tangent where the slope is least, or zero, and how far from there it should turn."""
+    step = abs(at.e)
+    for _ in range(_NEWTON_STEPS):
+        if at.e == 0 or not np.isfinite(at.value):
+            break
+        bend = float(risk.curvature(scores, np.array([at.b])).sum())
+        if not bend > 0:
+            break
+        step = abs(at.e) / bend
+        there = tangent(risk, scores, at.b - at.e / bend)
+        if not abs(there.e) < 0.5 * abs(at.e):
+            break
+        at = there
+    return at, step
 
 
 def _walk(risk: Risk, scores: Vector, start: Tangent, step: float) -> Tangent:
