@@ -85,7 +85,8 @@ def test_shares_of_the_samples_change_the_way_and_not_the_optimum(loss, monkeypa
     assert learnt.converged
     assert plain.converged
     assert lengths
-    assert len(lengths) == (1 if loss == "squared" else 3)  # one share tells that J is a parabola
+    # one share tells that J is a parabola; a quarter of so many samples would not tell more than a 16th
+    assert len(lengths) == (1 if loss == "squared" else 2)
     assert np.allclose(learnt.w, plain.w, atol=1e-3 * np.abs(plain.w).max())
 
 

@@ -40,7 +40,7 @@ _EPS = float(np.finfo(float).eps)
 _AGAIN = 0.3  # of the last decrement: a step with the same H must promise no more than that
 _LITTLE = 0.2  # of the mean second derivative: a change so small is left out as long as steps are large
 _SHARES = (64, 16, 4)  # the first steps see a 64th, then a 16th, then a quarter of the samples,
-_SAMPLES_PER_FEATURE = 10  # if those are so many; fewer would teach too little
+_SAMPLES_PER_FEATURE = (10, 100)  # if those are so many, fewer would teach too little; more, too little more
 _SMALL = 200_000  # entries of X, of which no share is worth the trouble
 _ROUGH = 0.1  # the relative decrement after which a share of the samples has taught what it can
 _ASTRAY = 0.5  # of the derivatives not balanced by others: then b gets a search of its own
@@ -72,15 +72,15 @@ def newton(problem: Problem, state: dict[str, Any] | None = None, *, seed: int =
         moving = descent.step()
         point = descent.point
         now: dict[str, Any] = {"objective": objective, "point": point, "known": descent.known}
-        claim = None if problem.n_offsets else point.J  # the driver finds the best b
         estimate = descent.estimate if moving else 0.0  # it is to look at the last point in any case
-        yield Iterate(point.w, point.b, descent.bound, claim, now.copy, estimate, point.J)
+        yield Iterate(point.w, point.b, descent.bound, None, now.copy, estimate, point.J)
 
 
 def _learn_from_shares(problem: Problem, seed: int) -> Generator[Iterate, Certificate, Start]:
     """A first point, found on ever larger shares of the samples if there are enough of them."""
     n, d = problem.design.shape
-    shares = [share for share in _SHARES if n >= share * _SAMPLES_PER_FEATURE * d]
+    least, enough = (count * d for count in _SAMPLES_PER_FEATURE)
+    shares = [share for share in _SHARES if least * share <= n < 4 * enough * share]
     known: Start = (problem.start(), None)
     if not shares or problem.design.size < _SMALL:
         return known
