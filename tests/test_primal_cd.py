@@ -8,6 +8,8 @@ from scipy import sparse
 
 from gapfit import Problem, solve
 from gapfit.penalties import L1, Box, ElasticNet
+from gapfit.solvers import column_model
+from gapfit.solvers.column_model import ColumnModel
 from gapfit.solvers.columns import Columns
 
 LOSSES = ["squared", "logistic", "squared_hinge", "huber", "squared_epsilon_insensitive", "poisson"]
@@ -194,6 +196,29 @@ def test_the_same_bytes_from_any_number_of_threads():
         one, two = (solve(problem, "primal_cd", tol=1e-6, n_jobs=n_jobs) for n_jobs in (1, 2))
         assert np.array_equal(one.w, two.w)
         assert one.certificate == two.certificate
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_equations_solved_directly_or_by_conjugate_gradients(loss, monkeypatch):
+    X, y, _ = sparse_data(n=1000, d=150, density=0.05)  # more columns than are solved directly in any case
+    problem = Problem(X, y, loss, "l1", alpha=1e-4)
+    asked, small = [], ColumnModel.small.func
+    monkeypatch.setattr(ColumnModel, "small", property(lambda model: asked.append(small(model)) or asked[-1]))
+    directly = solve(problem, "primal_cd", tol=1e-9)
+    assert asked[-1]
+    monkeypatch.setattr(column_model, "_WORTH", 0)
+    agree(directly, solve(problem, "primal_cd", tol=1e-9))
+    assert not asked[-1]
+
+
+def test_a_few_newton_steps_do_where_a_rare_column_gets_a_large_weight(monkeypatch):
+    X, y, _ = sparse_data(n=1000, d=20, density=0.3)
+    rare = sparse.csr_array((np.ones(5), (np.flatnonzero(y > 0)[:5], np.zeros(5, int))), shape=(1000, 1))
+    problem = Problem(sparse.hstack([X, rare]).tocsr(), y, "logistic", "l1", alpha=2e-7)
+    models, build = [], ColumnModel.__init__
+    monkeypatch.setattr(ColumnModel, "__init__", lambda *a, **k: models.append(1) or build(*a, **k))
+    assert solve(problem, "primal_cd", tol=1e-6).converged
+    assert len(models) <= 40
 
 
 @pytest.mark.parametrize("layout", [sparse.csr_array, np.asarray])

@@ -27,7 +27,8 @@ _RUNS = 3  # in a round, if each ends at a kink
 _PRODUCTS = 200  # in a run,
 _LOOK = 10  # which ends at the next look after it has passed a kink, looking every so many products,
 _FORCING = 0.003  # or when the gradient has shrunk so much
-_SMALL = 100  # equations that are solved directly
+_SMALL = 100  # equations that are solved directly,
+_WORTH = 20  # or more, if that is no more work than so many passes over the entries
 _SOLVED = 32  # equations, the worst that are left, which are solved as a small system of their own
 _FINER = 0.1  # or is typically so much below the tolerance
 
@@ -91,6 +92,12 @@ class ColumnModel:
         return self.w
 
     @cached_property
+    def small(self) -> bool:
+        """Is it quicker to solve the equations directly?"""
+        k = len(self.w)
+        return k <= _SMALL or self.columns.gram_work + k**3 / 30 <= _WORTH * self.columns.entries
+
+    @cached_property
     def curved(self) -> Callable[[Slope], Slope]:
         """The second derivatives as a map, the intercept fixed."""
         return self.columns.curved(self.D)
@@ -143,8 +150,10 @@ class ColumnModel:
             gram[np.diag_indices(len(some))] += l2 + rounding  # it must stay positive definite
             return np.asarray(np.linalg.solve(gram, b))
 
-        if len(self.w) <= _SMALL:
-            way = system(np.arange(len(smooth)), self.gram[np.ix_(smooth, smooth)], -gradient)
+        among: Matrix | None = None  # the second derivatives among these, if they are known
+        if self.small:
+            among = self.gram[np.ix_(smooth, smooth)]
+            way = system(np.arange(len(smooth)), among, -gradient)
         else:
             way, left = _conjugate_gradients(times, -gradient, self.h[smooth] + l2, tolerance, beyond_a_kink)
             if not beyond_a_kink(way):
@@ -154,19 +163,25 @@ class ColumnModel:
             return False  # beyond single precision; sweeps are not
         with np.errstate(divide="ignore", invalid="ignore"):
             reach = np.where(way > 0, (high - here) / way, np.where(way < 0, (low - here) / way, np.inf))
-        f_way = columns.scores(way)
+        f_way = columns.scores(way) if among is None else np.empty(0)
+
+        def falls(step: Slope, bend: float) -> float:
+            """How far on a straight line the model falls; it is a parabola, since no sign changes."""
+            slope, shift = float(gradient @ step), float(m @ step)
+            curvature = bend - self.per_total * shift**2 + l2 * float(step @ step)
+            return 1.0 if curvature <= -slope else max(-slope / curvature, 0.0)
 
         def towards(length: float) -> tuple[float, Slope, Vector]:
             """Go that length, each coordinate up to its kink: how far on the straight line to that target the
-            model falls (a parabola, since no sign changes), the target, and the change of the scores."""
+            model falls, the target, and the change of the scores if that was needed to know."""
             target = np.clip(here + length * way, low, high)
             there = np.flatnonzero(reach <= length)
             target[there] = np.where(way > 0, high, low)[there]
             step = target - here
+            if among is not None:
+                return falls(step, float(step @ (among @ step))), target, f_way
             f = length * f_way + columns.take(there).scores((step - length * way)[there])
-            slope, shift = float(gradient @ step), float(m @ step)
-            curvature = float(f @ (self.D * f)) - self.per_total * shift**2 + l2 * float(step @ step)
-            return (1.0 if curvature <= -slope else max(-slope / curvature, 0.0)), target, f
+            return falls(step, float(f @ (self.D * f))), target, f
 
         kinks = np.unique(reach[reach < 1])
         share, target, f = towards(1.0)
@@ -181,6 +196,9 @@ class ColumnModel:
                     near, (share, target, f) = middle, trial
                 else:
                     far = middle
+        if among is not None:  # which may be of single precision
+            f = columns.scores(target - here)
+            share = falls(target - here, float(f @ (self.D * f)))
         self.r += share * self.D * f
         self.shift -= share * self.per_total * float(m @ (target - here))
         self.w[smooth] = target if share == 1 else here + share * (target - here)

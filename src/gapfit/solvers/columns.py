@@ -122,6 +122,13 @@ class Selection:
             return partial(np.matmul, self.gram(D, np.arange(k)))
         return lambda v: self.adjoint(D * self.scores(v))
 
+    @property
+    def gram_work(self) -> float:
+        """Multiplications in the Gram matrix of all; those of BLAS count for less."""
+        if self.flat[1].size:
+            return 0.5 * float((np.diff(self._rows[2]).astype(np.float64) ** 2).sum())
+        return self.n * len(self.positions) ** 2 / 15
+
     def gram(self, D: Vector, chosen: Indices) -> Matrix:
         """X'DX of some of the columns, in order; sparse X in single precision."""
         k = len(chosen)

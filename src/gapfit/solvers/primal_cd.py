@@ -39,7 +39,8 @@ _CHEAP = 0.05  # of the entries of all: work on so few costs little beside findi
 _SHARPER = 0.2  # work lowers the urges on its columns to this share of the largest of all
 _NEWTON_STEPS = 20  # on one working set
 _BLOCK = 1024  # rows
-_FLOOR = 1e-3  # second derivatives count at least so much of their bound or mean
+_FLAT = 1e-5  # second derivatives count at least so much of their bound, or of the mean of all derivatives,
+_STEEP = 1e-3  # or so much of the first ones
 
 
 class Point(NamedTuple):
@@ -231,9 +232,11 @@ def _curvature(problem: Problem, point: Point) -> Vector:
     """Second derivatives, none nearly zero: where they vanish the model would know no distance."""
     D = problem.risk.curvature(point.scores, point.b)
     if "dual_atoms" in problem.risk.capabilities:
-        return np.asarray(np.maximum(D, _FLOOR / problem.risk.dual_atoms().quad))
-    usual = float(D.sum() + np.abs(point.u).sum()) or 1.0  # far out, first derivatives are all there is
-    return np.asarray(np.maximum(D, _FLOOR * usual * problem.weight / problem.weight.sum()))
+        return np.asarray(np.maximum(D, _FLAT / problem.risk.dual_atoms().quad))
+    steep = np.abs(point.u)  # far out, first derivatives are all there is; where they vanish as well, nothing
+    usual = float(D.sum() + steep.sum()) or 1.0
+    least = np.maximum(_STEEP * steep, _FLAT * usual * problem.weight / problem.weight.sum())
+    return np.asarray(np.maximum(D, least))
 
 
 def _line_search(
