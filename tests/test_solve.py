@@ -246,7 +246,18 @@ def test_auto_goes_from_coordinate_descent_to_newton_when_the_gap_stops_falling(
         badly_scaled = X * 10.0 ** np.linspace(-2, 3, X.shape[1])
         assert solve(Problem(badly_scaled, y, alpha=1e-3), tol=1e-6).converged
         assert "auto: the gap of dual_cd stopped falling" in caplog.text
-        assert "auto: semismooth_newton, because 600 columns are not too many" in caplog.text
+        assert "auto: semismooth_newton, because it may be faster here" in caplog.text
+
+
+def test_auto_leaves_coordinate_descent_soon_where_gradients_are_faster(caplog):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 600))
+    y = X[:, :50].sum(axis=1) + rng.normal(size=len(X))
+    with caplog.at_level(logging.INFO, logger="gapfit"):
+        assert solve(Problem(X, y, "squared", alpha=1e-4), tol=1e-6).converged
+    assert "auto: the gap of dual_cd stopped falling" in caplog.text
+    assert "auto: smoothing, because it may be faster here" in caplog.text
+    assert "auto: newton" not in caplog.text
 
 
 def test_auto_asks_some_samples_whether_most_are_in_play(caplog):

@@ -14,15 +14,18 @@
 | differentiable loss and penalty               | `lbfgs`             | few passes                  |
 | anything else                                 | `bundle`            | takes everything            |
 
-"Few features" means that a d x d matrix is factorised in the time of some passes over X, or in a few
-milliseconds. Where that is not so but the matrix would fit, `dual_cd` goes first and the Newton methods
-wait: coordinate descent is fast on easy problems and endless on hard ones. Before `semismooth_newton` it
-goes first as well, if X is large but samples are not very many for each feature: a sweep tells whether few
-of them matter, first one over some thousand samples, which are enough where most are in play; it gives up if
-more than a quarter of all still is. `simplex_cd` gives up on large data after ten visits to each sample that
-have not helped, and is left out where data are tiny and there are intercepts. A solver hands over to the next
-when its gap no longer halves while its steps double, of which it gets 64, or 12 if a Newton method waits;
-`bundle` is always the last. The choice and the reason are logged under `gapfit` at level INFO.
+"Few features" means that a d x d matrix is set up and factorised in the time of some passes over X, or in a
+few milliseconds; for a single parabola, which takes one step, that it is factorised so. Where there are more,
+`dual_cd` goes first, in haste: coordinate descent is fast on easy problems and endless on hard ones, and its
+first steps tell which. `smoothing` waits, or `lbfgs` where it does not apply, and then the Newton methods if
+the matrix would fit. Before `semismooth_newton` `dual_cd` goes first as well, if X is large but samples are
+not very many for each feature: a sweep tells whether few of them matter, first one over some thousand
+samples, which are enough where most are in play; it gives up if more than a quarter of all still is.
+`simplex_cd` gives up on large data after ten visits to each sample that have not helped, and is left out
+where data are tiny and there are intercepts. A solver hands over to the next when its gap no longer halves
+while its steps double, of which it gets 64; in haste, when it has not fallen to a quarter, in 6 steps (12, if
+the loss has kinks) and whenever they double. `bundle` is always the last. The choice and the reason are
+logged under `gapfit` at level INFO.
 """
 
 import logging
@@ -35,6 +38,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gapfit._types import Slope, Vector
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
 from gapfit.solution import Certificate, Iterate
@@ -45,7 +49,8 @@ logger = logging.getLogger("gapfit")
 
 FEW = 500  # features whose Hessian is factorised in milliseconds
 MANY = 3000  # features whose Hessian is too large to factorise again and again
-FACTORISATIONS = 10  # passes over X that a factorisation may cost
+PASSES = 10  # over X that a Hessian may cost, and its factor:
+CHEAP = 24  # flops of dense algebra take the time of an entry of X in a pass
 SMALL = 200_000  # entries of X: Newton's method is quick then, and its answer knows no order of the samples
 TINY = 20_000  # entries: a bundle is soon found then, and intercepts keep coordinate descent busy for long
 CROWD = 1600  # samples for each feature: then the first steps learn from a share of them
@@ -55,8 +60,8 @@ IN_PLAY_OF_SAMPLE = 0.35
 VISITS = 10.0  # to each sample, after which coordinate descent on classes must have made headway
 LOOSE = 0.5  # alpha times the samples, below which they hold each other up in block methods
 KEPT = 2**23  # numbers in a plane for each sample
-PATIENCE = 64  # steps before the first look at how fast the gap falls
-HASTE = 12  # the same, where a Newton method waits
+PATIENCE, SLOW = 64, 0.5  # steps before the first look at the gap, and what may be left of it at the next
+HASTE, QUICK = 6, 0.25  # in haste, from the first step on; twice as many, if the loss has kinks
 
 
 class Choice(NamedTuple):
@@ -65,7 +70,7 @@ class Choice(NamedTuple):
     name: str
     why: str
     probe: Mapping[str, Any] = MappingProxyType({})
-    patience: int = PATIENCE
+    haste: int = 0
 
 
 def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
@@ -78,18 +83,23 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
         choices[0] = choices[0]._replace(probe={})
     elif "solver" in state:
         state = {"w": state["w"]}  # the rest is in another solver's terms
-    for name, why, probe, patience in choices[:-1]:
+    for name, why, probe, haste in choices[:-1]:
         steps = _start(problem, state, name, why, seed, **probe)
-        last, gave_up = yield from _while_the_gap_falls(steps, patience)
+        last, gave_up = yield from _while_the_gap_falls(steps, haste)
         if gave_up and probe:
             logger.info("auto: %s gave up, too many samples are in play", name)
             continue  # so little has taught nothing
         logger.info("auto: the gap of %s stopped falling", name)
-        state = {"w": last.point()}
+        state = {"w": min(last.point(), problem.start(), key=partial(_value, problem, last.b))}
     if "w" in state and len(choices) > 1:
         bound = last.minorant() if callable(last.minorant) else last.minorant
         state["cuts"] = [cut for cut in (problem.zero_plane(), bound) if cut is not None]
     yield from _start(problem, state, *choices[-1][:2], seed)
+
+
+def _value(problem: Problem, b: Vector, w: Slope) -> float:
+    """J at w, with the best offsets, near b or not."""
+    return problem.best(w, b)[0]
 
 
 def _start(problem: Problem, state: dict[str, Any], name: str, why: str, seed: int, **options: Any) -> Steps:
@@ -104,6 +114,7 @@ def _start(problem: Problem, state: dict[str, Any], name: str, why: str, seed: i
 def plan(problem: Problem) -> Iterator[Choice]:
     """The solvers for this problem in the order in which they are to try."""
     n, d = problem.design.shape
+    size = problem.design.size
 
     def takes(name: str) -> bool:
         return missing_need(as_solver(name), problem) is None
@@ -112,26 +123,29 @@ def plan(problem: Problem) -> Iterator[Choice]:
         yield Choice("smo", "there is a kernel")
         yield Choice("bundle", "it takes every loss and every penalty")
         return
-    few = d <= FEW or d**3 / 24 <= FACTORISATIONS * problem.design.size
+    near = d <= MANY and (d <= FEW or d**3 / CHEAP <= PASSES * size)
+    few = near and (d <= FEW or size / n <= CHEAP * PASSES or not takes("dual_cd") or _is_parabola(problem))
     newtons = ("semismooth_newton", "newton") if _has_lines(problem) else ("newton", "semismooth_newton")
     newton = next((name for name in newtons if takes(name)), None)
-    if newton and few and d <= MANY:
+    if newton and few:
         polyhedral = "smooth" not in problem.risk.capabilities
-        probed = polyhedral and n < CROWD * d and problem.design.size > SMALL and takes("dual_cd")
+        probed = polyhedral and n < CROWD * d and size > SMALL and takes("dual_cd")
         if probed and not _most_in_play(problem):
             yield Choice("dual_cd", "few samples may be in play", {"most_active": IN_PLAY})
         yield Choice(newton, f"X has {d} columns only")
     elif takes("dual_cd"):
-        waiting = newton if d <= MANY else None
-        yield Choice("dual_cd", "the penalty is L2 and X is wide", patience=HASTE if waiting else PATIENCE)
-        if waiting:
-            yield Choice(waiting, f"{d} columns are not too many")
-        elif takes("smoothing"):
-            yield Choice("smoothing", "the loss has kinks that can be rounded off")
+        waiting = [] if newton and near else [name for name in ("smoothing", "lbfgs") if takes(name)][:1]
+        if newton and d <= MANY:
+            waiting.append(newton)
+        elif waiting:
+            waiting.append("dual_cd")  # with all the time in the world
+        haste = HASTE if "smooth" in problem.risk.capabilities else 2 * HASTE
+        yield Choice("dual_cd", "the penalty is L2 and X is wide", haste=haste if waiting else 0)
+        yield from (Choice(name, "it may be faster here") for name in waiting)
     elif takes("newton_cg") and d <= FEW * problem.risk.outputs:
         yield Choice("newton_cg", f"X has {d // problem.risk.outputs} columns only")
-    elif takes("simplex_cd") and not (problem.n_offsets and problem.design.size <= TINY):
-        large = problem.design.size > SMALL
+    elif takes("simplex_cd") and not (problem.n_offsets and size <= TINY):
+        large = size > SMALL
         follows = "newton_cg" if takes("newton_cg") else "smoothing" if large and takes("smoothing") else None
         probe = {"patience": VISITS} if large and follows else {}
         yield Choice("simplex_cd", "classes compete and the penalty is L2", probe)
@@ -174,21 +188,29 @@ def _has_lines(problem: Problem) -> bool:
     return any(bool((np.isfinite(bound) & (bound != 0)).any()) for bound in (atoms.lo, atoms.hi))
 
 
-def _while_the_gap_falls(
-    steps: Steps, patience: int
-) -> Generator[Iterate, Certificate, tuple[Iterate, bool]]:
-    """Run a solver while the gap halves with every doubling of its steps.
+def _is_parabola(problem: Problem) -> bool:
+    """Is the loss of each sample one parabola, for which one step of Newton's method is enough?"""
+    if "dual_atoms" not in problem.risk.capabilities:
+        return False
+    atoms = problem.risk.dual_atoms()
+    return bool(np.isinf(atoms.lo).all() and np.isinf(atoms.hi).all() and not atoms.kink.any())
+
+
+def _while_the_gap_falls(steps: Steps, haste: int) -> Generator[Iterate, Certificate, tuple[Iterate, bool]]:
+    """Run a solver while the gap halves with every doubling of its steps; to a quarter, if in haste.
 
     Returns its last iterate, and whether it ended by itself.
     """
     iterate = next(steps)
     best = before = float("inf")
-    look_at = patience
+    look_at, fall = (haste, QUICK) if haste else (PATIENCE, SLOW)
     for step in count(1):
         certificate = yield iterate
         best = min(best, certificate.gap if iterate.estimate is None else iterate.estimate)
+        if step == 1 and haste:
+            before = best
         if step == look_at:
-            if best > 0.5 * before:
+            if best > fall * before:
                 return iterate, False
             before, look_at = best, 2 * look_at
         try:
