@@ -414,3 +414,9 @@ def test_joint_models_come_back_from_files(tmp_path):
             assert_array_equal(loaded.decision_function(IRIS), model.decision_function(IRIS))
             for one, other in zip(loaded.score_bounds(IRIS), model.score_bounds(IRIS), strict=True):
                 assert_array_equal(one, other)
+
+
+def test_simplex_cd_reaches_the_last_digits():
+    X, y = load_digits(return_X_y=True)
+    problem = Problem(X[:500] / 16, y[:500], "crammer_singer", alpha=1e-3)
+    assert solve(problem, "simplex_cd", tol=1e-11, max_iter=500).converged

@@ -16,7 +16,8 @@ out of |W|^2; the formulas do that, never the data.
 Acceleration: sweeps alone converge like a gradient method. For Crammer-Singer the dual is quadratic, and its
 maximum over the plane through the last sweep's way and that of the step before costs a few sums. That makes
 sweeps the preconditioner of a conjugate gradient method. Where the plane leaves the simplices, shares are
-projected back; a step that does not gain is not taken, and the next attempt waits.
+projected back; a step that does not gain is not taken, and the next attempt waits. Only the samples that the
+last sweeps have visited count: the ways begin anew where these are half as many, or all of them again.
 
 Shrinking: a sample of a margin loss soon has few classes to choose from, since most are far behind; these are
 left out of its steps, and with one class left it rests. Sweeps over what remains are followed by one over all
@@ -46,6 +47,9 @@ _SILENCE = 8  # or so many visits be made, in units of n
 _EASY = 16  # visits to each sample before anything but sweeps is tried
 _HARDLY = 0.9  # of a gap, left after as many visits as had gone before: that is no progress
 _LOOKS = 40  # iterates that tell their gap
+_BETWEEN = 400  # visits between attempts to go beyond sweeps: so many take as long as one
+_ROUNDING = 1e-13  # of alpha |W|^2 is too little to gain: rounding would show
+_FAR = 100.0  # times a way is too far to go: the rounding in it would show
 _PAUSE = 64  # sweeps, at most, without an attempt to go beyond them: it costs as much as a sweep of some rows
 _START = 0.05  # of a share that softmax begins with: logarithms of zero are none
 _GIVE = {False: 8.0, True: 32.0}  # offset for each unit of imbalance that the losses make up for; by entropic
@@ -129,9 +133,9 @@ class _Descent:
         self.classes, self.live = np.empty((self.n, self.K), np.uint16), np.empty(self.n, np.uint16)
         self._look_at_all()
         self.gap, self.full_gap, self.threshold = 0.0, np.inf, np.inf
-        self.told, self.untold, self.looks, self.made = np.inf, 0, 0, 0
+        self.told, self.untold, self.looks, self.made, self.tried = np.inf, 0, 0, 0, 0
         self._refresh()
-        self.way, self.before = _Way.of(self), self._here()
+        self._set_out()
         self.wait, self.pause = 1, 1  # sweeps until the next attempt to go beyond them
         if state.get("problem") == self._problem():
             self._restore(state)
@@ -149,7 +153,7 @@ class _Descent:
 
     # -- state ----------------------------------------------------------------------------------------------
 
-    _ARRAYS = ("A", "entropy", "W", "s", "h", "intercepts", "order", "classes", "live")
+    _ARRAYS = ("A", "entropy", "W", "s", "h", "intercepts", "order", "field", "classes", "live")
     _NUMBERS = (
         "gap",
         "full_gap",
@@ -159,6 +163,7 @@ class _Descent:
         "untold",
         "looks",
         "made",
+        "tried",
         "wait",
         "pause",
         "way",
@@ -204,6 +209,8 @@ class _Descent:
         """One sweep over the active samples; over all of them when an epoch begins."""
         if self.gap <= _ENOUGH * self.full_gap or len(self.order) == 0 or self.visits >= _REVISITS * self.n:
             self._look_at_all()
+            if self.wait <= 0:
+                self._set_out()
         order = self.rng.permutation(self.order)
         simplices, alpha = self.simplices, self.problem.alpha
         mean_sq = float(self.mean @ self.mean)
@@ -225,13 +232,16 @@ class _Descent:
         """To the maximum over the plane of the last sweep's way and the last step's, near the simplices."""
         if self.simplices.entropic or self.made < _EASY * self.n:
             return
+        if self.wait <= 0 and self.made < self.tried + _BETWEEN:
+            return
+        self.tried = self.made
         self.wait -= 1
         if self.wait > 0:
             return
-        here = self._here()
-        if self.wait == 0:  # from here the next sweep goes its way
-            self.before, self.way = here, _Way.of(self)
+        if self.wait == 0 or 2 * len(self.order) < len(self.field):
+            self._set_out()
             return
+        here = self._here()
         ways = [way for way in (here.minus(self.before), self.way) if way.s.any() or way.W.any()]
         target = self._maximum_over(ways, here) if ways else None
         if target is None:
@@ -239,12 +249,20 @@ class _Descent:
             self.wait = self.pause
         else:
             self.pause = 1
-            self.A, self.W, self.s = target.A.copy(), target.W.copy(), target.s.copy()
+            self.A[self.field], self.W, self.s = target.A, target.W.copy(), target.s.copy()
             self.h = target.bias - self.mean @ self._weights()
-            self.kernels.readmit(self.A, self.classes, self.live)
+            self.kernels.readmit(self.field, self.A, self.classes, self.live)
             here = target
         self.way = here.minus(self.before)
         self.before = here
+
+    way: "_Way"
+    before: "_Way"
+
+    def _set_out(self) -> None:
+        """From here the next sweep goes its way, over the samples that are active now and no others."""
+        self.field = self.order
+        self.way, self.before = _Way.of(self), self._here()
 
     def _maximum_over(self, ways: list["_Way"], here: "_Way") -> "_Way | None":
         """Where the quadratic dual is largest in these directions, its shares projected onto the simplices;
@@ -252,33 +270,35 @@ class _Descent:
         from gapfit.kernels.simplices import project_rows
 
         alpha, rho, now = self.problem.alpha, self.rho, self._centred(here)
+        prices = self.prices[self.field]
         centred = [self._centred(way) for way in ways]
         pairs = list(zip(ways, centred, strict=True))
-        slope = [
-            np.vdot(self.prices, way.A) - alpha * np.vdot(W, now) - way.s @ here.bias for way, W in pairs
-        ]
+        slope = [np.vdot(prices, way.A) - alpha * np.vdot(W, now) - way.s @ here.bias for way, W in pairs]
         curve = [[alpha * np.vdot(V, W) + rho * (one.s @ way.s) for way, W in pairs] for one, V in pairs]
         t = np.linalg.lstsq(np.array(curve), np.array(slope), rcond=1e-12)[0]
+        if np.abs(t).max() > _FAR:
+            return None
         # what changes, and what that gains, apart from what is there: else rounding would decide near the end
         dA, dW, ds = (sum(step * way[j] for step, way in zip(t, ways, strict=True)) for j in range(3))
         A = here.A + dA
         out = np.unique(np.flatnonzero(A.ravel() < 0) // self.K)
         inside = A[out]
         project_rows(inside, 0, len(out))
-        steps = (A[out] - inside) * self.p[out, None]
+        samples = self.field[out]
+        steps = (A[out] - inside) * self.p[samples, None]
         A[out], dA[out] = inside, inside - here.A[out]
-        self.kernels.add_rows(*self.rows, out, steps / alpha, dW)
+        self.kernels.add_rows(*self.rows, samples, steps / alpha, dW)
         if self.problem.n_offsets:
             ds += steps.sum(axis=0)
         there = _Way(A, here.W + dW, here.s + ds, here.bias + rho * ds)
         step = self._centred(_Way(dA, dW, ds, ds))
-        gain = np.vdot(self.prices, dA) - alpha * np.vdot(step, now + 0.5 * step)
+        gain = np.vdot(prices, dA) - alpha * np.vdot(step, now + 0.5 * step)
         gain -= ds @ (here.bias + 0.5 * rho * ds)
-        return there if gain > 0.0 else None
+        return there if gain > _ROUNDING * alpha * np.vdot(now, now) else None
 
     def _here(self) -> "_Way":
         bias = self.h + self.mean @ self._weights()
-        return _Way(self.A.copy(), self.W.copy(), self.s.copy(), bias)
+        return _Way(self.A[self.field], self.W.copy(), self.s.copy(), bias)
 
     def _centred(self, way: "_Way") -> Any:
         W = way.W[:, : self.K]
@@ -326,7 +346,7 @@ class _Descent:
 
 
 class _Way(NamedTuple):
-    """A point, or a difference of two."""
+    """A point, or a difference of two; the shares are those of the samples in the field."""
 
     A: Any
     W: Any
@@ -336,7 +356,8 @@ class _Way(NamedTuple):
     @classmethod
     def of(cls, descent: _Descent) -> "_Way":
         """None at all."""
-        return cls(*(np.zeros_like(x) for x in (descent.A, descent.W, descent.s, descent.h)))
+        A = np.zeros((len(descent.field), descent.K))
+        return cls(A, *(np.zeros_like(x) for x in (descent.W, descent.s, descent.h)))
 
     def minus(self, other: "_Way") -> "_Way":
         return _Way(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
