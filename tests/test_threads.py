@@ -10,6 +10,7 @@ from scipy import sparse
 
 from gapfit import LinearClassifier, Problem, solve, threads
 from gapfit.design.memory import MemoryDesign
+from gapfit.design.rows import take_rows
 
 rng = np.random.default_rng(0)
 n, d = 6000, 60
@@ -52,6 +53,33 @@ def test_an_error_in_a_part_reaches_the_caller_and_the_threads_end():
     with pytest.raises(RuntimeError, match="part 3"), threads.using(4):
         threads.each(fails, range(8))
     assert threading.active_count() == before
+
+
+def test_a_block_for_as_many_threads_starts_none_anew():
+    def where(_):
+        return threading.get_ident()
+
+    with threads.using(2):
+        first = threads.each(where, range(2))
+        with threads.using(2):
+            assert threads.each(where, range(2)) == first
+        with threads.using(1):
+            assert set(threads.each(where, range(2))) == {threading.get_ident()}
+        assert threads.each(where, range(2)) == first
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csr_matrix])
+def test_rows_of_a_large_matrix_are_those_that_slicing_gives(form, dtype):
+    whole = form(LARGE["sparse"].astype(dtype))
+    assert whole.nnz > threads.PAYS
+    rows = rng.permutation(n)[: n // 2]
+    taken, expected = take_rows(whole, rows), whole[rows]
+    assert type(taken) is type(expected) and taken.shape == expected.shape and taken.has_canonical_format
+    for name in ("data", "indices", "indptr"):
+        ours, theirs = getattr(taken, name), getattr(expected, name)
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_array_equal(ours, theirs)
 
 
 @pytest.mark.parametrize("kind", LARGE)

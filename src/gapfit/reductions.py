@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils.class_weight import compute_class_weight
 
 from gapfit._types import Data, Vector
-from gapfit.design.rows import first_equal, take_rows
+from gapfit.design.rows import different_rows, take_rows
 
 
 class Multiset(NamedTuple):
@@ -38,12 +38,10 @@ class Multiset(NamedTuple):
                     place = np.full(len(weight), -1)
                     place[rows] = np.arange(len(rows))
                 return cls(rows, weight[rows], place)
-            first = first_equal(X, _codes(y), len(y))
-            is_first = first == everything
-            different, number = np.flatnonzero(is_first), (np.cumsum(is_first) - 1)[first]
-        else:
-            keys = _keys(X[rows], y[rows], None if offset is None else offset[rows])
-            _, different, number = np.unique(keys, return_index=True, return_inverse=True)
+            different, place = different_rows(X, _codes(y), len(y))
+            return cls(different, np.bincount(place, weight).astype(np.float64, copy=False), place)
+        keys = _keys(X[rows], y[rows], None if offset is None else offset[rows])
+        _, different, number = np.unique(keys, return_index=True, return_inverse=True)
         place = np.full(len(weight), -1)
         place[rows] = number
         merged = np.bincount(number, weight[rows]).astype(np.float64, copy=False)
@@ -73,8 +71,8 @@ def _repetitive(X: Data, y: NDArray[Any]) -> bool:
     n, d = X.shape
     count = int(np.searchsorted(X.indptr, _PROBE_ENTRIES)) if sparse.issparse(X) else _PROBE_ENTRIES // d
     count = min(count, _PROBE, n)
-    first = first_equal(X, _codes(y[:count]), count)
-    return bool(np.count_nonzero(first < np.arange(count)) > _WORTH * count)
+    different, _ = different_rows(X, _codes(y[:count]), count)
+    return bool(count - len(different) > _WORTH * count)
 
 
 def _codes(y: NDArray[Any]) -> NDArray[np.uint64]:
@@ -105,7 +103,7 @@ class Labels(NamedTuple):
 
     @classmethod
     def of(cls, y: NDArray[Any]) -> "Labels":
-        classes = np.unique(y)
+        classes = _unique(y)
         if len(classes) < 2:
             raise ValueError(f"y holds one class only, {classes[0]}; there is nothing to tell apart")
         return cls(classes)
@@ -119,6 +117,15 @@ class Labels(NamedTuple):
         """The labels that scores (n,) or (n, k) stand for; a score of zero stands for the first class."""
         winner = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
         return np.asarray(self.classes[winner])
+
+
+def _unique(y: NDArray[Any]) -> NDArray[Any]:
+    """The different labels in their order; if they are two numbers, without sorting all of them."""
+    if y.dtype.kind in "fiub":
+        ends = np.array([y.min(), y.max()])
+        if ends[0] != ends[1] and ((y == ends[0]) | (y == ends[1])).all():
+            return ends
+    return np.unique(y)
 
 
 def weigh_classes(class_weight: Any, labels: Labels, y: NDArray[Any], weight: Vector) -> Vector:

@@ -56,9 +56,13 @@ def using(n_jobs: int | None) -> Iterator[None]:
     """Let the work inside use `n_jobs` threads: None for every core that is free to use, -1 for all.
 
     BLAS gets one: its sums would depend on the number, and to wake threads for short vectors costs more than
-    they save.
+    they save. Inside a block for as many threads nothing is started anew.
     """
-    team = _Team(effective(n_jobs))
+    size, outer = effective(n_jobs), _team.get(None)
+    if outer is not None and outer.size == size:
+        yield
+        return
+    team = _Team(size)
     token = _team.set(team)
     try:
         with _blas().limit(limits=1, user_api="blas"):

@@ -123,7 +123,8 @@ class MemoryDesign(Design):
 
     def take(self, rows: Any) -> "MemoryDesign":
         """The design of some of the rows."""
-        return MemoryDesign(take_rows(self.X, rows))
+        large = sparse.issparse(self.X) and self.size > threads.PAYS
+        return MemoryDesign(take_rows(self.X, rows, self._kernel_rows if large else None))
 
     @cached_property
     def largest(self) -> float:

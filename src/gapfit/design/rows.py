@@ -10,29 +10,60 @@ from gapfit import threads
 from gapfit._types import Data, Vector
 
 _BLOCK_ELEMENTS = 2**20
+_CACHE_ELEMENTS = 2**17
 
 
-def take_rows(X: Data, rows: Any) -> Data:
-    """X[rows], knowing of sparse rows that they stay in order: finding out takes as long as copying them."""
-    taken = X[rows]
-    if sparse.issparse(X) and X.has_canonical_format:
+def take_rows(X: Data, rows: Any, stored: tuple[Any, Any, Any] | None = None) -> Data:
+    """X[rows], knowing of sparse rows that they stay in order: finding out takes as long as copying them.
+
+    ``stored`` is X as compiled code wants it, if that is at hand.
+    """
+    if not sparse.issparse(X):
+        return X[rows]
+    numbers = isinstance(rows, np.ndarray) and rows.dtype == np.intp
+    taken = _copy_of_rows(X, rows, stored) if numbers and X.nnz > threads.PAYS else X[rows]
+    if X.has_canonical_format:
         taken.has_canonical_format = True
     return taken
+
+
+def _copy_of_rows(X: Data, rows: NDArray[np.intp], stored: tuple[Any, Any, Any] | None) -> Data:
+    """X[rows], by several threads."""
+    from gapfit.kernels.packing import pack
+    from gapfit.kernels.rows import as_rows
+
+    data, indices, indptr = stored or as_rows(X.data, X.indices, X.indptr)
+    starts = np.concatenate(([0], np.cumsum(indptr[rows + 1] - indptr[rows])))
+    entries, columns = np.empty(starts[-1], X.dtype), np.empty(starts[-1], np.int32)
+
+    def copy(part: slice) -> None:
+        pack(data, indices, indptr, rows, part.start, part.stop, entries, columns, starts)
+
+    threads.each(copy, threads.parts(len(rows), float(starts[-1])))
+    starts = starts.astype(X.indices.dtype, copy=False)
+    return type(X)((entries, columns, starts), shape=(len(rows), X.shape[1]))
 
 
 def row_norms(X: Data, centre: Vector, order: float = 2.0) -> Vector:
     """The l_order norm of each row of X - centre, not below its true value by rounding."""
     if order == 2 and sparse.issparse(X):
-        squares, slack = _squares(X), 16 * np.finfo(float).eps
+        squares, eps = _squares(X), 16 * float(np.finfo(float).eps)
         if not centre.any():
-            return np.asarray(np.sqrt(squares * (1 + slack)))
+            return np.asarray(np.sqrt(squares * (1 + eps)))
         constant = float(centre @ centre)
-        cross = X @ centre
-        slack = slack * (squares + np.abs(cross) + constant)
+        cross = _products(X, centre)
+        slack = eps * (squares + np.abs(cross) + constant)
         return np.asarray(np.sqrt(np.maximum(squares - 2 * cross + constant, 0.0) + slack))
     n, d = X.shape
-    size = max(1, _BLOCK_ELEMENTS // max(d, 1))
     norms = np.empty(n)
+    if order == 2:  # dense, in pieces that a cache holds
+        ones, size = np.ones(d), max(1, _CACHE_ELEMENTS // max(d, 1))
+        for first in range(0, n, size):
+            less = np.subtract(X[first : first + size], centre, dtype=np.float64)
+            less *= less
+            norms[first : first + size] = less @ ones
+        return np.asarray(np.sqrt(norms * (1 + 2 * (d + 2) * np.finfo(float).eps)))
+    size = max(1, _BLOCK_ELEMENTS // max(d, 1))
     for first in range(0, n, size):
         rows = X[first : first + size]
         dense = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
@@ -54,17 +85,36 @@ def _squares(X: Data) -> Vector:
     return np.asarray(sparse.csr_array((entries, X.indices, X.indptr), shape=X.shape) @ np.ones(X.shape[1]))
 
 
-def first_equal(X: Data, codes: NDArray[np.uint64], count: int) -> NDArray[np.intp]:
-    """For each of the first `count` rows of X, the first one that equals it; so must their codes."""
+def _products(X: Data, w: Vector) -> Vector:
+    """X w for sparse rows."""
+    if X.nnz <= threads.PAYS:
+        return np.asarray(X @ w)
+    from gapfit.kernels.rows import as_rows, put_products
+
+    stored, out = as_rows(X.data, X.indices, X.indptr), np.empty(X.shape[0])
+    parts = threads.parts(X.shape[0], X.nnz)
+    threads.each(lambda rows: put_products(*stored, rows.start, rows.stop, w, out), parts)
+    return out
+
+
+def different_rows(
+    X: Data, codes: NDArray[np.uint64], count: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Those of the first `count` rows of X that equal none before them, and for all of them their number.
+
+    Rows are equal only if their codes are.
+    """
     from gapfit.design.memory import MemoryDesign
     from gapfit.kernels import duplicates
     from gapfit.kernels.rows import as_rows
 
-    data, indices, indptr = as_rows(*MemoryDesign(X).rows())
+    some = X if count == X.shape[0] else take_rows(X, slice(count))
+    data, indices, indptr = as_rows(*MemoryDesign(some).rows())
     words = data.view(np.uint64 if data.dtype == np.float64 else np.uint32)
     hashes = np.empty(count, np.uint64)
     threads.each(
         lambda rows: duplicates.hash_rows(words, indices, indptr, codes, rows.start, rows.stop, hashes),
         threads.parts(count, float(indptr[count])),
     )
-    return np.asarray(duplicates.first_equal(words, indices, indptr, codes, hashes))
+    different, number = duplicates.number_rows(words, indices, indptr, codes, hashes)
+    return different, number

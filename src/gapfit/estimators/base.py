@@ -107,8 +107,9 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         n = X.shape[0]
         y, weight = check_y(n), as_weights(sample_weight, n)
         offset = None if offset is None else as_column("offset", offset, n)
-        origin = Multiset.of(X, y, weight, offset)
-        return Samples(origin.apply(X), origin.apply(y), origin.weight, origin.apply(offset), origin)
+        with threads.using(self.n_jobs):
+            origin = Multiset.of(X, y, weight, offset)
+            return Samples(origin.apply(X), origin.apply(y), origin.weight, origin.apply(offset), origin)
 
     def _checked(self, X: Any) -> Data:
         """X for a fitted model."""

@@ -14,50 +14,52 @@ def hash_rows(words, indices, indptr, codes, first, last, hashes):
     ``words`` are the entries as unsigned integers; rows with different ``codes`` (uint64) differ.
     """
     for i in range(first, last):
-        start, stop = indptr[i], indptr[i + 1]
-        row, columns = words[start:stop], indices[start:stop]
-        h = (codes[i] + np.uint64(row.size)) * FACTORS[0]
-        for k in range(row.size):  # a sum of terms that do not wait for each other
-            place = np.uint64(columns[k] if columns.size else k)
-            word = np.uint64(row[k]) ^ (place * FACTORS[1])
+        start, stop = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        h = (codes[i] + (stop - start)) * FACTORS[0]
+        for k in range(start, stop):  # a sum of terms that do not wait for each other
+            place = np.uint64(indices[k]) if indices.size else k - start
+            word = np.uint64(words[k]) ^ (place * FACTORS[1])
             h += (word ^ (word >> np.uint64(31))) * FACTORS[2]
         hashes[i] = h ^ (h >> np.uint64(32))
 
 
 @jit
-def first_equal(words, indices, indptr, codes, hashes):
-    """For each of the rows that have a hash, the first one that equals it."""
+def number_rows(words, indices, indptr, codes, hashes):
+    """The rows that equal none before them, and for every row that has a hash its number among these."""
     size = 16
     while size < 2 * hashes.size:
         size *= 2
     last = np.uint64(size - 1)
     slots = np.full(size, -1, np.int64)
-    first = np.empty(hashes.size, np.int64)
+    different, number = np.empty(hashes.size, np.int64), np.empty(hashes.size, np.int64)
+    count = 0
     for i in range(hashes.size):
         h = hashes[i]
         slot = h & last
-        first[i] = i
-        while slots[slot] >= 0:
+        while True:
             j = slots[slot]
+            if j < 0:
+                slots[slot] = i
+                different[count], number[i] = i, count
+                count += 1
+                break
             if hashes[j] == h and codes[j] == codes[i] and _same(words, indices, indptr, i, j):
-                first[i] = j
+                number[i] = number[j]
                 break
             slot = (slot + np.uint64(1)) & last
-        if first[i] == i:
-            slots[slot] = i
-    return first
+    return different[:count], number
 
 
 @jit
 def _same(words, indices, indptr, i, j):
-    row, other = words[indptr[i] : indptr[i + 1]], words[indptr[j] : indptr[j + 1]]
-    columns, others = indices[indptr[i] : indptr[i + 1]], indices[indptr[j] : indptr[j + 1]]
-    if row.size != other.size:
+    start, stop, other = np.uint64(indptr[i]), np.uint64(indptr[i + 1]), np.uint64(indptr[j])
+    if stop - start != np.uint64(indptr[j + 1]) - other:
         return False
-    for k in range(row.size):
-        if row[k] != other[k]:
-            return False
+    ahead = other - start  # modulo 2^64: the sum below is right all the same
     different = False
-    for k in range(columns.size):
-        different |= columns[k] != others[k]
+    for k in range(start, stop):
+        different |= words[k] != words[k + ahead]
+    if indices.size:
+        for k in range(start, stop):
+            different |= indices[k] != indices[k + ahead]
     return not different

@@ -12,15 +12,14 @@ from gapfit.kernels._jit import jit
 def pack(data, indices, indptr, chosen, first, last, packed, packed_indices, packed_indptr):
     """Copy the rows ``chosen[first:last]`` to where ``packed_indptr`` says that they begin."""
     for k in range(first, last):
-        start, stop = indptr[chosen[k]], indptr[chosen[k] + 1]
-        begin, end = packed_indptr[k], packed_indptr[k + 1]
-        x, copy = data[start:stop], packed[begin:end]
-        for q in range(x.size):
-            copy[q] = x[q]
-        if indices.size:
-            columns, copied_columns = indices[start:stop], packed_indices[begin:end]
-            for q in range(x.size):
-                copied_columns[q] = columns[q]
+        to, end = np.uint64(packed_indptr[k]), np.uint64(packed_indptr[k + 1])
+        ahead = np.uint64(indptr[chosen[k]]) - to  # modulo 2^64: the sum below is right all the same
+        if indices.size == 0:
+            for q in range(to, end):
+                packed[q] = data[q + ahead]
+        else:
+            for q in range(to, end):
+                packed[q], packed_indices[q] = data[q + ahead], indices[q + ahead]
 
 
 @jit

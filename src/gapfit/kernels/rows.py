@@ -87,6 +87,13 @@ def squared_norms(data, indptr):
 
 
 @jit(fast=True)
+def put_products(data, indices, indptr, first, last, w, out):
+    """out_i = <x_i, w> for the rows ``first:last``."""
+    for i in range(first, last):
+        out[i] = row_dot(data, indices, indptr[i], indptr[i + 1], w)
+
+
+@jit(fast=True)
 def _maximiser(drive, kink, curvature, lower, upper):
     """The maximiser over lower <= v <= upper of  drive v - kink |v| - curvature v^2 / 2."""
     if drive > kink:

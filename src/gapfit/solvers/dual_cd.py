@@ -15,8 +15,8 @@ the formulas do that (z + s mean stands for z), never the data.
 
 Shrinking: most piecewise coordinates soon rest at a bound. A survey of all rows is followed by sweeps over
 those that did not rest firmly, copied side by side in single precision, until their gap is a tenth of what it
-was. Every epoch looks at every row again, so one that was dropped too early is never lost; unless the gap
-proves by now that it rests there at the optimum.
+was. Every other epoch looks at every row again, so one that was dropped too early is never lost, unless the
+gap proves by now that it rests there at the optimum; those between look at rows that were nearly active.
 
 Acceleration: sweeps alone converge like a gradient method. Minimising also over the plane through the last
 sweep's way and the two before it makes them the preconditioner of a conjugate gradient method, and costs a
@@ -40,6 +40,8 @@ from gapfit.solvers.dual_kinds import KINDS
 from gapfit.solvers.dual_rows import MEMORY, Store, Whole
 
 _REVISITS = 4  # visits to active rows in an epoch, at most, in units of n
+_NEARLY = 4.0  # times the threshold of firm rest: rows below that may be active soon,
+_WORTH = 4  # and if there are so many times fewer of them, a survey may look at nothing else
 _SURVEY = 4  # times as many rows as were active at the end of an epoch: then the next begins with a survey
 _SWEEPS = 300  # in an epoch, at most, however few rows are active
 _ENOUGH = 0.1  # of the gap that all rows had, left in the active ones, ends an epoch
@@ -102,6 +104,7 @@ class _Descent:
         self.s = self.c = 0.0
         self.store: Store = whole
         self.order = self.doubtful = np.arange(self.n)  # rows to visit, and rows not proved to be at rest
+        self.near: Any = None  # rows for the next survey to look at, if not at all that are doubtful
         self.Z = np.zeros((MEMORY, whole.width))
         self.spare = np.empty(whole.width)
         self.w = np.empty(problem.design.shape[1])
@@ -127,7 +130,7 @@ class _Descent:
         numbers = {name: getattr(self, name) for name in self._NUMBERS}
         table, store = self.whole.table, self.store
         arrays = dict(u=-table[:, 7], column=table[:, 1].copy(), z=self.z.copy(), order=self.order.copy())
-        arrays |= dict(doubtful=self.doubtful, problem=self._problem())
+        arrays |= dict(doubtful=self.doubtful, near=self.near, problem=self._problem())
         directions = dict(members=store.members.copy(), V=store.V.copy(), Z=self.Z.copy())
         return {**numbers, **arrays, **directions}
 
@@ -143,7 +146,7 @@ class _Descent:
         self.whole.table[:, 1], self.whole.table[:, 7] = state["column"], -state["u"]
         self.z, self.Z, self.order = (np.array(state[name]) for name in ("z", "Z", "order"))
         if not self.kind.entropic and np.array_equal(state["problem"], self._problem()):
-            self.doubtful = np.array(state["doubtful"])
+            self.doubtful, self.near = state["doubtful"], state["near"]
         if len(state["members"]) < self.n:
             self.store = self.whole.part(state["members"], self.whole.costs())
         self.store.V[:] = state["V"]
@@ -185,7 +188,7 @@ class _Descent:
             self.store = self.whole
         v = self.whole.table[:, 7]
         if self.too_fine:
-            self.exact, self.doubtful = True, np.arange(self.n)
+            self.exact, self.doubtful, self.near = True, np.arange(self.n), None
             self.whole.in_full_precision()
             self.whole.V[:], self.Z[:] = 0.0, 0.0
         if self.exact:
@@ -198,8 +201,13 @@ class _Descent:
             self._survey()
 
     def _survey(self) -> None:
-        """Find the active rows by looking at all of them: cheaper than sweeping over them if they are few."""
-        rows, table, members = self.whole.rows, self.whole.table, self.doubtful
+        """Find the active rows by looking at all of them: cheaper than sweeping over them if they are few.
+
+        Those that come to be active were near that before, as a rule: every other time only they are looked
+        at. The driver's certificate is about all.
+        """
+        rows, table, everywhere = self.whole.rows, self.whole.table, self.near is None
+        members = self.doubtful if everywhere else self.near
         firmness = np.empty(len(members))
 
         def look(part: slice) -> Any:
@@ -211,28 +219,31 @@ class _Descent:
         pulls, self.gap = (float(total) for total in np.sum(seen, axis=0))
         self.order = members[firmness < 0]
         self.threshold = pulls / max(len(self.order), 1)
-        if self.surveyed:
+        if self.surveyed and everywhere:
             shown = _USUAL * self.estimate
             self.missed = min(max(self.gap / shown, 1.0), _MISSED) if shown > 0 else 1.0
         self.estimate, self.full_gap = self.gap, self.gap
-        self.untold += self.n
+        self.untold += len(members)
         self.surveyed = True
         # those that rest are about to be left behind, and with them what they had in the directions
         self.kernels.leave_resting(*rows, table, self.kind.entropic, self.whole.V, self.Z, self.n)
-        self._dismiss(firmness)
+        self.near = None
+        if everywhere:
+            near = members[firmness <= _NEARLY * self.threshold]
+            self.near = near if _WORTH * len(near) <= len(members) else None
+            self._dismiss(firmness)
 
     def _dismiss(self, firmness: Vector) -> None:
         """No more looks at rows that are proved to rest where they do at the optimum.
 
-        The gap confines w* to a ball around w, of radius sqrt(2 gap / alpha), and with it all derivatives.
+        w is the point that v stands for, so that both of them are worse than the optimum by at least
+        alpha |w - w*|^2 / 2: the gap confines w* to a ball of radius sqrt(gap / alpha), and all derivatives.
         What is dismissed stays fixed, and the gap of the others is that of the problem which is left. (With
         an intercept the derivatives depend on more than w.)
         """
         if self.problem.n_offsets == 0:
             noise = (_ROUNDING if self.exact else _SINGLE) * self._scale()
-            far = (1 + 1e-9) * np.sqrt(
-                2 * (self.gap + noise)
-            )  # the radius, as curvatures have 1 / alpha in them
+            far = (1 + 1e-9) * np.sqrt(self.gap + noise)  # curvatures have the 1 / alpha in them
             self.doubtful = self.kernels.not_beyond(self.whole.table, self.doubtful, firmness, far)
 
     def descend(self) -> None:
