@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_array
+from sklearn.utils import assert_all_finite
 
 from gapfit._types import Vector
 
@@ -46,4 +46,6 @@ def as_column(name: str, values: Any, n: int) -> Vector:
         raise ValueError(f"{name} must be one-dimensional, got shape {values.shape}")
     if len(values) != n:
         raise ValueError(f"{name} has {len(values)} values but X has {n} rows")
-    return np.asarray(check_array(values, ensure_2d=False, dtype=np.float64, input_name=name))
+    column: Vector = values.astype(np.float64, copy=False)
+    assert_all_finite(column, input_name=name)
+    return column

@@ -23,7 +23,7 @@ from gapfit.design.wide import WideDesign
 from gapfit.errors import UnboundedProblem, as_number
 from gapfit.losses.base import Loss
 from gapfit.minorant import Minorant, mix
-from gapfit.offset import minimise_offsets
+from gapfit.offset import best_offsets, minimise_offsets
 from gapfit.penalties import Penalty
 from gapfit.registry import as_loss, as_penalty
 
@@ -170,7 +170,7 @@ class Problem:
         """J(w, b) at the best b, and that b."""
         if not self.n_offsets:
             return self.evaluate(w, np.zeros(0)), np.zeros(0)
-        risk, _, _, b = self.tangent(self.scores(w), guess)
+        risk, b = best_offsets(self.risk, self.scores(w), guess)
         return self.alpha * self.penalty.value(w) + risk, b
 
     def oracle(self, w: Slope, guess: Vector | None = None) -> Oracle:

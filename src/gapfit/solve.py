@@ -186,14 +186,15 @@ class _Best:
             del known.state["w"]  # a start outside the domain is no start
             started = False
         self.w: Slope = known.state["w"] if started else problem.start()
-        scores = problem.scores(self.w)
-        risk, u, height, b = problem.tangent(scores)
-        self.b: Vector = b
-        self.primal = problem.alpha * problem.penalty.value(self.w) + risk
-        self.evaluated = True  # by the driver, not claimed by a solver
+        self.b: Vector
         bounds = [problem.zero_plane(), known.minorant]
         if started or bounds[0] is None:  # costs a pass over the data
-            bounds.append(problem.minorant(u, height, scores))
+            at = problem.oracle(self.w)
+            self.b, self.primal = at.b, problem.alpha * problem.penalty.value(self.w) + at.risk
+            bounds.append(at.minorant)
+        else:
+            self.primal, self.b = problem.best(self.w, np.zeros(problem.n_offsets))
+        self.evaluated = True  # by the driver, not claimed by a solver
         self.minorant = max((problem.feasible(m) for m in bounds if m is not None), key=problem.dual)
         self.dual = problem.dual(self.minorant)
         self.demand = 1.0  # shrinks when the recomputed gap turns out larger than the running one

@@ -47,13 +47,7 @@ def _copy_of_rows(X: Data, rows: NDArray[np.intp], stored: tuple[Any, Any, Any] 
 def row_norms(X: Data, centre: Vector, order: float = 2.0) -> Vector:
     """The l_order norm of each row of X - centre, not below its true value by rounding."""
     if order == 2 and sparse.issparse(X):
-        squares, eps = _squares(X), 16 * float(np.finfo(float).eps)
-        if not centre.any():
-            return np.asarray(np.sqrt(squares * (1 + eps)))
-        constant = float(centre @ centre)
-        cross = _products(X, centre)
-        slack = eps * (squares + np.abs(cross) + constant)
-        return np.asarray(np.sqrt(np.maximum(squares - 2 * cross + constant, 0.0) + slack))
+        return _distances(X, centre)
     n, d = X.shape
     norms = np.empty(n)
     if order == 2:  # dense, in pieces that a cache holds
@@ -71,29 +65,13 @@ def row_norms(X: Data, centre: Vector, order: float = 2.0) -> Vector:
     return norms
 
 
-def _squares(X: Data) -> Vector:
-    """The squared Euclidean norms of sparse rows."""
-    if X.nnz > threads.PAYS:
-        from gapfit.kernels.rows import as_rows, squared_norms
+def _distances(X: Data, centre: Vector) -> Vector:
+    """The Euclidean ones of sparse rows, which stay sparse."""
+    from gapfit.kernels.rows import as_rows, put_distances
 
-        data, _, indptr = as_rows(X.data, X.indices, X.indptr)
-        parts = threads.parts(X.shape[0], X.nnz)
-        return np.concatenate(
-            threads.each(lambda rows: squared_norms(data, indptr[rows.start : rows.stop + 1]), parts)
-        )
-    entries = X.data.astype(np.float64, copy=False) ** 2
-    return np.asarray(sparse.csr_array((entries, X.indices, X.indptr), shape=X.shape) @ np.ones(X.shape[1]))
-
-
-def _products(X: Data, w: Vector) -> Vector:
-    """X w for sparse rows."""
-    if X.nnz <= threads.PAYS:
-        return np.asarray(X @ w)
-    from gapfit.kernels.rows import as_rows, put_products
-
-    stored, out = as_rows(X.data, X.indices, X.indptr), np.empty(X.shape[0])
+    stored, out, eps = as_rows(X.data, X.indices, X.indptr), np.empty(X.shape[0]), float(np.finfo(float).eps)
     parts = threads.parts(X.shape[0], X.nnz)
-    threads.each(lambda rows: put_products(*stored, rows.start, rows.stop, w, out), parts)
+    threads.each(lambda rows: put_distances(*stored, rows.start, rows.stop, centre, eps, out), parts)
     return out
 
 

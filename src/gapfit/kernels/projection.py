@@ -34,11 +34,16 @@ def _total(m, step, sigma, lower, upper, t):
 def multiplier(m, step, sigma, lower, upper, z, rounding):
     """The t at which <sigma, a(t)> = z. There must be one: z lies strictly between the extremes."""
     t, left, right = 0.0, -np.inf, np.inf
+    last, before = np.inf, t
     for _ in range(_NEWTON):
         total, slope, size = _total(m, step, sigma, lower, upper, t)
         excess = total - z
-        if abs(excess) <= rounding * (size + abs(z)):
+        noise = rounding * (size + abs(z))
+        if abs(excess) <= noise:
             return t
+        if abs(excess) <= np.sqrt(m.size) * noise and 2.0 * abs(excess) > last:  # a sum knows no better
+            return t if abs(excess) < last else before
+        last, before = abs(excess), t
         left, right = (left, t) if excess > 0.0 else (t, right)
         if slope <= 0.0:
             break

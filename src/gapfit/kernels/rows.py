@@ -86,11 +86,29 @@ def squared_norms(data, indptr):
     return norms
 
 
-@jit(fast=True)
-def put_products(data, indices, indptr, first, last, w, out):
-    """out_i = <x_i, w> for the rows ``first:last``."""
+@jit(fast=True, reorder=True)
+def _square_and_product(data, indices, start, stop, w):
+    """<x, x> and <x, w> for the sparse row in ``start:stop``."""
+    square = product = 0.0
+    k, end = np.uint64(start), np.uint64(stop)  # unsigned: no test for negative ones
+    while k < end:
+        x = np.float64(data[k])
+        square += x * x
+        product += x * w[indices[k]]
+        k += np.uint64(1)
+    return square, product
+
+
+@jit
+def put_distances(data, indices, indptr, first, last, centre, eps, out):
+    """out_i = |x_i - centre| for the sparse rows ``first:last``, not below its true value by rounding."""
+    constant = 0.0
+    for j in range(centre.size):
+        constant += centre[j] * centre[j]
     for i in range(first, last):
-        out[i] = row_dot(data, indices, indptr[i], indptr[i + 1], w)
+        square, product = _square_and_product(data, indices, indptr[i], indptr[i + 1], centre)
+        noise = eps * (16 + indptr[i + 1] - indptr[i]) * (square + abs(product) + constant)
+        out[i] = np.sqrt(max(square - 2.0 * product + constant, 0.0) + noise)
 
 
 @jit(fast=True)

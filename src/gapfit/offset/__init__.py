@@ -2,6 +2,7 @@
 
 from gapfit.offset.bounds import offset_bounds as offset_bounds
 from gapfit.offset.several import Balanced as Balanced
+from gapfit.offset.several import best_offsets as best_offsets
 from gapfit.offset.several import minimise_offsets as minimise_offsets
 from gapfit.offset.several import threshold_bounds as threshold_bounds
 from gapfit.offset.single import Tangent as Tangent

@@ -9,7 +9,7 @@ from gapfit.losses.base import Risk
 from gapfit.offset.cuts import minimise_by_cuts
 from gapfit.offset.newton import minimise_by_newton
 from gapfit.offset.separate import minimise_separately, separate_bounds
-from gapfit.offset.single import minimise_offset
+from gapfit.offset.single import lowest, minimise_offset
 
 _EPS = float(np.finfo(float).eps)
 
@@ -40,6 +40,15 @@ def minimise_offsets(risk: Risk, scores: Vector, guess: Vector) -> Balanced:
             return Balanced(value, u, height, b)
     b, value, u, height = minimise_by_cuts(risk, scores, guess)
     return Balanced(value, u, height, b)
+
+
+def best_offsets(risk: Risk, scores: Vector, guess: Vector) -> tuple[float, Vector]:
+    """The minimum over all b of the risk's cone, and where it is."""
+    if risk.offsets.size == 1:
+        value, b = lowest(risk, scores, float(guess[0]))
+        return value, np.array([b])
+    found = minimise_offsets(risk, scores, guess)
+    return found.value, found.b
 
 
 def threshold_bounds(risk: Risk, lowest: Vector, highest: Vector) -> tuple[Vector, Vector]:

@@ -71,6 +71,16 @@ def minimise_offset(risk: Risk, scores: Vector, guess: float) -> tuple[float, Ta
     raise AssertionError("unreachable: the loop above is endless")
 
 
+def lowest(risk: Risk, scores: Vector, guess: float) -> tuple[float, float]:
+    """The minimum over b and where it is, up to rounding: `minimise_offset`, less its tangent."""
+    known = risk.best_offset(scores)
+    if known is None or np.isinf(known).all():
+        value, at = minimise_offset(risk, scores, guess)
+        return value, at.b
+    b = _finite_middle(*known)
+    return risk.value_and_subgradient(scores, np.array([b]))[0], b
+
+
 def offset_interval(risk: Risk, scores: Vector, guess: float) -> tuple[float, float]:
     """An interval that contains every minimiser over b: by a formula, or tight up to a factor of two."""
     known = risk.best_offset(scores)

@@ -100,7 +100,7 @@ class _Descent:
             same = stored.shape == self.z.shape and np.allclose(v, -u, rtol=1e-9, atol=1e-12 * noise)
             noise = float(np.abs(u).sum()) * problem.design.largest
             same = same and np.allclose(stored, self.z, rtol=0, atol=1e-6 * noise)
-        self.b = float(state.get("b", problem.tangent(problem.offset)[3].sum()))
+        self.b = float(state["b"]) if "b" in state else _first_offset(problem)
         self.s = self.c = 0.0
         self.store: Store = whole
         self.order = self.doubtful = np.arange(self.n)  # rows to visit, and rows not proved to be at rest
@@ -308,3 +308,10 @@ class _Descent:
             threads.each(respond, threads.parts(len(best), float(len(store.rows[0]))))
             v[store.members] = best
         return v
+
+
+def _first_offset(problem: Problem) -> float:
+    """The best intercept for w = 0, if there is one."""
+    if problem.n_offsets == 0:
+        return 0.0
+    return float(problem.best(np.zeros(problem.design.shape[1]), np.zeros(1))[1].sum())
