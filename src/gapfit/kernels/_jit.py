@@ -1,4 +1,4 @@
-"""The one decorator of compiled functions.
+"""The one decorator of compiled functions, and the one instruction that they lack.
 
 ``@jit`` compiles strictly: the sums that the source says, in the order it says.
 ``@jit(fast=True)`` is for solver kernels, whose results are certified elsewhere: the compiler may
@@ -13,6 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 
 Function = Callable[..., Any]
 
@@ -31,3 +34,25 @@ def jit(function: Function | None = None, *, fast: bool = False, reorder: bool =
             return numba.njit(**options)(function)
 
     return decorate if function is None else decorate(function)
+
+
+def prefetch(array: Any, index: Any) -> None:
+    """Ask for the cache line of ``array[index]`` without waiting for it."""
+
+
+if not numba.config.DISABLE_JIT:
+
+    @intrinsic
+    def prefetch(typing, array, index):
+        def emit(context, builder, signature, arguments):
+            struct = context.make_array(signature.args[0])(context, builder, arguments[0])
+            line = builder.mul(arguments[1], cgutils.unpack_tuple(builder, struct.strides)[0])
+            pointer = cgutils.pointer_add(builder, struct.data, line, cgutils.voidptr_t)
+            flag = ir.IntType(32)
+            kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, flag, flag, flag])
+            function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+            read, keep, as_data = flag(0), flag(3), flag(1)
+            builder.call(function, [pointer, read, keep, as_data])
+            return context.get_dummy_value()
+
+        return types.void(array, types.intp), emit

@@ -21,12 +21,8 @@ Without an intercept mean, b and rho are zero.
 import math
 
 import numpy as np
-from llvmlite import ir
-from numba import config
-from numba.core import cgutils, types
-from numba.extending import intrinsic
 
-from gapfit.kernels._jit import jit
+from gapfit.kernels._jit import jit, prefetch
 
 TINY = 1e-300  # stands for a curvature of zero: the step then runs into its bound without a branch
 AHEAD = 4  # rows are asked for from memory so many steps before their turn
@@ -41,28 +37,6 @@ CROWD = 0.1  # of the active rows, come to rest during a sweep: then its way is 
 CAUTION = 1.3  # in guessing the gap: a look too many costs more than a sweep too many of active rows
 ROUNDING = 1e-13  # of |z|^2 / alpha is too little to gain: rounding would show
 NARROW = 0.1  # of the way to its bounds an entropic variable is left when all of them move together
-
-
-def _prefetch(array, index):
-    """Ask for the cache line of ``array[index]`` without waiting for it."""
-
-
-if not config.DISABLE_JIT:
-
-    @intrinsic
-    def _prefetch(typing, array, index):
-        def emit(context, builder, signature, arguments):
-            struct = context.make_array(signature.args[0])(context, builder, arguments[0])
-            line = builder.mul(arguments[1], cgutils.unpack_tuple(builder, struct.strides)[0])
-            pointer = cgutils.pointer_add(builder, struct.data, line, cgutils.voidptr_t)
-            flag = ir.IntType(32)
-            kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, flag, flag, flag])
-            function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-            read, keep, as_data = flag(0), flag(3), flag(1)
-            builder.call(function, [pointer, read, keep, as_data])
-            return context.get_dummy_value()
-
-        return types.void(array, types.intp), emit
 
 
 # -- one row ------------------------------------------------------------------------------------------------
@@ -242,10 +216,10 @@ def dual_sweep(
     for k in range(size):
         if k + AHEAD < size:  # in place: a prefetch in a function of its own is optimised away
             i = order[visits[k + AHEAD]]
-            _prefetch(table, i)
-            _prefetch(data, indptr[i])
+            prefetch(table, i)
+            prefetch(data, indptr[i])
             if indices.size:
-                _prefetch(indices, indptr[i])
+                prefetch(indices, indptr[i])
         i = order[visits[k]]
         start, stop = indptr[i], indptr[i + 1]
         target, kink, quad, lower, upper, curvature, along, v = table[i]

@@ -10,39 +10,13 @@ where h holds the intercepts and what the mean does to all samples alike.
 """
 
 import numpy as np
-from llvmlite import ir
-from numba import config
-from numba.core import cgutils, types
-from numba.extending import intrinsic
 
-from gapfit.kernels._jit import jit
+from gapfit.kernels._jit import jit, prefetch
 
 LANES = 4  # W has a multiple of that many columns, so that they can be added up side by side
 AHEAD = 4  # samples are asked for from memory so many steps before their turn
 LINE = 8  # numbers in a cache line
 ASKED = 64  # numbers of a row that are asked for: the rest comes by itself
-
-
-def _prefetch(array, index):
-    """Ask for the cache line of ``array[index]`` without waiting for it."""
-
-
-if not config.DISABLE_JIT:
-
-    @intrinsic
-    def _prefetch(typing, array, index):
-        def emit(context, builder, signature, arguments):
-            struct = context.make_array(signature.args[0])(context, builder, arguments[0])
-            line = builder.mul(arguments[1], cgutils.unpack_tuple(builder, struct.strides)[0])
-            pointer = cgutils.pointer_add(builder, struct.data, line, cgutils.voidptr_t)
-            flag = ir.IntType(32)
-            kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, flag, flag, flag])
-            function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-            read, keep, as_data = flag(0), flag(3), flag(1)
-            builder.call(function, [pointer, read, keep, as_data])
-            return context.get_dummy_value()
-
-        return types.void(array, types.intp), emit
 
 
 @jit(fast=True)
@@ -258,16 +232,16 @@ def sweep(
     for n in range(order.size):
         if n + AHEAD < order.size:  # in place: a prefetch in a function of its own is optimised away
             i = order[n + AHEAD]
-            _prefetch(table, i)
-            _prefetch(classes, i)
+            prefetch(table, i)
+            prefetch(classes, i)
             start, stop = indptr[i], min(indptr[i + 1], indptr[i] + ASKED)
             for entry in range(start, stop, LINE):
-                _prefetch(data, entry)
+                prefetch(data, entry)
             if indices.size:
                 for entry in range(start, stop, 2 * LINE):
-                    _prefetch(indices, entry)
+                    prefetch(indices, entry)
             for at in range(i * K, i * K + K, LINE):
-                _prefetch(shares, at)
+                prefetch(shares, at)
         i = order[n]
         p, q, along = table[i, 0], table[i, 1], table[i, 2]
         count = np.intp(live[i])

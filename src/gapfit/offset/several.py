@@ -9,7 +9,7 @@ from gapfit.losses.base import Risk
 from gapfit.offset.cuts import minimise_by_cuts
 from gapfit.offset.newton import minimise_by_newton
 from gapfit.offset.separate import minimise_separately, separate_bounds
-from gapfit.offset.single import lowest, minimise_offset
+from gapfit.offset.single import minimise_offset, minimum
 
 _EPS = float(np.finfo(float).eps)
 
@@ -45,7 +45,7 @@ def minimise_offsets(risk: Risk, scores: Vector, guess: Vector) -> Balanced:
 def best_offsets(risk: Risk, scores: Vector, guess: Vector) -> tuple[float, Vector]:
     """The minimum over all b of the risk's cone, and where it is."""
     if risk.offsets.size == 1:
-        value, b = lowest(risk, scores, float(guess[0]))
+        value, b = minimum(risk, scores, float(guess[0]))
         return value, np.array([b])
     found = minimise_offsets(risk, scores, guess)
     return found.value, found.b

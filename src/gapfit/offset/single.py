@@ -71,7 +71,7 @@ def minimise_offset(risk: Risk, scores: Vector, guess: float) -> tuple[float, Ta
     raise AssertionError("unreachable: the loop above is endless")
 
 
-def lowest(risk: Risk, scores: Vector, guess: float) -> tuple[float, float]:
+def minimum(risk: Risk, scores: Vector, guess: float) -> tuple[float, float]:
     """The minimum over b and where it is, up to rounding: `minimise_offset`, less its tangent."""
     known = risk.best_offset(scores)
     if known is None or np.isinf(known).all():
