@@ -9,6 +9,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gapfit._types import Data, Slope, Vector
 from gapfit.design.base import Design
@@ -21,7 +22,8 @@ from gapfit.problem import Problem
 from gapfit.solution import Certificate, Solution
 
 _EPS = float(np.finfo(float).eps)
-_STATUS = np.array(["undecided", "support", "zero", "bound"])
+SUPPORT = np.array(["undecided", "support", "zero", "bound"])  # what may be proved of a sample
+UNDECIDED, PROVED, ZERO = (np.int8(code) for code in range(3))
 
 
 def certify(problem: Problem, w: Slope, b: Vector, minorant: Minorant) -> Certificate:
@@ -136,16 +138,16 @@ def _shifted(problem: Problem, scores: Vector) -> Vector:
     return scores + problem.offset if problem.shifted else scores
 
 
-def support_status(problem: Problem, ball: Ball) -> Vector:
-    """For each training row, what is proved of its dual coefficient at the optimum.
+def support_status(problem: Problem, ball: Ball | None) -> NDArray[np.int8]:
+    """For each training row, what is proved of its dual coefficient at the optimum, as an index of `SUPPORT`.
 
     "zero": it is no support vector; "bound": it is one, at the bound of its dual coefficient;
     "support": it is one; "undecided": the gap is too large to tell, or the samples interact in the risk.
     """
-    if not problem.risk.separable:
-        return np.full(len(problem.weight), "undecided")
+    if ball is None or not problem.risk.separable:
+        return np.full(len(problem.weight), UNDECIDED)
     if "dual_entropy" in problem.risk.capabilities:  # its derivatives never vanish, nor reach their bounds
-        return np.full(len(problem.weight), "support", _STATUS.dtype)
+        return np.full(len(problem.weight), PROVED)
     lo, hi = _training_bounds(problem, ball)
     with np.errstate(invalid="ignore"):  # a bound may be infinite; its value is not used
         at_lo, at_hi = (
@@ -153,4 +155,4 @@ def support_status(problem: Problem, ball: Ball) -> Vector:
             for scores in (lo, hi)
         )
     support, same = (at_lo > 0) | (at_hi < 0), at_lo == at_hi  # it is constant only at zero and its extremes
-    return np.asarray(_STATUS.take(support + 2 * same))
+    return np.asarray(support + np.int8(2) * same, dtype=np.int8)

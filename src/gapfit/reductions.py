@@ -64,11 +64,14 @@ class Multiset(NamedTuple):
 _ROWS, _ENTRIES = 10_000, 2**22  # up to which comparing samples costs next to nothing
 _PROBE, _PROBE_ENTRIES = 4096, 2**16  # samples that tell whether comparing all of them is worth it,
 _WORTH = 0.02  # which it is if so many of them are equal
+_MOST = 2**32 - 1  # samples: they are numbered in 32 bits
 
 
 def _repetitive(X: Data, y: NDArray[Any]) -> bool:
     """Are there many equal samples, by the first of them?"""
     n, d = X.shape
+    if n >= _MOST:
+        return False
     count = int(np.searchsorted(X.indptr, _PROBE_ENTRIES)) if sparse.issparse(X) else _PROBE_ENTRIES // d
     count = min(count, _PROBE, n)
     different, _ = different_rows(X, _codes(y[:count]), count)
@@ -103,7 +106,8 @@ class Labels(NamedTuple):
 
     @classmethod
     def of(cls, y: NDArray[Any]) -> "Labels":
-        classes = _unique(y)
+        pair = two_numbers(y)
+        classes = np.unique(y) if pair is None else pair
         if len(classes) < 2:
             raise ValueError(f"y holds one class only, {classes[0]}; there is nothing to tell apart")
         return cls(classes)
@@ -119,13 +123,12 @@ class Labels(NamedTuple):
         return np.asarray(self.classes[winner])
 
 
-def _unique(y: NDArray[Any]) -> NDArray[Any]:
-    """The different labels in their order; if they are two numbers, without sorting all of them."""
-    if y.dtype.kind in "fiub":
-        ends = np.array([y.min(), y.max()])
-        if ends[0] != ends[1] and ((y == ends[0]) | (y == ends[1])).all():
-            return ends
-    return np.unique(y)
+def two_numbers(y: NDArray[Any]) -> NDArray[Any] | None:
+    """The labels in their order if they are two numbers, found without sorting."""
+    if y.dtype.kind not in "fiub" or not len(y):
+        return None
+    ends = np.array([y.min(), y.max()])
+    return ends if ends[0] != ends[1] and ((y == ends[0]) | (y == ends[1])).all() else None
 
 
 def weigh_classes(class_weight: Any, labels: Labels, y: NDArray[Any], weight: Vector) -> Vector:

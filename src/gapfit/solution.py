@@ -30,7 +30,7 @@ class Iterate(NamedTuple):
     primal: float | None = None  # the solver's claim of J(w); None: the driver evaluates
     snapshot: Callable[[], dict[str, Any]] = dict  # a solver given this as `state` continues from here
     estimate: float | None = None  # the solver's guess of its gap: only says when a look is worth its cost
-    objective: float | None = None  # its guess of J(w), to the same end
+    objective: float | Callable[[], float] | None = None  # its guess of J(w), to the same end
 
     def point(self) -> Slope:
         """w itself."""

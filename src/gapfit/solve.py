@@ -151,19 +151,27 @@ class _Schedule:
 
     def __init__(self, watched: bool) -> None:
         self.watched = watched
-        self.next, self.correction = 1, 1.0
+        self.next = 1
+        self.guessed, self.correction, self.hidden = 1.0, 1.0, 0.0  # at the last look
 
     def due(self, best: "_Best", iterate: Iterate) -> bool:
         if iterate.estimate is None:
             return iterate.primal is not None or best.n_iter >= self.next
         overdue = best.n_iter >= (self.next if self.watched else max(64, 4 * self.next))
-        guess = self.correction * iterate.estimate
+        guess = self._corrected(iterate.estimate)
         return (overdue and iterate.estimate < np.inf) or best.suffices(guess, iterate.objective)
+
+    def _corrected(self, estimate: float) -> float:
+        """A part of the gap that the solver did not see last time falls more slowly than what it sees."""
+        progress = min(max(estimate, 0.0) / self.guessed, 1.0)
+        return self.correction * estimate + self.hidden * float(np.sqrt(progress))
 
     def looked(self, best: "_Best", iterate: Iterate) -> None:
         self.next = best.n_iter + 1 + best.n_iter // 4
-        if iterate.estimate:
-            self.correction = min(max(best.certificate.gap / iterate.estimate, 0.1), 10.0)
+        if iterate.estimate is not None and iterate.estimate > 0:
+            ratio = min(max(best.certificate.gap / iterate.estimate, 0.1), 10.0)
+            self.guessed, self.correction = iterate.estimate, min(ratio, 1.0)
+            self.hidden = (ratio - self.correction) * iterate.estimate
 
 
 def _any_asks_to_stop(callbacks: tuple[Callback, ...], progress: Progress) -> bool:
@@ -238,10 +246,15 @@ class _Best:
         self.demand *= 0.1
         return False
 
-    def suffices(self, gap: float, objective: float | None) -> bool:
+    def suffices(self, gap: float, objective: float | Callable[[], float] | None) -> bool:
         """Would such a gap be enough, at such an objective?"""
-        primal = abs(self.primal) if objective is None else abs(objective)
-        return gap <= self.demand * max(self.tol * primal, self.atol)
+        if gap > self._enough(max(abs(self.primal), abs(self.dual))):
+            return False  # at no objective between the bounds
+        primal = self.primal if objective is None else objective() if callable(objective) else objective
+        return gap <= self._enough(abs(primal))
+
+    def _enough(self, scale: float) -> float:
+        return self.demand * max(self.tol * scale, self.atol)
 
     def hopeless(self) -> bool:
         """Is the remaining gap rounding, or has nothing improved over half of a long run?"""

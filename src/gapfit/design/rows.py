@@ -86,8 +86,7 @@ def different_rows(
     from gapfit.kernels import duplicates
     from gapfit.kernels.rows import as_rows
 
-    some = X if count == X.shape[0] else take_rows(X, slice(count))
-    data, indices, indptr = as_rows(*MemoryDesign(some).rows())
+    data, indices, indptr = as_rows(*MemoryDesign(X).rows())
     words = data.view(np.uint64 if data.dtype == np.float64 else np.uint32)
     hashes = np.empty(count, np.uint64)
     threads.each(

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gapfit import threads
 from gapfit._types import Data, Matrix, Slope, Vector
-from gapfit.certify import Ball, optimal_balls, support_status
+from gapfit.certify import SUPPORT, ZERO, Ball, optimal_balls, support_status
 from gapfit.checks import as_column, as_weights
 from gapfit.design.memory import MemoryDesign, check_sparse_indices
 from gapfit.errors import as_number
@@ -158,11 +158,10 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
                 if solution.status in (Status.INTERRUPTED, Status.STOPPED):
                     max_iter = 0  # the other parts get the bounds that come for free
                 columns = optimal_balls(problem, solution)
-                ball = columns[0]
-                status = support_status(problem, ball) if ball else np.full(len(weight), "undecided")
+                status = support_status(problem, columns[0])
                 solutions.append(solution)
                 balls.extend(columns)
-                support.append(samples.origin.invert(status, "zero"))
+                support.append(SUPPORT.take(samples.origin.invert(status, ZERO)))
         certificates = [solution.certificate for solution in solutions]
         histories = [solution.history for solution in solutions]
         self.certificates_ = certificates

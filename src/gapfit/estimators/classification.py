@@ -19,7 +19,7 @@ from gapfit.estimators.targets import Indicators, as_indicators
 from gapfit.losses import CrammerSinger, Hinge, LabelRanking, Logistic, Softmax
 from gapfit.losses.base import Loss
 from gapfit.losses.multilabel import MultilabelLoss, least_error_threshold
-from gapfit.reductions import Labels, weigh_classes
+from gapfit.reductions import Labels, two_numbers, weigh_classes
 from gapfit.solution import Solution
 
 BINARY = ("hinge", "squared_hinge", "smoothed_hinge", "logistic", "exponential")
@@ -349,5 +349,7 @@ def check_target_labels(y: Any, n: int) -> NDArray[Any]:
         assert_all_finite(y, input_name="y")
         if len(y) != n:
             raise ValueError(f"y has {len(y)} values but X has {n} rows")
-        check_classification_targets(y)
+        pair = two_numbers(y)
+        if pair is None or (pair % 1 != 0).any():
+            check_classification_targets(y)
     return np.asarray(y)

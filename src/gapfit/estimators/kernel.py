@@ -12,7 +12,7 @@ from scipy import sparse
 
 from gapfit import threads
 from gapfit._types import Data, Slope, Vector
-from gapfit.certify import optimal_ball, support_status
+from gapfit.certify import SUPPORT, ZERO, optimal_ball, support_status
 from gapfit.checks import as_weights
 from gapfit.design.kernel import KernelDesign
 from gapfit.design.rows import take_rows
@@ -139,11 +139,11 @@ class KernelModel(LinearModel):
                     check_margin(problem, machine)
                 proved = not local and machine.width is None
                 ball = optimal_ball(problem, solution) if proved else None
-                status = support_status(problem, ball) if ball else np.full(len(part.target), "undecided")
+                status = _spread(support_status(problem, ball), part.rows, n, ZERO)
                 solutions.append(solution)
                 balls.append(support_ball(problem, solution, ball) if ball and everyone else None)
                 machines.append(machine._replace(w=_spread(machine.w, part.rows, n, 0.0)))
-                support.append(samples.origin.invert(_spread(status, part.rows, n, "zero"), "zero"))
+                support.append(SUPPORT.take(samples.origin.invert(status, ZERO)))
                 steps = np.full(len(part.target), -1) if trace.since is None else trace.since
                 since.append(samples.origin.invert(_spread(steps, part.rows, n, -1), -1))
         self._report(solutions, alphas, samples)

@@ -30,7 +30,6 @@ BLOCK = 8  # neighbours in memory that are visited together: as good as any orde
 PARALLEL = 1e-10  # what directions differ by may be rounding, below this
 FAR = 100.0  # times a direction is too far to go: the rounding in it would show
 COUNTER_STEP = np.uint64(0x9E3779B97F4A7C15)
-ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 SCRAMBLE = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 FEW = 10  # rows are no crowd
 CROWD = 0.1  # of the active rows, come to rest during a sweep: then its way is no direction to go on in
@@ -50,46 +49,33 @@ def _dense_dot(x, w):
     return total
 
 
-@jit(fast=True)
+@jit(fast=True, inline=True)
 def _row_dot(data, indices, start, stop, w):
     """<x, w> for the row in ``start:stop``.
 
-    Counters are unsigned: that spares a test for negative ones, and slices, which take as long as a dozen
-    entries. What is gathered does not vectorise; four sums keep the adders busy.
+    Counters are unsigned, which spares a test for negative ones. Four sums that take turns keep the adders
+    busy; in a loop with one end, for the processor guesses wrong once at each.
     """
     if indices.size == 0:
         return _dense_dot(data[start:stop], w)
     s0 = s1 = s2 = s3 = 0.0
-    k, end = np.uint64(start), np.uint64(stop)
-    while k + THREE < end:
-        s0 += data[k] * w[indices[k]]
-        s1 += data[k + ONE] * w[indices[k + ONE]]
-        s2 += data[k + TWO] * w[indices[k + TWO]]
-        s3 += data[k + THREE] * w[indices[k + THREE]]
-        k += FOUR
-    while k < end:
-        s0 += data[k] * w[indices[k]]
-        k += ONE
+    for k in range(np.uint64(start), np.uint64(stop)):
+        s0, s1, s2, s3 = s1, s2, s3, s0 + data[k] * w[indices[k]]
     return (s0 + s1) + (s2 + s3)
 
 
-@jit(fast=True)
+@jit(fast=True, inline=True)
 def _row_add(data, indices, start, stop, step, w):
     if indices.size == 0:
         x = data[start:stop]
         for j in range(x.size):
             w[j] += step * x[j]
     else:
-        k, end = np.uint64(start), np.uint64(stop)
-        while k + ONE < end:
-            w[indices[k]] += step * data[k]
-            w[indices[k + ONE]] += step * data[k + ONE]
-            k += TWO
-        if k < end:
+        for k in range(np.uint64(start), np.uint64(stop)):
             w[indices[k]] += step * data[k]
 
 
-@jit(fast=True)
+@jit(fast=True, inline=True)
 def _piecewise_minimiser(drive, kink, curvature, lower, upper):
     """The minimiser over lower <= v <= upper of  kink |v| + curvature v^2 / 2 - drive v."""
     if drive > kink:
@@ -101,7 +87,7 @@ def _piecewise_minimiser(drive, kink, curvature, lower, upper):
     return min(max(v, lower), upper)
 
 
-@jit(fast=True)
+@jit(fast=True, inline=True)
 def _entropic_minimiser(odds, slope, curvature, scale):
     """The minimum in one entropic coordinate, as log-odds and share, by Newton's method in the log-odds.
 
@@ -127,12 +113,12 @@ def _entropic_minimiser(odds, slope, curvature, scale):
     return new, a
 
 
-@jit(fast=True)
+@jit(fast=True, inline=True)
 def _softplus(x):
     return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
 
 
-@jit(fast=True)
+@jit(fast=True, inline=True)
 def _entropic_gap(odds, slope, scale):
     """phi(f) + psi(v) + f v of one row, in terms of v and slope = psi'(v) + f: its part of the gap."""
     if abs(slope) > 0.1:
@@ -143,7 +129,7 @@ def _entropic_gap(odds, slope, scale):
     return 0.5 * scale * (spread * slope) ** 2
 
 
-@jit(fast=True)
+@jit(fast=True, inline=True)
 def _pull(v, g, kink, quad, lower, upper, threshold):
     """Whether a piecewise variable rests firmly; the derivative that pulls at it, and its part of the gap.
 
@@ -208,6 +194,20 @@ def dual_sweep(
     than ``threshold``, is dropped. Returns the rows that were kept, the state, the average derivative that
     pulled at them, the gap that was seen (each row's part just before its turn), s and c.
     """
+    if indices.size == 0:  # known from here on: rows that had to ask would be slower by a fifth
+        return _sweep(
+            data, indices, indptr, table, entropic, order, state, z, inv_alpha, mean_sq, b, rho, s, c,
+            threshold,
+        )  # fmt: skip
+    return _sweep(
+        data, indices, indptr, table, entropic, order, state, z, inv_alpha, mean_sq, b, rho, s, c, threshold
+    )
+
+
+@jit(fast=True, inline=True)
+def _sweep(
+    data, indices, indptr, table, entropic, order, state, z, inv_alpha, mean_sq, b, rho, s, c, threshold
+):
     size = order.size
     visits, state = _visits(size, state)
     stays = np.ones(size, np.bool_)
@@ -266,10 +266,26 @@ def survey(
     """Look at the piecewise rows ``members[first:last]`` as a sweep does, and move none.
 
     Writes by how much the derivative of each would have to change to move it, or -1 if it does not rest;
-    returns the sum of the derivatives that pull at those, and the gap. Passing by rows in their order takes a
-    fraction of the time that visiting them in another does.
+    returns the sum of the derivatives that pull at those, their number and the gap. Passing by rows in their
+    order takes a fraction of the time that visiting them in another does.
     """
-    pulls = gap = 0.0
+    if indices.size == 0:  # as in a sweep
+        return _survey(
+            data, indices, indptr, table, z, inv_alpha, mean_sq, b, rho, s, c, threshold,
+            members, first, last, firmness,
+        )  # fmt: skip
+    return _survey(
+        data, indices, indptr, table, z, inv_alpha, mean_sq, b, rho, s, c, threshold,
+        members, first, last, firmness,
+    )  # fmt: skip
+
+
+@jit(fast=True, inline=True)
+def _survey(
+    data, indices, indptr, table, z, inv_alpha, mean_sq, b, rho, s, c, threshold,
+    members, first, last, firmness,
+):  # fmt: skip
+    pulls = gap = active = 0.0
     for k in range(first, last):
         i = members[k]
         target, kink, quad, lower, upper, _, along, v = table[i]
@@ -278,19 +294,24 @@ def survey(
         rests, pull, part = _pull(v, g, kink, quad, lower, upper, threshold)
         firmness[k] = pull if rests else -1.0
         pulls += 0.0 if rests else pull
+        active += not rests
         gap += part
-    return pulls, gap
+    return pulls, active, gap
 
 
 @jit(fast=True)
-def not_beyond(table, members, firmness, far):
-    """Those members whose firmness is at most ``far`` times the square root of their curvature."""
-    kept = np.empty(members.size, np.int64)
-    count = 0
+def sort_out(table, members, firmness, nearly, far):
+    """Of the members, those that do not rest; those less firm than ``nearly``; and those whose firmness is at
+    most ``far`` times the square root of their curvature."""
+    active, near, doubtful = np.empty((3, members.size), np.int64)
+    a = n = d = 0
     for k in range(members.size):
-        kept[count] = members[k]
-        count += firmness[k] <= 0.0 or firmness[k] * firmness[k] <= far * far * table[members[k], 5]
-    return kept[:count]
+        i, firm = members[k], firmness[k]
+        active[a] = near[n] = doubtful[d] = i
+        a += firm < 0.0
+        n += firm <= nearly
+        d += firm <= 0.0 or firm * firm <= far * far * table[i, 5]
+    return active[:a], near[:n], doubtful[:d]
 
 
 @jit(fast=True)
@@ -313,7 +334,7 @@ def responses(data, indices, indptr, table, entropic, z, inv_alpha, mean_sq, b, 
 # -- steps that move all rows together ------------------------------------------------------------------
 
 
-@jit(fast=True)
+@jit(fast=True, inline=True)
 def _room(row, entropic):
     """Between which values a variable may move: there psi is a parabola, or nearly so."""
     kink, lower, upper, v = row[1], row[3], row[4], row[7]
@@ -326,7 +347,7 @@ def _room(row, entropic):
     return lower, upper
 
 
-@jit(fast=True)
+@jit(fast=True, inline=True)
 def _slope_and_curvature(row, reach, entropic):
     """psi'(v) - target and psi''(v); of an entropy the latter as it is ``reach`` further from the bounds."""
     target, kink, quad, lower, upper, v = row[0], row[1], row[2], row[3], row[4], row[7]
@@ -335,7 +356,7 @@ def _slope_and_curvature(row, reach, entropic):
     return quad * v + (kink if v > 0.0 else -kink) - target, quad
 
 
-@jit(fast=True)
+@jit(fast=True, inline=True)
 def _cost(row, v, entropic):
     """psi(v) - target v."""
     target, kink, quad, lower, upper = row[0], row[1], row[2], row[3], row[4]

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from gapfit.kernels._jit import jit
+from gapfit.kernels._jit import jit, prefetch
 
 FACTORS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC4CEB9FE1A85EC53), np.uint64(0xFF51AFD7ED558CCD))
+AHEAD = 8  # rows are looked up, their places in the table are asked for from memory
 
 
 @jit
@@ -25,21 +26,26 @@ def hash_rows(words, indices, indptr, codes, first, last, hashes):
 
 @jit
 def number_rows(words, indices, indptr, codes, hashes):
-    """The rows that equal none before them, and for every row that has a hash its number among these."""
+    """The rows that equal none before them, and for every row that has a hash its number among these.
+
+    There may be 2^32 - 2 rows, no more.
+    """
     size = 16
     while size < 2 * hashes.size:
         size *= 2
     last = np.uint64(size - 1)
-    slots = np.full(size, -1, np.int64)
+    slots = np.zeros(size, np.uint32)  # 1 + the number of a row; zero: free
     different, number = np.empty(hashes.size, np.int64), np.empty(hashes.size, np.int64)
     count = 0
     for i in range(hashes.size):
+        if i + AHEAD < hashes.size:
+            prefetch(slots, np.int64(hashes[i + AHEAD] & last))
         h = hashes[i]
         slot = h & last
         while True:
-            j = slots[slot]
+            j = np.int64(slots[slot]) - 1
             if j < 0:
-                slots[slot] = i
+                slots[slot] = i + 1
                 different[count], number[i] = i, count
                 count += 1
                 break
@@ -50,7 +56,7 @@ def number_rows(words, indices, indptr, codes, hashes):
     return different[:count], number
 
 
-@jit
+@jit(inline=True)
 def _same(words, indices, indptr, i, j):
     start, stop, other = np.uint64(indptr[i]), np.uint64(indptr[i + 1]), np.uint64(indptr[j])
     if stop - start != np.uint64(indptr[j + 1]) - other:

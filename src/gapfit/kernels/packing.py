@@ -11,9 +11,14 @@ from gapfit.kernels._jit import jit
 @jit
 def pack(data, indices, indptr, chosen, first, last, packed, packed_indices, packed_indptr):
     """Copy the rows ``chosen[first:last]`` to where ``packed_indptr`` says that they begin."""
-    for k in range(first, last):
-        to, end = np.uint64(packed_indptr[k]), np.uint64(packed_indptr[k + 1])
-        ahead = np.uint64(indptr[chosen[k]]) - to  # modulo 2^64: the sum below is right all the same
+    k = first
+    while k < last:
+        row, start = chosen[k], k
+        k += 1
+        while k < last and chosen[k] == row + k - start:  # neighbours at once
+            k += 1
+        to, end = np.uint64(packed_indptr[start]), np.uint64(packed_indptr[k])
+        ahead = np.uint64(indptr[row]) - to  # modulo 2^64: the sum below is right all the same
         if indices.size == 0:
             for q in range(to, end):
                 packed[q] = data[q + ahead]

@@ -4,8 +4,6 @@ import numpy as np
 
 from gapfit.kernels._jit import jit
 
-ONE, TWO = np.uint64(1), np.uint64(2)  # unsigned counters spare a test for negative ones at every access
-
 
 @jit(fast=True)
 def add_adjoint(data, indices, indptr, weight, start, stop, total):
@@ -13,12 +11,7 @@ def add_adjoint(data, indices, indptr, weight, start, stop, total):
     for i in range(start, stop):
         u = weight[i]
         if u != 0.0:
-            k, end = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
-            while k + ONE < end:
-                total[indices[k]] += u * data[k]
-                total[indices[k + ONE]] += u * data[k + ONE]
-                k += TWO
-            if k < end:
+            for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
                 total[indices[k]] += u * data[k]
 
 

@@ -45,26 +45,18 @@ def _dot(x, w):
     return total
 
 
-@jit(fast=True)
+@jit(fast=True, inline=True)
 def row_dot(data, indices, start, stop, w):
     """<x, w> for the row in ``start:stop``."""
     if indices.size == 0:
         return _dot(data[start:stop], w)
     s0 = s1 = s2 = s3 = 0.0  # what is gathered does not vectorise; four sums keep the adders busy
-    k = start
-    while k + 3 < stop:
-        s0 += data[k] * w[indices[k]]
-        s1 += data[k + 1] * w[indices[k + 1]]
-        s2 += data[k + 2] * w[indices[k + 2]]
-        s3 += data[k + 3] * w[indices[k + 3]]
-        k += 4
-    while k < stop:
-        s0 += data[k] * w[indices[k]]
-        k += 1
+    for k in range(np.uint64(start), np.uint64(stop)):
+        s0, s1, s2, s3 = s1, s2, s3, s0 + data[k] * w[indices[k]]
     return (s0 + s1) + (s2 + s3)
 
 
-@jit(fast=True)
+@jit(fast=True, inline=True)
 def row_add(data, indices, start, stop, step, w):
     """w += step * x for the row in ``start:stop``."""
     if indices.size == 0:
@@ -72,8 +64,17 @@ def row_add(data, indices, start, stop, step, w):
         for j in range(x.size):
             w[j] += step * x[j]
     else:
-        for k in range(start, stop):
+        for k in range(np.uint64(start), np.uint64(stop)):
             w[indices[k]] += step * data[k]
+
+
+@jit(fast=True, reorder=True, inline=True)
+def _square(data, start, stop):
+    total = 0.0
+    for k in range(np.uint64(start), np.uint64(stop)):  # unsigned: no test for negative ones
+        x = np.float64(data[k])
+        total += x * x
+    return total
 
 
 @jit(fast=True)
@@ -81,22 +82,19 @@ def squared_norms(data, indptr):
     """|x_i|^2 of every row."""
     norms = np.empty(indptr.size - 1)
     for i in range(norms.size):
-        x = data[indptr[i] : indptr[i + 1]]
-        norms[i] = _dot(x, x)
+        norms[i] = _square(data, indptr[i], indptr[i + 1])
     return norms
 
 
-@jit(fast=True, reorder=True)
+@jit(fast=True, inline=True)
 def _square_and_product(data, indices, start, stop, w):
     """<x, x> and <x, w> for the sparse row in ``start:stop``."""
-    square = product = 0.0
-    k, end = np.uint64(start), np.uint64(stop)  # unsigned: no test for negative ones
-    while k < end:
+    p = q = r = s = 0.0
+    for k in range(np.uint64(start), np.uint64(stop)):
         x = np.float64(data[k])
-        square += x * x
-        product += x * w[indices[k]]
-        k += np.uint64(1)
-    return square, product
+        p, q = q, p + x * x
+        r, s = s, r + x * w[indices[k]]
+    return p + q, r + s
 
 
 @jit
@@ -106,7 +104,10 @@ def put_distances(data, indices, indptr, first, last, centre, eps, out):
     for j in range(centre.size):
         constant += centre[j] * centre[j]
     for i in range(first, last):
-        square, product = _square_and_product(data, indices, indptr[i], indptr[i + 1], centre)
+        if constant > 0.0:
+            square, product = _square_and_product(data, indices, indptr[i], indptr[i + 1], centre)
+        else:
+            square, product = _square(data, indptr[i], indptr[i + 1]), 0.0
         noise = eps * (16 + indptr[i + 1] - indptr[i]) * (square + abs(product) + constant)
         out[i] = np.sqrt(max(square - 2.0 * product + constant, 0.0) + noise)
 

@@ -148,7 +148,7 @@ class _Descent:
         if not self.kind.entropic and np.array_equal(state["problem"], self._problem()):
             self.doubtful, self.near = state["doubtful"], state["near"]
         if len(state["members"]) < self.n:
-            self.store = self.whole.part(state["members"], self.whole.costs())
+            self.store = self.whole.part(state["members"])
         self.store.V[:] = state["V"]
 
     # -- steps ----------------------------------------------------------------------------------------------
@@ -169,39 +169,46 @@ class _Descent:
     def choose_rows(self) -> None:
         """All rows at the beginning of an epoch, the active ones side by side when they are few."""
         if self.over:
-            self._begin_epoch()
+            self._work_on(self._begin_epoch())
         elif not self.surveyed and self.sweeps == 1 and not self.kind.entropic:
-            self._survey()
-        if 0 < 2 * len(self.order) <= len(self.store.table):
-            self._bring_back()
-            chosen, store = self.order, self.store
-            self.store = self.whole.part(store.members[chosen], store.costs())
-            self.store.V[:] = store.V[:, chosen]
-            self.order = np.arange(len(chosen))
+            self._work_on(self._survey())
+        elif 0 < 2 * len(self.order) <= len(self.store.table):
+            self._work_on(self.store.members[self.order])
 
-    def _begin_epoch(self) -> None:
-        few = _SURVEY * len(self.order) <= self.n
+    def _begin_epoch(self) -> Any:
+        """Clear away what has gathered in the last one; returns the rows to begin with."""
         self._bring_back()
-        if self.store is not self.whole:
-            self.whole.V[:] = 0.0
-            self.whole.V[:, self.store.members] = self.store.V
-            self.store = self.whole
-        v = self.whole.table[:, 7]
         if self.too_fine:
             self.exact, self.doubtful, self.near = True, np.arange(self.n), None
             self.whole.in_full_precision()
-            self.whole.V[:], self.Z[:] = 0.0, 0.0
+            self.store.V[:], self.Z[:] = 0.0, 0.0
+        # afresh, for rounding must not add up
         if self.exact:
-            self.z = self.whole.short(self.problem.design.adjoint(v))
-        self.s = self.whole.total - float(v.sum())  # afresh: rounding must not add up
-        self.c = self.whole.along_mean(self.z)
-        self.order, self.full_gap = self.doubtful, np.inf
-        self.visits = self.sweeps = 0
-        if few and not self.kind.entropic:
-            self._survey()
+            self.z = self.whole.short(self.problem.design.adjoint(self.whole.table[:, 7]))
+        if self.problem.n_offsets:
+            self.s = self.whole.total - float(self.whole.table[:, 7].sum())
+            self.c = self.whole.along_mean(self.z)
+        self.full_gap, self.visits, self.sweeps = np.inf, 0, 0
+        if _SURVEY * len(self.order) <= self.n and not self.kind.entropic:
+            return self._survey()
+        return self.doubtful
 
-    def _survey(self) -> None:
-        """Find the active rows by looking at all of them: cheaper than sweeping over them if they are few.
+    def _work_on(self, rows: Any) -> None:
+        """From now on, side by side if they are few."""
+        self._bring_back()
+        before = self.store
+        if 0 < 2 * len(rows) <= self.n:
+            self.store, self.order = self.whole.part(rows), np.arange(len(rows))
+            place = np.minimum(np.searchsorted(before.members, rows), len(before.members) - 1)
+            self.store.V[:] = np.where(before.members[place] == rows, before.V[:, place], 0.0)
+            return
+        self.store, self.order = self.whole, rows
+        if before is not self.whole:
+            self.whole.V[:] = 0.0
+            self.whole.V[:, before.members] = before.V
+
+    def _survey(self) -> Any:
+        """The active rows, found by looking at all of them: cheaper than sweeping over them if they are few.
 
         Those that come to be active were near that before, as a rule: every other time only they are looked
         at. The driver's certificate is about all.
@@ -216,35 +223,37 @@ class _Descent:
 
         work = len(rows[0]) * len(members) / self.n
         seen = threads.each(look, threads.parts(len(members), work))
-        pulls, self.gap = (float(total) for total in np.sum(seen, axis=0))
-        self.order = members[firmness < 0]
-        self.threshold = pulls / max(len(self.order), 1)
+        pulls, number, self.gap = (float(total) for total in np.sum(seen, axis=0))
+        self.threshold = pulls / max(number, 1.0)
         if self.surveyed and everywhere:
             shown = _USUAL * self.estimate
             self.missed = min(max(self.gap / shown, 1.0), _MISSED) if shown > 0 else 1.0
         self.estimate, self.full_gap = self.gap, self.gap
         self.untold += len(members)
         self.surveyed = True
-        # those that rest are about to be left behind, and with them what they had in the directions
-        self.kernels.leave_resting(*rows, table, self.kind.entropic, self.whole.V, self.Z, self.n)
         self.near = None
+        active, near, doubtful = self.kernels.sort_out(
+            table, members, firmness, _NEARLY * self.threshold, self._reach()
+        )
         if everywhere:
-            near = members[firmness <= _NEARLY * self.threshold]
-            self.near = near if _WORTH * len(near) <= len(members) else None
-            self._dismiss(firmness)
+            self.doubtful, self.near = doubtful, near if _WORTH * len(near) <= len(members) else None
+        # those that rest are about to be left behind, and with them what they had in the directions
+        store = self.store
+        self.kernels.leave_resting(*store.rows, store.table, self.kind.entropic, store.V, self.Z, self.n)
+        return active
 
-    def _dismiss(self, firmness: Vector) -> None:
-        """No more looks at rows that are proved to rest where they do at the optimum.
+    def _reach(self) -> float:
+        """How firm, in units of its curvature's root, a row is at rest that rests there at the optimum.
 
-        w is the point that v stands for, so that both of them are worse than the optimum by at least
-        alpha |w - w*|^2 / 2: the gap confines w* to a ball of radius sqrt(gap / alpha), and all derivatives.
-        What is dismissed stays fixed, and the gap of the others is that of the problem which is left. (With
-        an intercept the derivatives depend on more than w.)
+        No more looks at such rows. w is the point that v stands for, so that both of them are worse than the
+        optimum by at least alpha |w - w*|^2 / 2: the gap confines w* to a ball of radius sqrt(gap / alpha),
+        and all derivatives. What is dismissed stays fixed, and the gap of the others is that of the problem
+        which is left. (With an intercept the derivatives depend on more than w.)
         """
-        if self.problem.n_offsets == 0:
-            noise = (_ROUNDING if self.exact else _SINGLE) * self._scale()
-            far = (1 + 1e-9) * np.sqrt(self.gap + noise)  # curvatures have the 1 / alpha in them
-            self.doubtful = self.kernels.not_beyond(self.whole.table, self.doubtful, firmness, far)
+        if self.problem.n_offsets:
+            return np.inf
+        noise = (_ROUNDING if self.exact else _SINGLE) * self._scale()
+        return float((1 + 1e-9) * np.sqrt(self.gap + noise))  # curvatures have the 1 / alpha in them
 
     def descend(self) -> None:
         """Sweeps and steps beyond, until there is something to decide or to tell."""
@@ -274,29 +283,35 @@ class _Descent:
         """Write the variables of the active rows where all are."""
         if self.store is not self.whole:
             self.whole.table[self.store.members, 7] = self.store.table[:, 7]
-            self.whole.table[self.store.members, 1] = self.store.table[:, 1]
+            if self.kind.entropic:
+                self.whole.table[self.store.members, 1] = self.store.table[:, 1]
 
     # -- the driver -----------------------------------------------------------------------------------------
 
     def iterate(self) -> Iterate:
         """The point, and what is known of it."""
         self.told, self.untold = self.estimate, 0
-        self._bring_back()
         along_mean = (self.c + self.s * self.whole.mean_sq) / self.problem.alpha
         offset = np.full(self.problem.n_offsets, self.b - along_mean)
         estimate = self.missed * self.estimate
-        objective = estimate - self.store.costs() - 0.5 * self._scale()  # the gap above the dual
+
+        def objective() -> float:
+            self._bring_back()
+            costs = self.kernels.costs(self.whole.table, self.kind.entropic)
+            return float(estimate - costs - 0.5 * self._scale())  # the gap above the dual
 
         def point() -> Slope:
             return self.whole.point(self.z, self.s, self._best_responses(), self.w)
 
         def minorant() -> Minorant:
+            self._bring_back()
             return self.problem.minorant_at(-self.whole.table[:, 7])
 
         return Iterate(point, offset, minorant, None, self.snapshot, estimate, objective)
 
     def _best_responses(self) -> Vector:
         """v, or what suits the scores best: columns that only one sample uses are that sample's to choose."""
+        self._bring_back()
         v = self.whole.table[:, 7].copy()
         if self.whole.singles is not None and self.estimate <= _NEAR * self._scale():
             store = self.store

@@ -19,42 +19,33 @@ MEMORY = 3  # ways of sweeps that are remembered
 class Store:
     """Rows side by side, their table, and the ways of the last sweeps in their variables."""
 
-    def __init__(self, rows: tuple[Any, Any, Any], table: Matrix, members: Any, entropic: bool) -> None:
-        self.rows, self.table, self.members, self.entropic = rows, table, members, entropic
-        self.elsewhere = 0.0  # costs of rows that are not here
+    def __init__(self, rows: tuple[Any, Any, Any], table: Matrix, members: Any) -> None:
+        self.rows, self.table, self.members = rows, table, members
         self.V = np.zeros((MEMORY, len(table)))
         self.spare = np.empty(len(table))
-
-    def costs(self) -> float:
-        """The sum of psi_i(v_i) - target_i v_i over all rows, here or not."""
-        from gapfit.kernels.dual import costs
-
-        return self.elsewhere + float(costs(self.table, self.entropic))
 
 
 class Whole(Store):
     """All rows, and what the dual needs to know of them together."""
 
     def __init__(self, problem: Problem, kind: type[Piecewise]) -> None:
-        from gapfit.kernels.rows import as_rows, squared_norms
+        from gapfit.kernels.rows import as_rows
 
         n, d = problem.design.shape
         self.problem, self.original = problem, as_rows(*problem.memory.rows())
         moderate = 1e-20 < problem.design.largest < 1e20
         self.precision = np.dtype(np.float32) if moderate else self.original[0].dtype
         table, self.total = kind.table(problem)
-        squares, self.mean, self.rho = squared_norms(self.original[0], self.original[2]), np.zeros(d), 0.0
+        squares, self.mean, self.rho = problem.distances**2, np.zeros(d), 0.0
         if problem.n_offsets:
             p = problem.weight / problem.weight.sum()
             self.mean = problem.mean
             table[:, 6] = problem.design.scores(self.mean)
-            # |x - mean|^2, expanded; where that cancels, rounding is all there is to know of it
-            squares = np.maximum(squares - 2 * table[:, 6] + self.mean @ self.mean, 1e-15 * squares)
             # a share of the coordinates' own curvature, and what the losses need
             self.rho = 0.01 * float(p @ squares) / problem.alpha + kind.offset_per_imbalance(problem, table)
         self.mean_sq = float(self.mean @ self.mean)
         table[:, 5] = squares / problem.alpha
-        super().__init__(self.original, table, np.arange(n), kind.entropic)
+        super().__init__(self.original, table, np.arange(n))
         self.singles = self._split_off_singles()
         self.width = d
         if self.singles is not None:
@@ -94,8 +85,8 @@ class Whole(Store):
         self.rows = as_rows(packed, columns, starts)
         return Singles(values, rows, squares, number)
 
-    def part(self, members: Any, costs: float) -> Store:
-        """Some of the rows, copied; the costs are those of all."""
+    def part(self, members: Any) -> Store:
+        """Some of the rows, copied."""
         from gapfit.kernels.packing import pack
         from gapfit.kernels.rows import as_rows
 
@@ -108,9 +99,7 @@ class Whole(Store):
             pack(*self.rows, members, part.start, part.stop, packed, columns, starts)
 
         threads.each(copy, threads.parts(len(members), float(starts[-1])))
-        part = Store(as_rows(packed, columns, starts), self.table[members], members, self.entropic)
-        part.elsewhere = costs - part.costs()
-        return part
+        return Store(as_rows(packed, columns, starts), self.table[members], members)
 
     def in_full_precision(self) -> None:
         """From now on."""
