@@ -293,6 +293,22 @@ def test_samples_as_a_multiset_have_the_same_objective(form, n):
     assert np.isnan(back[~present]).all()
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_many_samples_of_which_many_are_equal_are_merged(form):
+    rng = np.random.default_rng(0)
+    n = 20_000
+    data, y = (rng.random(size=(n, 12)) < rng.random((n, 1))).astype(float), rng.choice([-1.0, 1.0], size=n)
+    weight = rng.integers(1, 4, size=n).astype(float)
+    origin = Multiset.of(form(data), y, weight, None)
+    assert len(origin.rows) == len(np.unique(np.column_stack([data, y]), axis=0)) < n
+    assert_array_equal(origin.invert(origin.apply(data @ np.arange(12.0)), np.nan), data @ np.arange(12.0))
+    assert_array_equal(origin.invert(origin.apply(y), np.nan), y)
+    original = Problem(form(data), y, "hinge", sample_weight=weight)
+    reduced = Problem(origin.apply(form(data)), origin.apply(y), "hinge", sample_weight=origin.weight)
+    w, b = rng.normal(size=12), np.array([0.3])
+    assert_allclose(reduced.evaluate(w, b), original.evaluate(w, b), rtol=1e-12)
+
+
 @pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, np.float32, sparse.csr_array])
 def test_the_score_of_a_row_does_not_depend_on_the_others(form):
     rng = np.random.default_rng(0)

@@ -39,6 +39,8 @@ class Multiset(NamedTuple):
                     place[rows] = np.arange(len(rows))
                 return cls(rows, weight[rows], place)
             different, place = different_rows(X, _codes(y), len(y))
+            if sparse.issparse(X):
+                different, place = _by_length(X, different, place)
             return cls(different, np.bincount(place, weight).astype(np.float64, copy=False), place)
         keys = _keys(X[rows], y[rows], None if offset is None else offset[rows])
         _, different, number = np.unique(keys, return_index=True, return_inverse=True)
@@ -76,6 +78,19 @@ def _repetitive(X: Data, y: NDArray[Any]) -> bool:
     count = min(count, _PROBE, n)
     different, _ = different_rows(X, _codes(y[:count]), count)
     return bool(count - len(different) > _WORTH * count)
+
+
+def _by_length(
+    X: Data, rows: NDArray[np.intp], place: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Short rows first, and where each sample is then: loops of one length after the other are faster."""
+    lengths = np.diff(X.indptr)[rows]
+    if len(lengths) and lengths.max() < 2**16:
+        lengths = lengths.astype(np.uint16)  # which is sorted without comparisons
+    order = np.argsort(lengths, kind="stable")
+    new = np.empty_like(order)
+    new[order] = np.arange(len(order))
+    return rows[order], new[place]
 
 
 def _codes(y: NDArray[Any]) -> NDArray[np.uint64]:
