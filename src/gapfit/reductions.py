@@ -29,25 +29,22 @@ class Multiset(NamedTuple):
 
     @classmethod
     def of(cls, X: Data, y: NDArray[Any], weight: Vector, offset: Vector | None) -> "Multiset":
-        everything = np.arange(len(weight))
-        rows = everything if weight.all() else np.flatnonzero(weight)
-        if len(rows) > _ROWS or (X.nnz if sparse.issparse(X) else X.size) > _ENTRIES:
-            if offset is not None or rows is not everything or not _repetitive(X, y):
-                place = rows
-                if rows is not everything:
-                    place = np.full(len(weight), -1)
-                    place[rows] = np.arange(len(rows))
-                return cls(rows, weight[rows], place)
-            different, place = different_rows(X, _codes(y), len(y))
-            if sparse.issparse(X):
-                different, place = _by_length(X, different, place)
-            return cls(different, np.bincount(place, weight).astype(np.float64, copy=False), place)
-        keys = _keys(X[rows], y[rows], None if offset is None else offset[rows])
-        _, different, number = np.unique(keys, return_index=True, return_inverse=True)
-        place = np.full(len(weight), -1)
-        place[rows] = number
+        rows = everything = np.arange(len(weight))
+        if not weight.all():
+            rows = np.flatnonzero(weight)
+        few = len(rows) <= _ROWS and (X.nnz if sparse.issparse(X) else X.size) <= _ENTRIES
+        if not few and (offset is not None or rows is not everything or not _repetitive(X, y)):
+            place = rows if rows is everything else _places(len(weight), rows, everything[: len(rows)])
+            return cls(rows, weight[rows], place)
+        if rows is not everything:
+            X, y, offset = take_rows(X, rows), y[rows], None if offset is None else offset[rows]
+        different, number, hashes = different_rows(X, _codes(y, offset), len(y))
+        if few:
+            different, number = _sorted(different, number, hashes[different])
+        elif sparse.issparse(X):  # loops of one length after the other are faster
+            different, number = _sorted(different, number, np.diff(X.indptr)[different])
         merged = np.bincount(number, weight[rows]).astype(np.float64, copy=False)
-        return cls(rows[different], merged, place)
+        return cls(rows[different], merged, _places(len(weight), rows, number))
 
     def apply(self, values: Any) -> Any:
         """The rows that stand for all; no copy is made if these are all of them, in their order."""
@@ -76,42 +73,39 @@ def _repetitive(X: Data, y: NDArray[Any]) -> bool:
         return False
     count = int(np.searchsorted(X.indptr, _PROBE_ENTRIES)) if sparse.issparse(X) else _PROBE_ENTRIES // d
     count = min(count, _PROBE, n)
-    different, _ = different_rows(X, _codes(y[:count]), count)
+    different, _, _ = different_rows(X, _codes(y[:count]), count)
     return bool(count - len(different) > _WORTH * count)
 
 
-def _by_length(
-    X: Data, rows: NDArray[np.intp], place: NDArray[np.intp]
+def _sorted(
+    rows: NDArray[np.intp], number: NDArray[np.intp], keys: NDArray[Any]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Short rows first, and where each sample is then: loops of one length after the other are faster."""
-    lengths = np.diff(X.indptr)[rows]
-    if len(lengths) and lengths.max() < 2**16:
-        lengths = lengths.astype(np.uint16)  # which is sorted without comparisons
-    order = np.argsort(lengths, kind="stable")
+    """The rows in the order of their keys, and the numbers of the samples in it."""
+    order = np.argsort(keys, kind="stable")
     new = np.empty_like(order)
     new[order] = np.arange(len(order))
-    return rows[order], new[place]
+    return rows[order], new[number]
 
 
-def _codes(y: NDArray[Any]) -> NDArray[np.uint64]:
-    """An integer for each target, equal where the targets are."""
+def _places(n: int, rows: NDArray[np.intp], numbers: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The numbers of these rows, -1 for all others of n."""
+    if len(rows) == n:
+        return numbers
+    places = np.full(n, -1)
+    places[rows] = numbers
+    return places
+
+
+def _codes(y: NDArray[Any], offset: Vector | None = None) -> NDArray[np.uint64]:
+    """An integer for each target and offset, equal where these are; of the values, not of their order."""
     if y.dtype.kind in "fiub":
-        return np.asarray(y, dtype=np.float64 if y.dtype.kind == "f" else np.int64).view(np.uint64)
-    return np.unique(y, return_inverse=True)[1].astype(np.uint64)
-
-
-def _keys(X: Data, y: NDArray[Any], offset: Vector | None) -> NDArray[Any]:
-    """For each sample the bytes that it is made of."""
-    n = len(y)
-    rest = np.column_stack([np.unique(y, return_inverse=True)[1], np.zeros(n) if offset is None else offset])
-    if not sparse.issparse(X):
-        whole = np.column_stack([X, rest])
-        return whole.view(np.dtype((np.void, whole.dtype.itemsize * whole.shape[1]))).ravel()
-    slices = [slice(*X.indptr[k : k + 2]) for k in range(n)]
-    rows = [X.indices[k].tobytes() + X.data[k].tobytes() for k in slices]
-    keys = np.empty(n, dtype=object)
-    keys[:] = [row + end.tobytes() for row, end in zip(rows, rest, strict=True)]
-    return keys
+        codes = np.asarray(y, dtype=np.float64 if y.dtype.kind == "f" else np.int64).view(np.uint64)
+    else:
+        codes = np.unique(y, return_inverse=True)[1].astype(np.uint64)
+    if offset is None:
+        return codes
+    pairs = np.column_stack([codes, np.asarray(offset, dtype=np.float64).view(np.uint64)])
+    return np.unique(pairs, axis=0, return_inverse=True)[1].ravel().astype(np.uint64)
 
 
 class Labels(NamedTuple):

@@ -77,8 +77,8 @@ def _distances(X: Data, centre: Vector) -> Vector:
 
 def different_rows(
     X: Data, codes: NDArray[np.uint64], count: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Those of the first `count` rows of X that equal none before them, and for all of them their number.
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.uint64]]:
+    """Those of the first `count` rows of X that equal none before them; and for all, their number and hash.
 
     Rows are equal only if their codes are.
     """
@@ -94,4 +94,4 @@ def different_rows(
         threads.parts(count, float(indptr[count])),
     )
     different, number = duplicates.number_rows(words, indices, indptr, codes, hashes)
-    return different, number
+    return different, number, hashes
