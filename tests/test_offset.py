@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from gapfit import Problem, UnboundedProblem, registry, solve
+from gapfit import Problem, UnboundedProblem, registry, solve, threads
 from gapfit.losses import Loss, OrdinalThresholds, PointwiseLoss, Risk
 from gapfit.losses.base import Cone
 from gapfit.losses.weighted_quantile import weighted_quantile
@@ -43,6 +43,32 @@ def test_weighted_quantile_of_many(values, share):
     target = share * masses.sum()
     expected = positions[order][np.searchsorted(np.cumsum(masses[order]), target)]
     assert weighted_quantile(positions, masses, target) == (expected, expected)
+
+
+@pytest.mark.parametrize("share", [1e-4, 0.3, 0.5, 0.9999])
+@pytest.mark.parametrize("kind", ["rising", "heavy", "one", "sorted", "rounded"])
+def test_weighted_quantile_where_a_sample_misleads(kind, share):
+    """Masses that rise with the position, or are very unequal, and positions in order; on any threads."""
+    rng = np.random.default_rng(0)
+    positions, masses = rng.normal(size=120_000), np.ones(120_000)
+    if kind == "rising":
+        masses = np.exp(3 * positions)
+    elif kind == "heavy":
+        masses = rng.pareto(0.7, size=len(masses)) + 1e-9
+    elif kind == "one":
+        masses = np.append(1e6, masses[1:])
+    elif kind == "sorted":
+        positions.sort()
+    else:
+        positions = np.round(positions, 1)
+    target = share * masses.sum() * (1 + 1e-9)
+    order = np.argsort(positions, kind="stable")
+    expected = positions[order][np.searchsorted(np.cumsum(masses[order]), target)]
+    found = []
+    for n_jobs in (1, 2):
+        with threads.using(n_jobs):
+            found.append(weighted_quantile(positions, masses, target))
+    assert found == [(expected, expected)] * 2
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -68,18 +68,26 @@ def guess(losses, f, p, c, v, start, stop):
 
 
 @jit(fast=True, reorder=True)
-def slope_along(losses, f, df, t, start, stop):
-    """Derivatives of the sum of rounded losses at f + t df with respect to t: the first and the second."""
+def slope_along(losses, f, df, db, t, start, stop):
+    """Derivatives in t of the sum of rounded losses at f + t (df + db): the first and the second."""
     aim, give, _, kink, _, lower, upper = losses
     first = 0.0
     second = 0.0
     for i in range(start, stop):
-        drive = aim[i] - f[i] - t * df[i]
+        way = df[i] + db
+        drive = aim[i] - f[i] - t * way
         free = give[i] * (drive - min(max(drive, -kink[i]), kink[i]))
         v = min(max(free, lower[i]), upper[i])
-        first -= v * df[i]
-        second += give[i] * df[i] * df[i] if v == free else 0.0
+        first -= v * way
+        second += give[i] * way * way if v == free else 0.0
     return first, second
+
+
+@jit(fast=True)
+def advance(losses, f, df, db, t, start, stop):
+    """Add t (df + db) to f."""
+    for i in range(start, stop):
+        f[i] += t * (df[i] + db)
 
 
 @jit(fast=True, reorder=True)

@@ -136,9 +136,13 @@ class PiecewiseRisk(Risk):
         much the slope in b rises there, and what it is before all of them."""
         sign, lin, kink, _, lo, hi, total = self.atoms
         sides, masses = [], []
-        for position, mass in ((sign * (lin - kink), hi), (sign * (lin + kink), -lo)):
-            rows = np.flatnonzero(mass > 0)
-            sides.append((slice(None) if len(rows) == len(mass) else rows, position[rows]))
+        for shift, mass in ((-kink, hi), (kink, -lo)):
+            rows: Any = np.flatnonzero(mass > 0)
+            if len(rows) == 0:
+                continue
+            if len(rows) == len(mass):
+                rows = slice(None)
+            sides.append((rows, sign[rows] * (lin[rows] + shift[rows])))
             masses.append(mass[rows])
         return sides, np.concatenate(masses), total - float(np.where(sign > 0, hi, -lo).sum())
 

@@ -35,8 +35,10 @@ def _outermost(risk: Risk, scores: Vector, guess: float, push: float, bend: floa
     It is near by if the minimiser is about at guess + push, and `bend` the second derivative in b there.
     """
     direction, b = (1.0 if upper else -1.0), guess + push
+    if push == 0:
+        return offset_interval(risk, scores, b)[int(upper)]
     margin = max(_MARGIN * abs(push), resolution_of(scores, b))
-    for _ in range(_LOOKS if push != 0 else 0):
+    for _ in range(_LOOKS):
         slope = direction * tangent(risk, scores, b + direction * margin).e
         if 0 < slope <= _FAR * margin * bend:
             return b + direction * margin

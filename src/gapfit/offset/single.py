@@ -85,11 +85,9 @@ def offset_interval(risk: Risk, scores: Vector, guess: float) -> tuple[float, fl
     """An interval that contains every minimiser over b: by a formula, or tight up to a factor of two."""
     known = risk.best_offset(scores)
     if known is not None:
-        lo, hi = (
-            end if np.isinf(end) else end + np.copysign(resolution_of(scores, end), side)
-            for end, side in zip(known, (-1.0, 1.0), strict=True)
-        )
-        return lo, hi
+        room = resolution_of(scores, max((abs(end) for end in known if np.isfinite(end)), default=0.0))
+        lo, hi = known
+        return lo if np.isinf(lo) else lo - room, hi if np.isinf(hi) else hi + room
     b = minimise_offset(risk, scores, guess)[1].b
     resolution = resolution_of(scores, b)
     ends = []
@@ -131,7 +129,8 @@ def _walk(risk: Risk, scores: Vector, start: Tangent, step: float) -> Tangent:
 
 def resolution_of(scores: Vector, b: float) -> float:
     """Offsets closer than this cannot be told apart in floating point."""
-    return 4 * _EPS * (1.0 + abs(b) + float(np.abs(scores).max(initial=0.0)))
+    largest = max(float(scores.max(initial=0.0)), -float(scores.min(initial=0.0)))
+    return 4 * _EPS * (1.0 + abs(b) + largest)
 
 
 def _finite_middle(lo: float, hi: float) -> float:

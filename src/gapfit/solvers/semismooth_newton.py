@@ -25,6 +25,7 @@ import numpy as np
 
 from gapfit import threads
 from gapfit._types import Slope, Vector
+from gapfit.design.memory import MemoryDesign
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.solution import Certificate, Iterate
@@ -35,11 +36,13 @@ _EPS = float(np.finfo(float).eps)
 _SOLVED = 0.3  # a rounded problem is solved when its own gap is such a share of the whole
 _SHARPEN = 2.0  # the factor of c from one rounded problem to the next
 _EASY, _HARD = 2, 5  # Newton steps for a rounded problem: sharpen faster after few, go back after many
+_LOST, _BLUNT = 20, 1 / 256  # or much further, after so many that it is still not solved
 _SHARPEST = 1e12  # the last c, in units of the first
 _TAIL = 8.0  # times the mean distance from the targets is as wide as the first rounding may be
 _BROAD = 2.0  # times the first c: where a known w is turned into a guess of v,
 _TOLD, _LEARNT = 4.0, 16.0  # and where to begin from there: w may be anyone's, or that of many samples
 _SEARCH = 40  # evaluations in a line search at most, each O(n)
+_FEW = 4  # times less than all samples are taken out of a dense X before they are used
 _FLAT = 0.1  # a line search ends where the slope has fallen to such a share
 _SHARES = (16, 4)  # the first steps see a 16th, then a quarter of the samples,
 _SAMPLES_PER_FEATURE = 100  # if a 16th has so many; fewer would teach too little
@@ -56,7 +59,7 @@ def semismooth_newton(problem: Problem, state: dict[str, Any] | None = None, *, 
     seed : of the choice of samples for the first steps, where there are very many.
     """
     state = state or {}
-    path = _Path(problem)
+    path = _Path(problem, problem)
     if state.get("objective") == path.objective:
         path.resume(state)
     else:
@@ -78,7 +81,7 @@ def _learn_from_shares(problem: Problem, seed: int) -> Generator[Iterate, Certif
         return known
     lot = np.random.default_rng(seed).random(n, dtype=np.float32)
     for share in _SHARES:
-        path = _Path(problem.take(np.flatnonzero(lot < 1 / share)))
+        path = _Path(problem.take(np.flatnonzero(lot < 1 / share)), problem)
         path.start(known, _LEARNT)
         for _ in range(_LESSONS):
             if path.look() <= _ROUGH * abs(path.primal) or not path.step():
@@ -95,6 +98,17 @@ def _light(x: Vector) -> Vector:
     return x if x.any() else np.zeros_like(x)
 
 
+def _where_not_zero(design: MemoryDesign, *vectors: Vector) -> tuple[MemoryDesign, list[Vector]]:
+    """A dense design and vectors less the samples where these are zero, if most are; sparse products pass
+    over them anyway."""
+    n, d = design.shape
+    if design.size == n * d:
+        rows = np.flatnonzero(np.any(vectors, axis=0))
+        if _FEW * len(rows) < n:
+            return design.take(rows), [u[rows] for u in vectors]
+    return design, list(vectors)
+
+
 class _Path:
     """A point (w, b) on its way, with the rounding c and the guess of the dual solution that it is near."""
 
@@ -103,7 +117,7 @@ class _Path:
     f: Vector  # the scores X w + b; known offsets are in the targets
     c: float
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, whole: Problem) -> None:
         from gapfit.kernels import proximal  # compiled code is loaded only when it is to run
 
         self.problem, self.kernels = problem, proximal
@@ -115,21 +129,23 @@ class _Path:
         self.lower, self.upper = np.where(sign > 0, lo, -hi), np.where(sign > 0, hi, -lo)  # v = sign * a
         self.kink, self.quad = _light(kink), _light(quad)
         # large means would drown the Hessian; where there is an intercept they can be taken out
-        self.mean: Slope = problem.mean if problem.n_offsets else np.zeros(d)
+        self.mean: Slope = whole.mean if problem.n_offsets else np.zeros(d)
         aim, give = np.empty(n), np.empty(n)
         self.losses = (aim, give, self.target, self.kink, self.quad, self.lower, self.upper)
         self.parts = threads.parts(n, 8 * n)
         self.steps = 0  # since the rounding was last sharpened
         self.v, self.z = np.zeros(n), np.zeros(d)  # z = X'v
-        self.gram, self.curved_rows, self.in_gram = np.zeros((d, d)), np.zeros(d), np.zeros(n)  # see _gram
+        self.gram, self.in_gram = np.zeros((d, d)), np.zeros(n)  # see _gram
+        self.curved_rows, self.change_of_rows = np.zeros(d), np.zeros(d)  # X'in_gram, X'change
         self.curvature, self.moved, self.change = np.empty(n), np.empty(n), np.empty(n)  # see kernels
 
     def start(self, known: dict[str, Any], sharper: float) -> None:
         """Begin where something is known, or from nothing with a rounding that reaches most samples."""
         self.w = np.array(known.get("w", self.problem.start()))
         scores = self.problem.design.scores(self.w)
-        level = float(self.p @ (self.target - scores)) if self.problem.n_offsets else 0.0
-        self.b = float(known.get("b", level))
+        self.b = float(known.get("b", 0.0))
+        if self.problem.n_offsets and "b" not in known:
+            self.b = float(self.p @ (self.target - scores))
         self.f = scores if self.b == 0 else scores + self.b
         spread, squares = self._sums(self.kernels.spread, self.f, self.p)
         if spread > 0 and not self.w.any():  # the few that are far away shall not be the last to move
@@ -193,9 +209,10 @@ class _Path:
     def step(self) -> bool:
         """Sharpen the rounding if that is due, then make a Newton step; False if nothing moves any more."""
         problem, alpha = self.problem, self.problem.alpha
-        if self.unsolved <= max(_SOLVED * self.gap, 4 * _EPS * abs(self.primal)):
+        solved = self.unsolved <= max(_SOLVED * self.gap, 4 * _EPS * abs(self.primal))
+        if solved or self.steps >= _LOST:
             faster = _SHARPEN if self.steps <= _EASY else 1.0 if self.steps <= _HARD else 1 / _SHARPEN
-            self._round_off(self.v.copy(), faster * self.c)
+            self._round_off(self.v.copy(), self.c * (faster if solved else _BLUNT))
             self.steps = 0
             self._respond()
         if self.c > _SHARPEST * self.first_c:
@@ -215,11 +232,9 @@ class _Path:
         if problem.n_offsets:
             db -= (self.imbalance + float(across @ dw)) / total
         df = problem.design.scores(dw)
-        df += db
         t = self._line_search(dw, db, df)
         self.w, self.b = self.w + t * dw, self.b + t * db
-        df *= t
-        self.f += df
+        self._each(self.kernels.advance, self.f, df, db, t)
         return True
 
     def _respond(self) -> tuple[float, float]:
@@ -227,8 +242,15 @@ class _Path:
         arrays = (self.v, self.moved, self.in_gram, self.curvature, self.change)
         sums = self._sums(self.kernels.respond, self.f, self.c, *arrays)
         loss, bound, total, self.bend, self.curved, self.changed = sums
-        self.z += self.problem.design.adjoint(self.moved)  # few samples move
-        self.imbalance = self.total - total if self.problem.n_offsets else 0.0
+        self.imbalance = 0.0
+        if self.problem.n_offsets:  # the samples whose curvature has changed are among those that move
+            design, vectors = _where_not_zero(self.problem.memory, self.moved, self.change)
+            movement, self.change_of_rows = design.adjoints(*vectors)
+            self.imbalance = self.total - total
+        else:
+            design, vectors = _where_not_zero(self.problem.memory, self.moved)
+            movement = design.adjoint(*vectors)
+        self.z += movement
         return loss, bound
 
     def _gram(self) -> Any:
@@ -236,13 +258,12 @@ class _Path:
 
         And, for the intercept, the sum of curvature x / c.
         """
-        design, few = self.problem.memory, self.changed < self.curved
-        weight = self.change if few else self.curvature
-        rows = design.adjoint(weight) if self.problem.n_offsets else None
+        few = self.changed < self.curved
+        self.curved_rows = self.curved_rows + self.change_of_rows
+        weight, rows = (self.change, self.change_of_rows) if few else (self.curvature, self.curved_rows)
+        design, (weight,) = _where_not_zero(self.problem.memory, weight)
         gram = design.weighted_gram(weight, self.mean, rows)
         self.gram = self.gram + gram if few else gram
-        if rows is not None:
-            self.curved_rows = self.curved_rows + rows if few else rows
         self.in_gram, self.curvature = self.curvature, self.in_gram
         return self.gram
 
@@ -253,7 +274,7 @@ class _Path:
         initial = float((alpha * self.w - self.z) @ dw) + self.imbalance * db
         t, low, high = 1.0, 0.0, np.inf
         for _ in range(_SEARCH):
-            first, second = self._sums(self.kernels.slope_along, self.f, df, t)  # of the rounded losses
+            first, second = self._sums(self.kernels.slope_along, self.f, df, db, t)  # of the rounded losses
             slope = constant + t * linear + first
             if abs(slope) <= _FLAT * abs(initial):
                 return t

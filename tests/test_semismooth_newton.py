@@ -1,0 +1,52 @@
+"""Newton's method for losses with kinks, where it is easily lost."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import minimize
+
+from gapfit import Problem, solve
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("n, d", [(1000, 40), (300, 60)])
+def test_targets_that_can_all_be_met(n, d, intercept):
+    """Few samples are on the rounded part, and leave the Hessian without curvature in most directions. The
+    optimum is the shortest w that misses no target by more than epsilon."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d))
+    y = X @ rng.normal(size=d) / 10 + 0.001 * rng.normal(size=n)
+    problem = Problem(X, y, "epsilon_insensitive", alpha=1e-6, intercept=intercept)
+    solution = solve(problem, "semismooth_newton", tol=1e-6)
+    assert solution.converged
+    columns = np.column_stack([X, np.ones(n)]) if intercept else X
+    matrix = np.vstack([columns, -columns])
+    room = np.concatenate([y + 0.1, 0.1 - y])
+
+    def length(w):
+        return 0.5 * w[:d] @ w[:d], np.append(w[:d], np.zeros(len(w) - d))
+
+    shortest = minimize(
+        length, np.linalg.lstsq(columns, y)[0], jac=True, method="SLSQP",
+        options={"maxiter": 500, "ftol": 1e-13},
+        constraints={"type": "ineq", "fun": lambda w: room - matrix @ w, "jac": lambda w: -matrix},
+    )  # fmt: skip
+    assert shortest.success
+    assert solution.certificate.primal == pytest.approx(1e-6 * shortest.fun, rel=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "absolute"])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_dense_and_sparse_take_the_same_steps(loss, intercept):
+    """In the end few samples move, and only these are read."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(3000, 12)) + 3.0
+    y = X @ rng.normal(size=12) - 2.0 + rng.normal(size=3000)
+    y = np.where(y > np.median(y), 1.0, -1.0) if loss == "hinge" else y
+    dense, thin = (
+        solve(Problem(data, y, loss, alpha=1e-4, intercept=intercept), "semismooth_newton", tol=1e-9)
+        for data in (X, sparse.csr_array(X))
+    )
+    assert dense.converged and thin.converged
+    assert abs(dense.n_iter - thin.n_iter) <= 2  # rounding may decide whether the gap is small enough
+    np.testing.assert_allclose(dense.w, thin.w, rtol=1e-3, atol=1e-5)
