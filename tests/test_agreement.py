@@ -21,7 +21,7 @@ ACCEPTED = {
     "pegasos": 13,
     "dual_cd": 11,
     "simplex_cd": 0,  # classes that compete, which these losses know nothing of
-    "newton_cg": 0,  # softmax
+    "newton_cg": 8,
     "chain_dual": 0,  # chains, see test_chain.py
     "block_frank_wolfe": 0,  # structures, see test_structured.py
     "smo": 0,  # kernels, see test_smo.py
@@ -29,6 +29,7 @@ ACCEPTED = {
     "newton": 16,
     "semismooth_newton": 10,
     "primal_cd": 48,
+    "rounded_cd": 59,
 }
 
 

@@ -156,8 +156,11 @@ def test_a_unit_of_weight_changes_no_measure(metric):
 
 @pytest.mark.parametrize("metric", ["f1", "matthews", losses.PrecisionAtRecall(0.8)], ids=str)
 def test_weights_need_not_be_whole(metric):
-    model = MetricClassifier(metric=metric, **QUICK).fit(X, Y, sample_weight=(WEIGHT + 1) / 7.3)
-    assert model.status_ in (Status.CERTIFIED, Status.LOCAL) and 0.3 < model.score_ <= 1
+    weight = (WEIGHT + 1) / 7.3
+    model = MetricClassifier(metric=metric, **QUICK).fit(X, Y, sample_weight=weight)
+    assert model.status_ in (Status.CERTIFIED, Status.LOCAL)
+    says_yes_to_all = np.average(Y, weights=weight)  # its precision
+    assert 1.5 * says_yes_to_all < model.score_ <= 1
 
 
 def test_floors_by_brute_force():

@@ -21,7 +21,7 @@ def make(loss, n=400, d=6, intercept=True, alpha=1e-3, seed=0):
 
 
 def started(problem):
-    return module._Descent(problem, module._start(problem, problem.start(), None))
+    return module._Descent(problem, module.place(problem, problem.start(), None))
 
 
 @pytest.mark.parametrize("intercept", [False, True])
@@ -114,7 +114,7 @@ def test_a_share_that_is_too_bold_for_the_exponential():
 @pytest.mark.parametrize("length", [1e-3, 0.1, 1.0, 30.0])
 def test_the_search_ends_near_the_minimum_or_takes_the_whole_step(loss, length):
     problem = make(loss)
-    start = module._start(problem, problem.start(), None)
+    start = module.place(problem, problem.start(), None)
     descent = module._Descent(problem, start)
     descent.known = descent._look_anew()
     gradient = problem.alpha * start.w + problem.design.adjoint(start.u)

@@ -198,17 +198,24 @@ def test_the_same_bytes_from_any_number_of_threads():
         assert one.certificate == two.certificate
 
 
-@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
-def test_equations_solved_directly_or_by_conjugate_gradients(loss, monkeypatch):
-    X, y, _ = sparse_data(n=1000, d=150, density=0.05)  # more columns than are solved directly in any case
-    problem = Problem(X, y, loss, "l1", alpha=1e-4)
-    asked, small = [], ColumnModel.small.func
-    monkeypatch.setattr(ColumnModel, "small", property(lambda model: asked.append(small(model)) or asked[-1]))
-    directly = solve(problem, "primal_cd", tol=1e-9)
-    assert asked[-1]
+@pytest.mark.parametrize("layout", [sparse.csr_array, np.asarray])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("loss", ["squared", "logistic", "squared_hinge"])
+def test_the_matrix_of_second_derivatives_or_products(loss, intercept, layout, monkeypatch):
+    X, y, _ = sparse_data(n=1000, d=150, density=0.05)  # more columns than have a matrix in any case
+    problem = Problem(layout(X.toarray()), y, loss, "l1", alpha=1e-4, intercept=intercept)
+    forms, build = [], ColumnModel.__init__
+
+    def spy(model, *args, **options):
+        build(model, *args, **options)
+        forms.append(type(model.form).__name__)
+
+    monkeypatch.setattr(ColumnModel, "__init__", spy)
+    by_matrix = solve(problem, "primal_cd", tol=1e-9)
+    assert forms[-1] == "_ByMatrix"
     monkeypatch.setattr(column_model, "_WORTH", 0)
-    agree(directly, solve(problem, "primal_cd", tol=1e-9))
-    assert not asked[-1]
+    agree(by_matrix, solve(problem, "primal_cd", tol=1e-9))
+    assert forms[-1] == "_ByColumns"
 
 
 def test_a_few_newton_steps_do_where_a_rare_column_gets_a_large_weight(monkeypatch):
@@ -235,3 +242,16 @@ def test_columns_are_copied_faithfully(layout):
     assert np.allclose(first, dense.T @ D)
     assert np.allclose(second, (dense**2).T @ D)
     assert np.array_equal(columns.ids, [3, 7, 19, 0, 4])
+    assert np.allclose(columns.adjoint(u), X.toarray()[:, columns.ids].T @ u)
+
+
+@pytest.mark.parametrize("layout", [sparse.csr_array, np.asarray])
+def test_a_gram_matrix_that_grows_and_shrinks(layout):
+    X, _, _ = sparse_data(n=30, d=20, density=0.3)
+    columns, D = Columns(Problem(layout(X.toarray()), np.zeros(30), "squared").memory, np.arange(20)), None
+    for positions in ([2, 5], [1, 2, 5, 11], [1, 11], [0, 19]):
+        for seed in (0, 0, 1):  # again with the same second derivatives, then with others
+            D = np.random.default_rng(seed).random(30)
+            some = X.toarray()[:, positions]
+            gram = columns.at(np.array(positions)).gram(D)
+            assert np.allclose(gram, some.T @ (D[:, None] * some), rtol=1e-6)

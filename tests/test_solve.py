@@ -21,6 +21,7 @@ from problems import labels_problem
 
 SOLVERS = [
     "bundle", "line_search_bundle", "dual_cd", "pegasos", "newton", "semismooth_newton", "lbfgs", "primal_cd",
+    "rounded_cd",
 ]  # fmt: skip
 SMOOTH = ("newton", "lbfgs", "primal_cd")
 
@@ -229,9 +230,11 @@ def test_auto_says_why(caplog):
         solve(labels_problem(loss="logistic"))
         solve(labels_problem(loss="logistic", penalty="squared_lp"))
         solve(labels_problem(penalty="l1"))
+        solve(labels_problem(penalty="squared_lp"))
     assert "auto: semismooth_newton, because X has 5 columns only" in caplog.text
     assert "auto: newton, because X has 5 columns only" in caplog.text
     assert "auto: lbfgs, because loss and penalty are differentiable" in caplog.text
+    assert "auto: rounded_cd, because the loss has lines and the penalty makes weights zero" in caplog.text
     assert "auto: bundle, because it takes every loss and every penalty" in caplog.text
 
 

@@ -38,6 +38,8 @@ class Multiset(NamedTuple):
             return cls(rows, weight[rows], place)
         if rows is not everything:
             X, y, offset = take_rows(X, rows), y[rows], None if offset is None else offset[rows]
+        if few and y.dtype.kind in "iu" and two_numbers(y) is None:
+            y = np.unique(y, return_inverse=True)[1]  # numbers of what is there, whatever else there was
         different, number, hashes = different_rows(X, _codes(y, offset), len(y))
         if few:
             different, number = _sorted(different, number, hashes[different])

@@ -81,6 +81,7 @@ SOLVERS: dict[str, str] = {
     "semismooth_newton": "gapfit.solvers.semismooth_newton",
     "lbfgs": "gapfit.solvers.lbfgs",
     "primal_cd": "gapfit.solvers.primal_cd",
+    "rounded_cd": "gapfit.solvers.rounded_cd",
     "smo": "gapfit.solvers.smo",
 }
 

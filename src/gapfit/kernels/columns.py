@@ -162,24 +162,14 @@ def curved(data, slots, starts, D, v, first, last):
 
 
 @jit(fast=True)
-def gram(data, slots, starts, place, D, size, first, last):
-    """X'DX up to the diagonal, over the rows ``first:last``, for ``size`` columns.
-
-    Slot s is number ``place[s]`` of them if that is not negative; they are in order.
-    """
+def gram(data, slots, starts, D, size, first, last):
+    """X'DX up to the diagonal, over the rows ``first:last``, for ``size`` columns; slots are in order."""
     result = np.zeros((size, size))
-    columns, values = np.empty(size, np.int64), np.empty(size)
     for i in range(first, last):
-        count = 0
-        for k in range(starts[i], starts[i + 1]):
-            c = place[slots[k]]
-            if c >= 0:
-                columns[count], values[count] = c, data[k]
-                count += 1
-        for p in range(count):
-            row, weighted = result[columns[p]], D[i] * values[p]
-            for q in range(p + 1):
-                row[columns[q]] += weighted * values[q]
+        for p in range(starts[i], starts[i + 1]):
+            row, weighted = result[slots[p]], D[i] * data[p]
+            for q in range(starts[i], p + 1):
+                row[slots[q]] += weighted * data[q]
     return result
 
 
@@ -273,3 +263,19 @@ def sweep(data, rows, starts, chosen, w, h, m, lower, upper, l1, l2, r, D, per_t
                     i = rows[k]
                     r[i] += step * D[i] * data[k]
     return worst, shift
+
+
+@jit(fast=True)
+def sweep_matrix(H, w, a, lower, upper, l1, l2):
+    """The same for the model  <a, v> + v'Hv / 2 + l1 |w + v|_1 + l2 |w + v|^2 / 2. Updates w and a."""
+    worst = 0.0
+    for c in range(w.size):
+        new = _minimiser(w[c], a[c], H[c, c], l1, l2, lower[c], upper[c])
+        step = new - w[c]
+        if step != 0.0:
+            w[c] = new
+            worst = max(worst, abs(step) * (H[c, c] + l2))
+            row = H[c]
+            for i in range(a.size):
+                a[i] += step * row[i]
+    return worst

@@ -5,22 +5,25 @@
 | a kernel; lines and parabolas                 | `smo`               | pairs, then exact steps     |
 | losses with lines, L2, few features           | `semismooth_newton` | tens of steps at any alpha  |
 | smooth loss, quadratic penalty, few features  | `newton`            | a handful of steps          |
+| smooth loss, L2, three samples a feature      | `newton_cg`         | a handful of passes         |
 | lines and parabolas, or logistic, L2          | `dual_cd`           | its steps only read X       |
 | softmax, L2, few features                     | `newton_cg`         | a handful of steps          |
 | classes that compete, L2                      | `simplex_cd`        | its steps only read X       |
 | chains, L2; margins: if weights are many      | `chain_dual`        | a pass is worth many        |
 | structures, L2, alpha n not small             | `block_frank_wolfe` | few calls of the oracle     |
-| smooth loss, L1 or elastic net                | `primal_cd`         | works on columns in use     |
+| losses with lines, L1 or elastic net          | `rounded_cd`        | works on columns in use     |
+| smooth loss, L1 or elastic net                | `primal_cd`         | the same                    |
 | differentiable loss and penalty               | `lbfgs`             | few passes                  |
 | anything else                                 | `bundle`            | takes everything            |
 
 "Few features" means that a d x d matrix is set up and factorised in the time of some passes over X, or in a
-few milliseconds; for a single parabola, which takes one step, that it is factorised so. Where there are more,
-`dual_cd` goes first, in haste: coordinate descent is fast on easy problems and endless on hard ones, and its
-first steps tell which. `smoothing` waits, or `lbfgs` where it does not apply, and then the Newton methods if
-the matrix would fit. Before `semismooth_newton` `dual_cd` goes first as well, if X is large but samples are
-not very many for each feature: a sweep tells whether few of them matter, first one over some thousand
-samples, which are enough where most are in play; it gives up if more than a quarter of all still is.
+few milliseconds. Where it takes six passes and more, `newton_cg` goes first, for as many steps as the
+matrix is worth. With few samples for each feature `dual_cd` goes first, in haste: coordinate descent is fast
+on easy problems and endless on hard ones, and its first steps tell which. `smoothing` waits, or `newton_cg`
+where it does not apply, and then the Newton methods if the matrix would fit. Before `semismooth_newton`
+`dual_cd` goes first as well, if X is large but samples are not very many for each feature: a sweep tells
+whether few of them matter, first one over some thousand samples, which are enough where most are in play; it
+gives up if more than a quarter of all still is.
 `simplex_cd` gives up on large data after ten visits to each sample that have not helped, and is left out
 where data are tiny and there are intercepts. A solver hands over to the next when its gap no longer halves
 while its steps double, of which it gets 64; in haste, when it has not fallen to a quarter, in 6 steps (12, if
@@ -55,12 +58,15 @@ SMALL = 200_000  # entries of X: Newton's method is quick then, and its answer k
 TINY = 20_000  # entries: a bundle is soon found then, and intercepts keep coordinate descent busy for long
 CROWD = 1600  # samples for each feature: then the first steps learn from a share of them
 IN_PLAY = 0.25  # of the samples, still in play after a sweep, are too many for coordinate descent
-SAMPLE = 2048  # samples that tell whether most are in play; of so few more are than of all
+SAMPLE = 1024  # samples that tell whether most are in play; of so few more are than of all
 IN_PLAY_OF_SAMPLE = 0.35
 VISITS = 10.0  # to each sample, after which coordinate descent on classes must have made headway
 LOOSE = 0.5  # alpha times the samples, below which they hold each other up in block methods
 KEPT = 2**23  # numbers in a plane for each sample
 PATIENCE, SLOW = 64, 0.5  # steps before the first look at the gap, and what may be left of it at the next
+DEAR = 6  # passes over X is a Hessian that is not set up without need
+WORTH = 2.0  # steps of conjugate gradients for each pass that it costs; half as many, if the loss has seams
+ENOUGH = 3  # samples for each feature, for conjugate gradients to be quick
 HASTE, QUICK = 6, 0.25  # in haste, from the first step on; twice as many, if the loss has kinks
 
 
@@ -71,6 +77,7 @@ class Choice(NamedTuple):
     why: str
     probe: Mapping[str, Any] = MappingProxyType({})
     haste: int = 0
+    limit: int = 0  # of its steps
 
 
 def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
@@ -83,9 +90,9 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
         choices[0] = choices[0]._replace(probe={})
     elif "solver" in state:
         state = {"w": state["w"]}  # the rest is in another solver's terms
-    for name, why, probe, haste in choices[:-1]:
+    for name, why, probe, haste, limit in choices[:-1]:
         steps = _start(problem, state, name, why, seed, **probe)
-        last, gave_up = yield from _while_the_gap_falls(steps, haste)
+        last, gave_up = yield from _while_the_gap_falls(steps, haste, limit)
         if gave_up and probe:
             logger.info("auto: %s gave up, too many samples are in play", name)
             continue  # so little has taught nothing
@@ -127,14 +134,23 @@ def plan(problem: Problem) -> Iterator[Choice]:
     few = near and (d <= FEW or size / n <= CHEAP * PASSES or not takes("dual_cd") or _is_parabola(problem))
     newtons = ("semismooth_newton", "newton") if _has_lines(problem) else ("newton", "semismooth_newton")
     newton = next((name for name in newtons if takes(name)), None)
-    if newton and few:
+    passes = _passes_of_a_hessian(problem)
+    smooth = takes("newton_cg") and problem.risk.outputs == 1
+    if smooth and n >= ENOUGH * d and size > SMALL and passes >= DEAR:
+        then = newton if d <= MANY else "dual_cd" if takes("dual_cd") else "lbfgs"
+        worth = WORTH / 2 if "dual_atoms" in problem.risk.capabilities else WORTH
+        limit = round(worth * passes) if d <= MANY else 0
+        yield Choice("newton_cg", "a Hessian costs many passes", limit=limit)
+        if then:
+            yield Choice(then, "conjugate gradients are slow here")
+    elif newton and few:
         polyhedral = "smooth" not in problem.risk.capabilities
         probed = polyhedral and n < CROWD * d and size > SMALL and takes("dual_cd")
         if probed and not _most_in_play(problem):
             yield Choice("dual_cd", "few samples may be in play", {"most_active": IN_PLAY})
         yield Choice(newton, f"X has {d} columns only")
     elif takes("dual_cd"):
-        waiting = [] if newton and near else [name for name in ("smoothing", "lbfgs") if takes(name)][:1]
+        waiting = [] if newton and near else [name for name in ("smoothing", "newton_cg") if takes(name)][:1]
         if newton and d <= MANY:
             waiting.append(newton)
         elif waiting:
@@ -142,7 +158,7 @@ def plan(problem: Problem) -> Iterator[Choice]:
         haste = HASTE if "smooth" in problem.risk.capabilities else 2 * HASTE
         yield Choice("dual_cd", "the penalty is L2 and X is wide", haste=haste if waiting else 0)
         yield from (Choice(name, "it may be faster here") for name in waiting)
-    elif takes("newton_cg") and d <= FEW * problem.risk.outputs:
+    elif takes("newton_cg") and problem.risk.outputs > 1 and d <= FEW * problem.risk.outputs:
         yield Choice("newton_cg", f"X has {d // problem.risk.outputs} columns only")
     elif takes("simplex_cd") and not (problem.n_offsets and size <= TINY):
         large = size > SMALL
@@ -157,6 +173,8 @@ def plan(problem: Problem) -> Iterator[Choice]:
             yield Choice("lbfgs", "loss and penalty are differentiable")
     elif takes("block_frank_wolfe") and _mixes_well(problem):
         yield Choice("block_frank_wolfe", "each sample has planes of its own, and few are to be asked for")
+    elif takes("rounded_cd") and not problem.penalty.smooth and _has_lines(problem):
+        yield Choice("rounded_cd", "the loss has lines and the penalty makes weights zero")
     elif takes("primal_cd") and not problem.penalty.smooth:
         yield Choice("primal_cd", "the loss is smooth and the penalty makes weights zero")
     elif takes("lbfgs"):
@@ -167,11 +185,18 @@ def plan(problem: Problem) -> Iterator[Choice]:
 def _most_in_play(problem: Problem) -> bool:
     """Would coordinate descent give up, by what it does with some of very many samples?"""
     n = problem.design.shape[0]
-    if n < 4 * SAMPLE:
+    if n < 8 * SAMPLE:
         return False  # a sweep over all of them tells as soon
     steps = dual_cd(problem.take(np.arange(0, n, n // SAMPLE)), most_active=IN_PLAY_OF_SAMPLE)
     next(steps)
     return next(steps, None) is None
+
+
+def _passes_of_a_hessian(problem: Problem) -> float:
+    """What it costs to set up and to factorise, in the time of passes over X."""
+    n, d = problem.design.shape
+    size = max(problem.design.size, 1)
+    return min(0.2 * size / n, d / CHEAP) + d**3 / (3 * CHEAP * size)
 
 
 def _mixes_well(problem: Problem) -> bool:
@@ -196,7 +221,9 @@ def _is_parabola(problem: Problem) -> bool:
     return bool(np.isinf(atoms.lo).all() and np.isinf(atoms.hi).all() and not atoms.kink.any())
 
 
-def _while_the_gap_falls(steps: Steps, haste: int) -> Generator[Iterate, Certificate, tuple[Iterate, bool]]:
+def _while_the_gap_falls(
+    steps: Steps, haste: int, limit: int
+) -> Generator[Iterate, Certificate, tuple[Iterate, bool]]:
     """Run a solver while the gap halves with every doubling of its steps; to a quarter, if in haste.
 
     Returns its last iterate, and whether it ended by itself.
@@ -209,6 +236,8 @@ def _while_the_gap_falls(steps: Steps, haste: int) -> Generator[Iterate, Certifi
         best = min(best, certificate.gap if iterate.estimate is None else iterate.estimate)
         if step == 1 and haste:
             before = best
+        if step == limit:
+            return iterate, False
         if step == look_at:
             if best > fall * before:
                 return iterate, False

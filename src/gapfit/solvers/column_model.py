@@ -6,9 +6,11 @@ Near a point with derivatives u and second derivatives D of the risk in the scor
 
 f being the change of the scores: sum_j (w_j - its start) x_j, plus one number for the intercept, which is
 eliminated. Sweeps of coordinate descent find out which coordinates are zero. Among the others the model is a
-parabola as long as no sign changes, and conjugate gradients minimise it in far fewer passes than sweeps do.
-What they leave is much larger in a few equations than in all others (those of the heaviest columns), and the
-largest decides how large the gap is: these few are solved as a small system in the end.
+parabola as long as no sign changes. Where the matrix of its second derivatives is quickly set up, nothing
+else is needed of X: sweeps read that matrix, and equations are solved directly. Otherwise conjugate gradients
+minimise the parabola, in far fewer passes than sweeps do. What they leave is much larger in a few equations
+than in all others (those of the heaviest columns), and the largest decides how large the gap is: these few
+are solved as a small system in the end.
 """
 
 from collections.abc import Callable
@@ -17,12 +19,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapfit._types import Indices, Matrix, Slope, Vector
+from gapfit._types import Indices, Slope, Vector
 from gapfit.problem import Problem
 from gapfit.solvers.columns import Selection
 
-_ROUNDS = 20  # of one sweep and some runs of conjugate gradients
-_SWEEPS = 5  # as long as it is not settled which coordinates are zero
+_ROUNDS = 20  # of sweeps and of steps among the coordinates that are not zero
+_SWEEPS = 5  # as long as it is not settled which coordinates are zero; and in a round, until no sign changes,
+_MORE = 3  # or so many times as many if they are quick, or one if they cost as much as conjugate gradients
 _RUNS = 3  # in a round, if each ends at a kink
 _PRODUCTS = 200  # in a run,
 _LOOK = 10  # which ends at the next look after it has passed a kink, looking every so many products,
@@ -68,141 +71,195 @@ class Terms(NamedTuple):
 
 
 class ColumnModel:
-    """The model around a point, on some columns. `w` moves away from the point's weights."""
+    """The model around a point, on some columns. `w` moves away from the point's weights.
+
+    `a` are the derivatives of the risk in the weights there; u and D the first and second ones in the scores.
+    """
 
     def __init__(
-        self, columns: Selection, terms: Terms, w: Slope, u: Vector, D: Vector, *, centred: bool
-    ) -> None:
-        self.columns, self.terms = columns, terms
-        self.w, self.r, self.D, self.shift = w.copy(), u.copy(), D, 0.0
-        self.m, self.square = columns.moments(D)
-        self.per_total = 1.0 / float(D.sum()) if centred else 0.0
-        # where the difference cancels, rounding is all there is to know of it
-        self.h = np.maximum(self.square - self.per_total * self.m**2, 1e-15 * self.square)
+        self,
+        columns: Selection, terms: Terms, w: Slope, a: Slope, u: Vector, D: Vector,
+        *, centred: bool, settled: bool,
+    ) -> None:  # fmt: skip
+        self.terms, self.w, self.settled = terms, w.copy(), settled
+        per_total = 1.0 / float(D.sum()) if centred else 0.0
+        self.form: _ByMatrix | _ByColumns
+        if settled and (len(w) <= _SMALL or columns.gram_work(D) <= _WORTH * columns.entries):
+            self.form = _ByMatrix(columns, a, D, per_total)
+        else:
+            self.form = _ByColumns(columns, u, D, per_total)
 
-    def minimise(self, tolerance: float, *, settled: bool) -> Slope:
+    def minimise(self, tolerance: float) -> Slope:
         """The w near the model's minimum at which no sweep changes a derivative by more than this; only some
         sweeps closer to it if it is not settled which coordinates are zero there."""
-        for _ in range(_ROUNDS if settled else _SWEEPS):
-            if self.sweep() <= tolerance:
-                break
-            for _ in range(_RUNS if settled else 0):
+        for _ in range(_ROUNDS if self.settled else 1):
+            for _ in range(self.form.sweeps if self.settled else _SWEEPS):
+                signs = np.sign(self.w)
+                if self.form.sweep(self.terms, self.w) <= tolerance:
+                    return self.w
+                if self.settled and np.array_equal(np.sign(self.w), signs):
+                    break
+            for _ in range(_RUNS if self.settled else 0):
                 if not self.glide(tolerance):
                     return self.w
         return self.w
 
-    @cached_property
-    def small(self) -> bool:
-        """Is it quicker to solve the equations directly?"""
-        k = len(self.w)
-        return k <= _SMALL or self.columns.gram_work + k**3 / 30 <= _WORTH * self.columns.entries
+    def glide(self, tolerance: float) -> bool:
+        """Minimise among the coordinates at which the model is smooth; did a kink stop that?"""
+        form, (l1, l2, lower, upper) = self.form, self.terms
+        smooth = np.flatnonzero((self.w > lower) & (self.w < upper) & ((self.w != 0) | (l1 == 0)))
+        if not len(smooth):
+            return False
+        here, low, high = self.w[smooth], lower[smooth], upper[smooth]
+        if l1 > 0:  # no further than to zero
+            low = np.where(here > 0, np.maximum(low, 0.0), low)
+            high = np.where(here < 0, np.minimum(high, 0.0), high)
+        gradient = form.derivatives(smooth) + l1 * np.sign(here) + l2 * here
+
+        def beyond_a_kink(v: Slope) -> bool:
+            return bool(((here + v < low) | (here + v > high)).any())
+
+        way = form.solve(smooth, l2, -gradient, tolerance, beyond_a_kink)
+        if not np.isfinite(way).all():
+            return False  # beyond single precision; sweeps are not
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reach = np.where(way > 0, (high - here) / way, np.where(way < 0, (low - here) / way, np.inf))
+        whole_way = form.image(smooth, way)
+
+        def towards(length: float) -> tuple[float, Slope, Vector]:
+            """Go that length, each coordinate up to its kink: how far on the straight line to that target the
+            model falls (it is a parabola, since no sign changes), the target, and the image of the step."""
+            target = np.clip(here + length * way, low, high)
+            there = np.flatnonzero(reach <= length)
+            target[there] = np.where(way > 0, high, low)[there]
+            step = target - here
+            image = length * whole_way
+            if len(there):
+                image += form.image(smooth[there], (step - length * way)[there])
+            slope, bend = float(gradient @ step), form.bend(smooth, step, image) + l2 * float(step @ step)
+            return 1.0 if bend <= -slope else max(-slope / bend, 0.0), target, image
+
+        kinks = np.unique(reach[reach < 1])
+        share, target, image = towards(1.0)
+        if share < 1 and len(kinks):
+            # to the last kink up to which the model falls all the way; to the first it does
+            near, far = 0, len(kinks)
+            share, target, image = towards(float(kinks[0]))
+            while far - near > 1:
+                middle = (near + far) // 2
+                trial = towards(float(kinks[middle]))
+                if trial[0] == 1:
+                    near, (share, target, image) = middle, trial
+                else:
+                    far = middle
+        form.go(smooth, share * (target - here), share * image)
+        self.w[smooth] = target if share == 1 else here + share * (target - here)
+        return len(kinks) > 0
+
+
+class _ByMatrix:
+    """The second derivatives as a matrix, for few columns: then rows of X are not needed any more."""
+
+    sweeps = _MORE * _SWEEPS
+
+    def __init__(self, columns: Selection, a: Slope, D: Vector, per_total: float) -> None:
+        self.H, self.a = columns.gram(D), a.copy()
+        square = self.H.diagonal().copy()
+        if per_total:
+            m = columns.adjoint(D)
+            self.H -= np.outer(per_total * m, m)
+        # where the difference cancels, rounding is all there is to know of it
+        np.fill_diagonal(self.H, np.maximum(self.H.diagonal(), 1e-15 * square))
+        self.rounding = 16 * columns.precision * square  # it must stay positive definite
+
+    def sweep(self, terms: Terms, w: Slope) -> float:
+        """One pass of coordinate descent; the largest change of a derivative by its own coordinate."""
+        from gapfit.kernels.columns import sweep_matrix
+
+        return float(sweep_matrix(self.H, w, self.a, terms.lower, terms.upper, terms.l1, terms.l2))
+
+    def derivatives(self, some: Indices) -> Slope:
+        """Of the quadratic part, at the w of the last `sweep` or `go`."""
+        return self.a[some]
+
+    def solve(self, some: Indices, l2: float, b: Slope, tolerance: float, far_enough: Any) -> Slope:
+        """The step after which these derivatives have changed by b, l2 included."""
+        del tolerance, far_enough
+        H = self.H[np.ix_(some, some)]
+        H[np.diag_indices(len(some))] += l2 + self.rounding[some]
+        return np.asarray(np.linalg.solve(H, b))
+
+    def image(self, some: Indices, step: Slope) -> Vector:
+        """What a step of these coordinates changes; linear in the step."""
+        return np.asarray(step @ self.H[some])
+
+    def bend(self, some: Indices, step: Slope, image: Vector) -> float:
+        """Second derivative of the quadratic part along the step."""
+        return float(step @ image[some])
+
+    def go(self, some: Indices, step: Slope, image: Vector) -> None:
+        """Take the step."""
+        self.a += image
+
+
+class _ByColumns:
+    """The same, by products with the columns."""
+
+    def __init__(self, columns: Selection, u: Vector, D: Vector, per_total: float) -> None:
+        self.columns, self.D, self.per_total = columns, D, per_total
+        self.sweeps = 1 if columns.columns.sparse else _SWEEPS
+        self.r, self.shift = u.copy(), 0.0
+        self.m, self.square = columns.moments(D)
+        self.h = np.maximum(self.square - per_total * self.m**2, 1e-15 * self.square)
+
+    def sweep(self, terms: Terms, w: Slope) -> float:
+        """See `_ByMatrix`."""
+        from gapfit.kernels.columns import sweep
+
+        l1, l2, lower, upper = terms
+        worst, self.shift = sweep(
+            *self.columns.flat, self.columns.slots, w, self.h, self.m, lower, upper, l1, l2,
+            self.r, self.D, self.per_total, self.shift,
+        )  # fmt: skip
+        return float(worst)
 
     @cached_property
     def curved(self) -> Callable[[Slope], Slope]:
         """The second derivatives as a map, the intercept fixed."""
         return self.columns.curved(self.D)
 
-    @cached_property
-    def gram(self) -> Matrix:
-        """The second derivatives as a matrix, the intercept fixed."""
-        return self.columns.gram(self.D, np.arange(len(self.w)))
+    def derivatives(self, some: Indices) -> Slope:
+        """See `_ByMatrix`."""
+        return self.columns.take(some).adjoint(self.r) + self.shift * self.m[some]
 
-    def bend(self, f: Vector) -> float:
-        """What the quadratic part adds to the model when the scores change by f, and the offset with them."""
-        return 0.5 * (float(f @ (self.D * f)) - self.per_total * float(self.D @ f) ** 2)
-
-    def sweep(self) -> float:
-        """One pass of coordinate descent; the largest change of a derivative by its own coordinate."""
-        from gapfit.kernels.columns import sweep
-
-        l1, l2, lower, upper = self.terms
-        worst, self.shift = sweep(
-            *self.columns.flat, self.columns.positions, self.w, self.h, self.m, lower, upper, l1, l2,
-            self.r, self.D, self.per_total, self.shift,
-        )  # fmt: skip
-        return float(worst)
-
-    def glide(self, tolerance: float) -> bool:
-        """Conjugate gradients among the coordinates at which the model is smooth; did a kink stop them?"""
-        l1, l2, lower, upper = self.terms
-        smooth = np.flatnonzero((self.w > lower) & (self.w < upper) & ((self.w != 0) | (l1 == 0)))
-        if not len(smooth):
-            return False
-        columns, m, here = self.columns.take(smooth), self.m[smooth], self.w[smooth]
-        low, high = lower[smooth], upper[smooth]
-        if l1 > 0:  # no further than to zero
-            low = np.where(here > 0, np.maximum(low, 0.0), low)
-            high = np.where(here < 0, np.minimum(high, 0.0), high)
-        gradient = columns.adjoint(self.r) + self.shift * m + l1 * np.sign(here) + l2 * here
+    def solve(self, some: Indices, l2: float, b: Slope, tolerance: float, far_enough: Any) -> Slope:
+        """Nearly, or as far as makes sense."""
+        m = self.m[some]
 
         def times(v: Slope) -> Slope:
-            whole = np.zeros_like(self.w)
-            whole[smooth] = v
-            return self.curved(whole)[smooth] - self.per_total * float(m @ v) * m + l2 * v
+            whole = np.zeros_like(self.m)
+            whole[some] = v
+            return self.curved(whole)[some] - self.per_total * float(m @ v) * m + l2 * v
 
-        def beyond_a_kink(v: Slope) -> bool:
-            return bool(((here + v < low) | (here + v > high)).any())
+        way, left = _conjugate_gradients(times, b, self.h[some] + l2, tolerance, far_enough)
+        if not far_enough(way):
+            worst = np.sort(np.argsort(-np.abs(left))[:_SOLVED])
+            part = _ByMatrix(self.columns.take(some[worst]), left[worst], self.D, self.per_total)
+            way[worst] += part.solve(np.arange(len(worst)), l2, left[worst], tolerance, far_enough)
+        return way
 
-        def system(some: Indices, gram: Matrix, b: Slope) -> Slope:
-            """Some of the equations, solved on their own."""
-            gram = gram - self.per_total * np.outer(m[some], m[some])
-            rounding = 16 * self.columns.precision * self.square[smooth[some]]
-            gram[np.diag_indices(len(some))] += l2 + rounding  # it must stay positive definite
-            return np.asarray(np.linalg.solve(gram, b))
+    def image(self, some: Indices, step: Slope) -> Vector:
+        """The change of the scores."""
+        return self.columns.take(some).scores(step)
 
-        among: Matrix | None = None  # the second derivatives among these, if they are known
-        if self.small:
-            among = self.gram[np.ix_(smooth, smooth)]
-            way = system(np.arange(len(smooth)), among, -gradient)
-        else:
-            way, left = _conjugate_gradients(times, -gradient, self.h[smooth] + l2, tolerance, beyond_a_kink)
-            if not beyond_a_kink(way):
-                worst = np.sort(np.argsort(-np.abs(left))[:_SOLVED])
-                way[worst] += system(worst, self.columns.gram(self.D, smooth[worst]), left[worst])
-        if not np.isfinite(way).all():
-            return False  # beyond single precision; sweeps are not
-        with np.errstate(divide="ignore", invalid="ignore"):
-            reach = np.where(way > 0, (high - here) / way, np.where(way < 0, (low - here) / way, np.inf))
-        f_way = columns.scores(way) if among is None else np.empty(0)
+    def bend(self, some: Indices, step: Slope, image: Vector) -> float:
+        """See `_ByMatrix`."""
+        return float(image @ (self.D * image)) - self.per_total * float(self.m[some] @ step) ** 2
 
-        def falls(step: Slope, bend: float) -> float:
-            """How far on a straight line the model falls; it is a parabola, since no sign changes."""
-            slope, shift = float(gradient @ step), float(m @ step)
-            curvature = bend - self.per_total * shift**2 + l2 * float(step @ step)
-            return 1.0 if curvature <= -slope else max(-slope / curvature, 0.0)
-
-        def towards(length: float) -> tuple[float, Slope, Vector]:
-            """Go that length, each coordinate up to its kink: how far on the straight line to that target the
-            model falls, the target, and the change of the scores if that was needed to know."""
-            target = np.clip(here + length * way, low, high)
-            there = np.flatnonzero(reach <= length)
-            target[there] = np.where(way > 0, high, low)[there]
-            step = target - here
-            if among is not None:
-                return falls(step, float(step @ (among @ step))), target, f_way
-            f = length * f_way + columns.take(there).scores((step - length * way)[there])
-            return falls(step, float(f @ (self.D * f))), target, f
-
-        kinks = np.unique(reach[reach < 1])
-        share, target, f = towards(1.0)
-        if share < 1 and len(kinks):
-            # to the last kink up to which the model falls all the way; to the first it does
-            near, far = 0, len(kinks)
-            share, target, f = towards(float(kinks[0]))
-            while far - near > 1:
-                middle = (near + far) // 2
-                trial = towards(float(kinks[middle]))
-                if trial[0] == 1:
-                    near, (share, target, f) = middle, trial
-                else:
-                    far = middle
-        if among is not None:  # which may be of single precision
-            f = columns.scores(target - here)
-            share = falls(target - here, float(f @ (self.D * f)))
-        self.r += share * self.D * f
-        self.shift -= share * self.per_total * float(m @ (target - here))
-        self.w[smooth] = target if share == 1 else here + share * (target - here)
-        return len(kinks) > 0
+    def go(self, some: Indices, step: Slope, image: Vector) -> None:
+        """See `_ByMatrix`."""
+        self.r += self.D * image
+        self.shift -= self.per_total * float(self.m[some] @ step)
 
 
 def _conjugate_gradients(

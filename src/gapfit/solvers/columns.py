@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -17,25 +17,37 @@ _MUCH = 0.4  # of all entries: to read all in order is quicker than to read so m
 
 
 class Columns:
-    """The columns `ids` of a design. More can be added; each keeps its position."""
+    """The columns `ids` of a design. More can be added; each keeps its position.
+
+    Sparse ones are copied out of X at once. Dense ones are when they are first worked on: X'u is as quick
+    with the rows of X.
+    """
 
     def __init__(self, design: MemoryDesign, ids: Indices) -> None:
-        self.X, self.n = design.X, design.shape[0]
+        self.design, self.X, self.n = design, design.X, design.shape[0]
         self.ids: Indices = np.empty(0, np.int64)
+        self.sparse = sparse.issparse(self.X)
         self.data, self.rows = np.empty(0, design.dtype), np.empty(0, np.uint32)
         self.starts = np.zeros(1, np.int64)
+        self.slots: Indices = np.empty(0, np.int64)  # where each column is in `data`; -1: it is not there
+        self.known: _Known | None = None
         self.add(ids)
 
     def add(self, ids: Indices) -> None:
-        """Copy these columns, which must be new."""
-        if sparse.issparse(self.X):
+        """Take these columns as well, which must be new."""
+        if self.sparse:
             data, rows, sizes = self._sparse(ids)
             self.rows = np.concatenate([self.rows, rows])
+            self._append(data, sizes)
+            slots = np.arange(len(self.ids), len(self.ids) + len(ids))
         else:
-            data, sizes = np.ascontiguousarray(self.X[:, ids].T).ravel(), np.full(len(ids), self.n)
+            slots = np.full(len(ids), -1)
+        self.slots = np.concatenate([self.slots, slots])
+        self.ids = np.concatenate([self.ids, ids])
+
+    def _append(self, data: Any, sizes: Any) -> None:
         self.data = np.concatenate([self.data, data]) if len(self.data) else data
         self.starts = np.concatenate([self.starts, self.starts[-1] + np.cumsum(sizes)])
-        self.ids = np.concatenate([self.ids, ids])
 
     def _sparse(self, ids: Indices) -> tuple[Any, Any, Any]:
         from gapfit.kernels.columns import count_columns, take_columns
@@ -50,9 +62,25 @@ class Columns:
         take_columns(data, indices, indptr, place, fill, taken, rows)
         return taken, rows, sizes
 
-    def at(self, positions: Indices | None = None) -> "Selection":
-        """Some of the columns, by default all."""
-        return Selection(self, np.arange(len(self.ids)) if positions is None else positions)
+    @property
+    def entries(self) -> float:
+        """Of all the columns."""
+        return float(self.starts[-1] if self.sparse else self.n * len(self.ids))
+
+    def adjoint(self, u: Vector) -> Slope:
+        """<x_j, u> for each column."""
+        if self.sparse:
+            return self.at(np.arange(len(self.ids))).adjoint(u)
+        return self.design.adjoint(u)[self.ids]
+
+    def at(self, positions: Indices) -> "Selection":
+        """Some of the columns."""
+        missing = positions[self.slots[positions] < 0]
+        if len(missing):
+            first = len(self.starts) - 1
+            self._append(self.X[:, self.ids[missing]].T.ravel(), np.full(len(missing), self.n))
+            self.slots[missing] = np.arange(first, first + len(missing))
+        return Selection(self, positions)
 
 
 class Selection:
@@ -60,8 +88,9 @@ class Selection:
 
     def __init__(self, columns: Columns, positions: Indices) -> None:
         self.columns, self.positions, self.n = columns, positions, columns.n
+        self.slots = columns.slots[positions]
         self.flat = (columns.data, columns.rows, columns.starts)
-        entries = np.cumsum(columns.starts[positions + 1] - columns.starts[positions])
+        entries = np.cumsum(columns.starts[self.slots + 1] - columns.starts[self.slots])
         self.entries = float(entries[-1]) if len(entries) else 0.0
         count = len(threads.parts(len(positions), self.entries))
         cuts = np.searchsorted(entries, self.entries * np.arange(1, count) / count).tolist()
@@ -70,7 +99,7 @@ class Selection:
     @property
     def precision(self) -> float:
         """Of `curved` and `gram`, relative."""
-        return float(np.finfo(np.float32 if self.flat[1].size else np.float64).eps)
+        return float(np.finfo(np.float32 if self.columns.sparse else np.float64).eps)
 
     def take(self, chosen: Indices) -> "Selection":
         """Some of these columns."""
@@ -80,23 +109,21 @@ class Selection:
         """<x_j, u> for each column."""
         from gapfit.kernels.columns import dots
 
-        return np.concatenate(
-            threads.each(lambda part: dots(*self.flat, self.positions[part], u), self.parts)
-        )
+        return np.concatenate(threads.each(lambda part: dots(*self.flat, self.slots[part], u), self.parts))
 
     def scores(self, v: Slope) -> Vector:
         """The sum of v_j x_j."""
         from gapfit.kernels.columns import combine, combine_dense
 
         data, rows, starts = self.flat
-        if rows.size:
+        if self.columns.sparse:
             return threads.total(
-                lambda part: combine(data, rows, starts, self.positions[part], v[part], self.n), self.parts
+                lambda part: combine(data, rows, starts, self.slots[part], v[part], self.n), self.parts
             )
         parts = threads.parts(self.n, self.entries)
         return np.concatenate(
             threads.each(
-                lambda part: combine_dense(data, starts, self.positions, v, part.start, part.stop), parts
+                lambda part: combine_dense(data, starts, self.slots, v, part.start, part.stop), parts
             )
         )
 
@@ -104,13 +131,13 @@ class Selection:
         """<x_j, D> and <x_j, D x_j> for each column."""
         from gapfit.kernels.columns import moments
 
-        pairs = threads.each(lambda part: moments(*self.flat, self.positions[part], D), self.parts)
+        pairs = threads.each(lambda part: moments(*self.flat, self.slots[part], D), self.parts)
         first, second = (np.concatenate(halves) for halves in zip(*pairs, strict=True))
         return first, second
 
     def curved(self, D: Vector) -> Callable[[Slope], Slope]:
         """The map v -> X'DXv, in a form that pays after some products; sparse X in single precision."""
-        if self.flat[1].size:
+        if self.columns.sparse:
             from gapfit.kernels.columns import curved
 
             parts = threads.parts(self.n, 2.0 * len(self._rows[0]))
@@ -119,38 +146,35 @@ class Selection:
             )
         k = len(self.positions)
         if k <= min(_NARROW, self.n // 20):
-            return partial(np.matmul, self.gram(D, np.arange(k)))
+            return partial(np.matmul, self.gram(D))
         return lambda v: self.adjoint(D * self.scores(v))
 
-    @property
-    def gram_work(self) -> float:
-        """Multiplications in the Gram matrix of all; those of BLAS count for less."""
-        if self.flat[1].size:
-            return 0.5 * float((np.diff(self._rows[2]).astype(np.float64) ** 2).sum())
-        return self.n * len(self.positions) ** 2 / 15
+    def gram_work(self, D: Vector) -> float:
+        """Multiplications to set up and factorise the Gram matrix; those of BLAS count for less."""
+        k = len(self.positions)
+        if self.columns.sparse:
+            return (
+                0.5 * float((np.diff(self._rows[2]).astype(np.float64) ** 2).sum()) + min(k, self.n) ** 3 / 30
+            )
+        known = self.columns.known
+        new = k if known is None else k - int(np.isin(self.slots, known.slots).sum()) * known.holds(D)
+        return self.n * k * new / 15 + min(k, self.n) ** 3 / 30
 
-    def gram(self, D: Vector, chosen: Indices) -> Matrix:
-        """X'DX of some of the columns, in order; sparse X in single precision."""
-        k = len(chosen)
-        if self.flat[1].size:
+    def gram(self, D: Vector) -> Matrix:
+        """X'DX; sparse X in single precision."""
+        k = len(self.positions)
+        if self.columns.sparse:
             from gapfit.kernels.columns import gram
 
-            place = np.full(len(self.positions), -1)
-            place[chosen] = np.arange(k)
             parts = threads.parts(self.n, len(self._rows[0]))
-            half = threads.total(lambda some: gram(*self._rows, place, D, k, some.start, some.stop), parts)
+            half = threads.total(lambda some: gram(*self._rows, D, k, some.start, some.stop), parts)
             return half + np.tril(half, -1).T
-        whole = self.flat[0].reshape(-1, self.n)
-
-        def over(part: slice) -> Matrix:
-            total = np.zeros((k, k))
-            for first in range(part.start, part.stop, _BLOCK):
-                some = slice(first, min(first + _BLOCK, part.stop))
-                block = whole[self.positions[chosen], some] * np.sqrt(D[some])
-                total += block @ block.T  # a product with its own transpose costs half
-            return total
-
-        return threads.total(over, threads.parts(self.n, 0.1 * self.n * k * k))
+        known = self.columns.known
+        if known is None or not known.holds(D) or len(known.slots) > 2 * k + _NARROW:
+            known = _Known(D, np.empty(0, np.int64), np.empty((0, 0)))
+        known = known.extended(self.columns, np.setdiff1d(self.slots, known.slots))
+        self.columns.known = known
+        return known.at(self.slots)
 
     @cached_property
     def _rows(self) -> tuple[Any, Any, Any]:
@@ -159,7 +183,7 @@ class Selection:
 
         X, ids = self.columns.X, self.columns.ids[self.positions]
         if self.entries < _MUCH * X.nnz or (np.diff(ids) <= 0).any():
-            rows: tuple[Any, Any, Any] = transpose(*self.flat, self.positions, self.n)
+            rows: tuple[Any, Any, Any] = transpose(*self.flat, self.slots, self.n)
             return rows
         room = int(self.entries) + 1
         taken, slots = np.empty(room, np.float32), np.empty(room, np.uint32)
@@ -167,3 +191,45 @@ class Selection:
         place[ids] = np.arange(len(ids))
         starts = filter_rows(*as_rows(X.data, X.indices, X.indptr), place, taken, slots)
         return taken[:-1], slots[:-1], starts
+
+
+class _Known(NamedTuple):
+    """The Gram matrix X'DX of some dense columns."""
+
+    D: Vector
+    slots: Indices
+    matrix: Matrix
+
+    def holds(self, D: Vector) -> bool:
+        """Is it the one for this D?"""
+        return np.array_equal(D, self.D)
+
+    def extended(self, columns: Columns, new: Indices) -> "_Known":
+        """The one of these columns as well."""
+        if not len(new):
+            return self
+        X, n, old = columns.data.reshape(-1, columns.n), columns.n, len(self.slots)
+        both = np.concatenate([self.slots, new])
+
+        def over(part: slice) -> Matrix:
+            total = np.zeros((len(both), len(new)))
+            for first in range(part.start, part.stop, _BLOCK):
+                some = slice(first, min(first + _BLOCK, part.stop))
+                block = X[new, some] * np.sqrt(self.D[some])
+                total[old:] += block @ block.T  # a product with its own transpose costs half
+                if old:
+                    total[:old] += X[self.slots, some] @ (np.sqrt(self.D[some]) * block).T
+            return total
+
+        strip = threads.total(over, threads.parts(n, 0.1 * n * len(both) * len(new)))
+        matrix = np.empty((len(both), len(both)))
+        matrix[:old, :old] = self.matrix
+        matrix[:, old:] = strip
+        matrix[old:, :old] = strip[:old].T
+        return _Known(self.D, both, matrix)
+
+    def at(self, slots: Indices) -> Matrix:
+        """A copy for some of these columns."""
+        order = np.argsort(self.slots)
+        slots = order[np.searchsorted(self.slots, slots, sorter=order)]
+        return self.matrix[np.ix_(slots, slots)]

@@ -63,9 +63,9 @@ def newton(problem: Problem, state: dict[str, Any] | None = None, *, seed: int =
         descent: _Descent = _Descent(problem, state["point"], state["known"])
     else:
         start = (state["w"], None) if "w" in state else (yield from _learn_from_shares(problem, seed))
-        point = _start(problem, *start)
+        point = place(problem, *start)
         if not np.isfinite(point.J):  # what a share has taught was too bold
-            point = _start(problem, problem.start(), None)
+            point = place(problem, problem.start(), None)
         descent = _Descent(problem, point)
     moving = True
     while moving:
@@ -90,7 +90,7 @@ def _learn_from_shares(problem: Problem, seed: int) -> Generator[Iterate, Certif
             part = problem.take(np.flatnonzero(lot < 1 / share))
         except UnboundedProblem:
             continue  # one class is missing
-        descent = _Descent(part, _start(part, *known))
+        descent = _Descent(part, place(part, *known))
         while np.isfinite(descent.point.J) and descent.step():
             known, decrement = (descent.point.w, descent.point.b), descent.known.decrement
             yield Iterate(*known, estimate=np.inf)
@@ -101,10 +101,15 @@ def _learn_from_shares(problem: Problem, seed: int) -> Generator[Iterate, Certif
     return known
 
 
-def _start(problem: Problem, w: Slope, b: Vector | None) -> Place:
+def place(problem: Problem, w: Slope, b: Vector | None) -> Place:
     """The point (w, b), or w with the best intercept for it."""
     scores = problem.scores(w)
     return look(problem, np.array(w), scores, evaluate(problem, w, scores).b if b is None else b)
+
+
+def is_astray(point: Place) -> bool:
+    """Does b need a search of its own? Far out a model says little of it."""
+    return float(np.abs(point.e).sum()) > _ASTRAY * float(np.abs(point.u).sum())
 
 
 class _Known(NamedTuple):
@@ -146,11 +151,11 @@ class _Descent:
         moving = decrement > 2 * _EPS * abs(point.J)
         if moving:
             self.point = along(problem, point, s, scores_step, t, decrement)
-            if float(np.abs(self.point.e).sum()) > _ASTRAY * float(np.abs(self.point.u).sum()):
-                self.point = _start(problem, self.point.w, None)  # far out a model says little of b
+            if is_astray(self.point):
+                self.point = place(problem, self.point.w, None)
             # if the model were right, J would fall by half the decrement, and nothing would be left
             self.estimate = 0.5 * decrement * (1.0 - 2.0 * (point.J - self.point.J) / decrement) ** 2
-        self.bound = partial(_bound, problem, self.point, dual)
+        self.bound = partial(bound_of, problem, self.point, dual)
         return moving
 
     def _newton_step(self, gradient: Slope) -> tuple[Slope, Vector, float]:
@@ -181,7 +186,7 @@ class _Descent:
         return _Known(D, gram, mean, total, factorised(hessian), np.inf)
 
 
-def _bound(problem: Problem, point: Place, dual: Vector) -> Minorant:
+def bound_of(problem: Problem, point: Place, dual: Vector) -> Minorant:
     """What the dual point proves, or the tangent at the next point where the loss knows no dual points."""
     if "conjugate" in problem.risk.capabilities:
         return problem.minorant_at(dual)

@@ -23,6 +23,7 @@ from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.kronecker import Kronecker
+from gapfit.solvers.newton_cg_scores import newton_cg_scores
 
 _EPS = float(np.finfo(float).eps)
 _ROUNDING = 1e-13  # of J, left to gain: from there on the driver is to look at every step
@@ -55,10 +56,16 @@ class _Step(NamedTuple):
     curve: float
 
 
-@needs("softmax", penalty="L2", design="wide rows")
+@needs(("softmax", "curvature"), penalty="L2", design="euclidean")
 def newton_cg(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
-    """One step: one system, solved in part, and one line search."""
-    state = state or {}
+    """One step: for softmax a system, solved in part, and a line search; for other losses one product with X
+    and one with its transpose. For any number of features."""
+    if "softmax" in problem.risk.capabilities:
+        return _newton_cg_classes(problem, state or {})
+    return newton_cg_scores(problem, state or {})
+
+
+def _newton_cg_classes(problem: Problem, state: dict[str, Any]) -> Steps:
     risk, design = problem.risk, problem.design
     assert isinstance(risk, SoftmaxRisk) and isinstance(design, WideDesign)
     stand_in = Kronecker(design.narrow, risk.outputs, problem.alpha, problem.n_offsets > 0)

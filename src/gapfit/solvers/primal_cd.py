@@ -4,10 +4,12 @@
 
 At the optimum most weights are zero, and three nested sets of columns keep the work where it matters:
 
-* the plausible columns, copied out of X once: those whose |x_j|'|u| could ever reach l1;
+* the plausible columns, copied out of X once: those whose |x_j|'|u| could ever reach l1 (if X is dense, all
+  are, and they are copied when they are first worked on);
 * the working set among them: those that are not at rest, and those that want most urgently to leave it. On
   these, Newton steps are made: each minimises the quadratic model of the risk with the penalty as it is. As
-  long as many others want to leave, that is not worth much effort, and a few sweeps have to do;
+  long as many others want to leave and more and more do, that is not worth much effort, and a few sweeps
+  have to do;
 * within the model, those that are not zero.
 
 Derivatives X'u of all plausible columns tell who is to work next, and how large the gap is if the others do
@@ -35,11 +37,11 @@ _MARGIN = 2.0  # derivatives of the loss are expected to grow no more than this
 _FEWEST = 100  # columns to add to those that are at work,
 _GROWTH = 3  # and how many times as many as those at most
 _FEW = 0.2  # of the number of columns at work: if so few others want to work, those are nearly the ones
+_MORE = 1.1  # times as many columns at work as before: their number still grows
 _CHEAP = 0.05  # of the entries of all: work on so few costs little beside finding out who wants to work
 _SHARPER = 0.2  # work lowers the urges on its columns to this share of the largest of all
 _NEWTON_STEPS = 20  # on one working set
-_BLOCK = 1024  # rows
-_FLAT = 1e-5  # second derivatives count at least so much of their bound, or of the mean of all derivatives,
+_FLAT = 1e-9  # second derivatives count at least so much of their bound, or of the mean of all derivatives,
 _STEEP = 1e-3  # or so much of the first ones
 
 
@@ -59,9 +61,11 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     """One step: sweeps or Newton steps on one working set of columns."""
     state = state or {}
     whole, rest, objective = Terms.of(problem), problem.start(), (problem.alpha, problem.penalty)
-    recent: Indices = np.empty(0, np.int64)
+    recent, n_moving = np.empty(0, np.int64), -1
     if state.get("objective") == objective:
-        ids, recent, point, lowest = (state[key] for key in ("ids", "recent", "point", "lowest"))
+        ids, recent, n_moving, point, lowest = (
+            state[key] for key in ("ids", "recent", "n_moving", "point", "lowest")
+        )
     else:
         w = np.clip(state.get("w", rest), whole.lower, whole.upper)
         point = _evaluate(problem, w, problem.scores(w))
@@ -69,7 +73,7 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
         point, lowest = point._replace(w=w[ids]), (np.inf, np.inf)
     columns, fresh = Columns(problem.memory, ids), False
     part = _Part.of(problem, columns, whole, rest)
-    chosen = part.columns.take(recent)
+    chosen = part.columns.at(recent)
     while True:
         a = part.columns.adjoint(point.u)
         urges = part.terms.urges(a, point.w)
@@ -80,29 +84,34 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
             lowest, fresh = (min(primal, lowest[0]), min(worst, lowest[1])), False
             w = rest.copy()
             w[columns.ids] = point.w
-            look = _Look(problem, point, columns.ids, whole, w)
-            now = {"objective": objective, "lowest": lowest, "recent": chosen.positions}
+            look = _Look(problem, point, columns.ids, whole, w, a)
+            now = {
+                "objective": objective, "lowest": lowest, "recent": chosen.positions, "n_moving": n_moving,
+            }  # fmt: skip
             snapshot = partial(look.known, now)
             yield Iterate(w, point.b, look, primal if stuck else None, snapshot, estimate, primal)
             if len(look.ids) > len(columns.ids):
                 columns.add(look.ids[len(columns.ids) :])
                 part = _Part.of(problem, columns, whole, rest)
-                chosen = part.columns.take(chosen.positions)
+                chosen = part.columns.at(chosen.positions)
                 point = point._replace(w=w[columns.ids])
                 continue
             if stuck:
                 return  # what is left to gain is rounding
-        working, settled = _working_set(urges, point.w != part.rest)
+        moving, before = point.w != part.rest, n_moving
+        n_moving = int(np.count_nonzero(moving))
+        working, few_others = _working_set(urges, moving)
         if not _nearly(working, chosen.positions):
-            chosen = part.columns.take(working)
-        settled |= chosen.entries <= _CHEAP * part.columns.entries
+            chosen = part.columns.at(working)
+        cheap = chosen.entries <= _CHEAP * part.columns.entries
+        settled = few_others or cheap or n_moving <= _MORE * before
         point, fresh = _work(problem, part, point, chosen, a[chosen.positions], worst, settled=settled), True
 
 
 class _Part(NamedTuple):
     """The problem in its plausible columns."""
 
-    columns: Selection
+    columns: Columns
     terms: Terms
     penalty: Penalty
     rest: Slope
@@ -112,24 +121,18 @@ class _Part(NamedTuple):
         terms, penalty = terms.take(columns.ids), problem.penalty
         if isinstance(penalty, Box):
             penalty = Box(penalty.penalty, terms.lower, terms.upper)
-        return cls(columns.at(), terms, penalty, rest[columns.ids])
+        return cls(columns, terms, penalty, rest[columns.ids])
 
 
 def _plausible(problem: Problem, l1: float, start: Point, rest: Slope) -> Indices:
     """The columns whose derivatives could reach l1 if those of the loss grew, and those not at rest."""
-    n, d = problem.design.shape
-    if l1 == 0 or rest.any():
+    d = problem.design.shape[1]
+    if l1 == 0 or rest.any() or not sparse.issparse(problem.memory.X):
         return np.arange(d)
-    if sparse.issparse(problem.memory.X):
-        from gapfit.kernels.columns import reach
-        from gapfit.kernels.rows import as_rows
+    from gapfit.kernels.columns import reach
+    from gapfit.kernels.rows import as_rows
 
-        most = reach(*as_rows(*problem.memory.rows()), start.u, d)
-    else:
-        most = np.zeros(d)
-        for first in range(0, n, _BLOCK):
-            rows = slice(first, first + _BLOCK)
-            most += np.abs(start.u[rows]) @ np.abs(problem.memory.X[rows])
+    most = reach(*as_rows(*problem.memory.rows()), start.u, d)
     return np.flatnonzero((_MARGIN * most >= l1) | (start.w != 0))
 
 
@@ -168,12 +171,15 @@ class _Look:
     Columns beyond `ids` that are then seen to matter are added to those.
     """
 
-    def __init__(self, problem: Problem, point: Point, ids: Indices, terms: Terms, w: Slope) -> None:
-        self.problem, self.point, self.ids, self.terms, self.w = problem, point, ids, terms, w
+    def __init__(
+        self, problem: Problem, point: Point, ids: Indices, terms: Terms, w: Slope, a: Slope
+    ) -> None:
+        self.problem, self.point, self.ids, self.terms, self.w, self.a = problem, point, ids, terms, w, a
 
     def __call__(self) -> Minorant:
-        a = self.problem.design.adjoint(self.point.u)
-        if len(self.ids) < len(a):
+        a = self.a
+        if len(a) < len(self.w):
+            a = self.problem.design.adjoint(self.point.u)
             urges = self.terms.urges(a, self.w)
             urges[self.ids] = -np.inf
             self.ids = np.concatenate([self.ids, np.flatnonzero(urges > 0)])
@@ -214,9 +220,11 @@ def _work(
         if urge <= _SHARPER * worst:
             break
         D = _curvature(problem, point)
-        model = ColumnModel(columns, terms, point.w, point.u, D, centred=problem.n_offsets > 0)
-        target = model.minimise(max(0.5 * _SHARPER * worst, 0.1 * urge), settled=settled)
-        moved = _line_search(problem, terms, point, a, target, columns.scores(target - point.w), model)
+        model = ColumnModel(
+            columns, terms, point.w, a, point.u, D, centred=problem.n_offsets > 0, settled=settled
+        )
+        target = model.minimise(max(0.5 * _SHARPER * worst, 0.1 * urge))
+        moved = _line_search(problem, terms, point, a, target, columns.scores(target - point.w), D)
         if moved is None:
             break
         point = moved
@@ -240,11 +248,13 @@ def _curvature(problem: Problem, point: Point) -> Vector:
 
 
 def _line_search(
-    problem: Problem, terms: Terms, point: Point, a: Slope, target: Slope, f: Vector, model: ColumnModel
+    problem: Problem, terms: Terms, point: Point, a: Slope, target: Slope, f: Vector, D: Vector
 ) -> Point | None:
     """A point 1, 1/2, 1/4, ... of the way to the target, where the scores change by f: the first where J
     falls by half of what the model says, or else the lowest."""
-    penalty, bend = terms.value(point.w), model.bend(f)
+    penalty, bend = terms.value(point.w), 0.5 * float(f @ (D * f))
+    if problem.n_offsets:
+        bend -= 0.5 * float(D @ f) ** 2 / float(D.sum())
     noise = 4 * _EPS * (abs(point.risk) + penalty)
     slope = float((a * (target - point.w) + terms.changes(point.w, target)).sum())
     s, best, most = 1.0, None, -noise

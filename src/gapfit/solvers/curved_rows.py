@@ -1,0 +1,95 @@
+"""Products with a Hessian X'DX that is never formed.
+
+A dense X is held once more in single precision, less its mean row where there is an intercept: a product
+reads half as much, and a block of rows once for both of its halves. A system solved to five digits gives as
+good a step as any, and the next one starts from a gradient in double precision.
+"""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gapfit import threads
+from gapfit._types import Slope, Vector
+from gapfit.problem import Problem
+
+_BLOCK = 2**17  # entries that stay in the cache
+_RANGE = 1e15  # single precision has room for entries up to that, and for its inverse
+
+
+class CurvedRows:
+    """The rows, less their mean if there is an intercept, to be weighted by curvatures.
+
+    `spread` is the mean of the squares in each column, weighted like the samples; `exact` tells whether
+    products are in double precision.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.design = design = problem.memory
+        self.shape = n, d = design.shape
+        self.centre: Slope = problem.mean if problem.n_offsets else np.zeros(d)
+        weight = problem.weight / problem.weight.sum()
+        X = design.X
+        self.sparse = self.exact = sparse.issparse(X)
+        if self.sparse:
+            squares = sparse.csr_array((np.square(X.data), X.indices, X.indptr), shape=(n, d))
+            self.spread = np.maximum(squares.T @ weight - self.centre**2, 0.0)
+            return
+        kind = np.float32 if 1 / _RANGE < design.largest < _RANGE else np.float64
+        self.exact = kind == np.float64
+        self.parts = threads.parts(n, design.size)
+        self.copied = X.dtype != kind or self.centre.any()
+        self.X: Any = np.empty((n, d), kind) if self.copied else X
+        self.spread = threads.total(partial(self._copy, weight), self.parts)
+
+    def _copy(self, weight: Vector, rows: slice) -> Slope:
+        """Fill in some rows; their share of `spread`."""
+        spread = np.zeros(self.shape[1])
+        for some in self._blocks(rows):
+            block = self.X[some]
+            if self.copied:
+                np.subtract(self.design.X[some], self.centre, out=block, casting="same_kind")
+            spread += weight[some].astype(block.dtype) @ np.square(block)
+        return spread
+
+    def mean(self, weight: Vector) -> Slope:
+        """The weighted mean row."""
+        total = float(weight.sum())
+        if self.sparse:
+            return np.asarray(self.design.adjoints(weight)[0] / total)
+        of = partial(self._adjoint, (weight / total).astype(self.X.dtype))
+        return np.asarray(self.centre + threads.total(of, self.parts))
+
+    def product(self, weight: Vector, v: Slope, shift: float) -> tuple[Vector, Slope]:
+        """The scores f = Xv - shift, and X'(weight f); with an intercept weight f must add up to zero."""
+        if self.sparse:
+            scores = self.design.scores(v) - shift
+            return scores, self.design.adjoints(weight * scores)[0]
+        scale = max(float(np.abs(v).max()), 1e-300)  # single precision has a short range
+        v, weight = (v / scale).astype(self.X.dtype), weight.astype(self.X.dtype)
+        scores, shift = np.empty(self.shape[0]), (shift - float(self.centre @ v * scale)) / scale
+        total = threads.total(partial(self._product, weight, v, shift, scores), self.parts)
+        return scale * scores, scale * total
+
+    def _product(self, weight: Any, v: Any, shift: float, scores: Vector, rows: slice) -> Slope:
+        total = np.zeros(self.shape[1])
+        for some in self._blocks(rows):
+            block = self.X[some]
+            f = block @ v
+            f -= f.dtype.type(shift)
+            scores[some] = f
+            f *= weight[some]
+            total += f @ block
+        return total
+
+    def _adjoint(self, u: Any, rows: slice) -> Slope:
+        total = np.zeros(self.shape[1])
+        for some in self._blocks(rows):
+            total += u[some] @ self.X[some]
+        return total
+
+    def _blocks(self, rows: slice) -> list[slice]:
+        step = max(1, _BLOCK // self.shape[1])
+        return [slice(first, min(first + step, rows.stop)) for first in range(rows.start, rows.stop, step)]

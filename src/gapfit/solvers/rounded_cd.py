@@ -1,0 +1,152 @@
+"""Coordinate descent on the weights of a rounded risk, again and again about a better centre.
+
+`primal_cd` is fast for L1 and the elastic net, if the loss bends. A hinge bends nowhere, until it is rounded
+off near a guess of the dual solution,
+
+    R_mu(f) = max over u of  <u, f> - R*(u) - mu |u - centre|^2 / 2.
+
+That is a loss of lines and parabolas again, with other numbers: each parabola is wider by mu, and each target
+has moved by mu times the centre. Its maximiser u is a dual point of the risk itself, and gives a lower bound.
+Once the rounded problem is solved well enough in view of the whole gap, u becomes the next centre, and mu is
+halved if that was easy. As the centre approaches the solution the rounding costs ever less, so that mu need
+not become small: tens of steps from nothing to six digits, most of them on the few columns in use.
+"""
+
+from copy import copy
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gapfit._types import Slope, Vector
+from gapfit.losses.piecewise import Atoms, PiecewiseLoss, PiecewiseRisk
+from gapfit.minorant import Minorant
+from gapfit.problem import Problem
+from gapfit.solution import Iterate
+from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.dual_sets import dual_set
+from gapfit.solvers.primal_cd import Point, primal_cd
+
+_SOLVED = 0.5  # a rounded problem is solved when its own gap is such a share of the whole
+_WIDE = 2.0  # times the width that reaches most samples: a large mu lets columns in one by one
+_BENT = 0.5  # of that: a loss that bends so widely by itself is hardly rounded,
+_HARDLY = 1e-6  # by such a share
+_SHARPEN = 0.5
+_EASY = 4  # steps about one centre: after more, mu stays
+_TOLD = 0.25  # of the first mu, if there is a w that tells the first centre
+_LEAST = 1e-12  # of the first mu: then what is left to gain is rounding
+
+
+@needs("dual_atoms", penalty="elastic net", design="rows")
+def rounded_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
+    """One step: a step of `primal_cd` on the rounded problem."""
+    state = state or {}
+    objective = (problem.alpha, problem.penalty)
+    if state.get("objective") == objective:
+        at: _Stage = state["stage"]
+    else:
+        at = _Stage.start(problem, state.get("w", problem.start()))
+    while at.rounding.mu > _LEAST * at.first:
+        rounded, stage = at.rounding.applied(problem), at
+        for iterate in primal_cd(rounded, state=stage.inner):
+            stage = stage._replace(steps=stage.steps + 1)
+            point: Point = iterate.snapshot()["point"]
+            assert iterate.estimate is not None
+            risk, _, _ = problem.risk.value_and_subgradient(point.scores, point.b)
+            above = risk - point.risk  # what rounding costs, with a constant that cancels in the sum
+            below = problem.risk.conjugate(point.u) - rounded.risk.conjugate(point.u)
+            estimate = iterate.estimate + above + below
+            stuck = iterate.primal is not None
+            solved = stuck or iterate.estimate <= _SOLVED * estimate
+            then = partial(stage.after, problem, iterate, solved=solved, stuck=stuck)
+            snapshot, bound = partial(_snapshot, objective, then), partial(_bound, problem, iterate, point.u)
+            primal = problem.alpha * problem.penalty.value(iterate.point()) + risk
+            yield Iterate(iterate.w, iterate.b, bound, None, snapshot, estimate, primal)
+            if solved:
+                break
+        at = then()
+
+
+class Rounded(PiecewiseLoss):
+    """A loss with -mu (a - centre)^2 / 2 among its terms, but for a constant."""
+
+    def __init__(self, loss: PiecewiseLoss, centre: Vector, mu: float) -> None:
+        self.loss, self.centre, self.mu = loss, centre, mu
+
+    def atoms(self, y: Vector) -> Atoms:
+        atoms = self.loss.atoms(y)
+        return atoms._replace(lin=atoms.lin + self.mu * self.centre, quad=atoms.quad + self.mu)
+
+    def __repr__(self) -> str:
+        return repr(self.loss)
+
+
+class _Rounding(NamedTuple):
+    """How the risk is rounded: about which dual point, for samples of weight one, and how widely."""
+
+    centre: Vector
+    mu: float
+
+    def applied(self, problem: Problem) -> Problem:
+        """The rounded problem; the data are shared."""
+        risk, other = _pieces(problem), copy(problem)
+        other.risk = PiecewiseRisk(Rounded(risk.loss, self.centre, self.mu), risk.y, risk.p)
+        other.loss = other.risk.loss
+        return other
+
+    @classmethod
+    def about(cls, u: Vector, problem: Problem, mu: float) -> "_Rounding":
+        """That about the dual point u."""
+        risk = _pieces(problem)
+        return cls(-risk.atoms.sign * u / risk.p, mu)
+
+
+class _Stage(NamedTuple):
+    """Where the path has got to: a rounding, and what `primal_cd` is to go on from with it."""
+
+    rounding: _Rounding
+    first: float  # mu
+    steps: int  # about this centre
+    inner: dict[str, Any]
+
+    @classmethod
+    def start(cls, problem: Problem, w: Slope) -> "_Stage":
+        """Begin with a rounding that reaches most samples; a sharper one, if w tells the dual solution."""
+        scores = problem.scores(w)
+        first, risk = _WIDE * dual_set(problem).width(scores), _pieces(problem)
+        if float((risk.atoms.quad * risk.p).min()) >= _BENT * first:
+            first *= _HARDLY
+        rounding = _Rounding(np.zeros(len(scores)), first)
+        if w.any():
+            _, u, _, _ = rounding.applied(problem).tangent(scores)
+            rounding = _Rounding.about(u, problem, _TOLD * first)
+        return cls(rounding, first, 0, {"w": w})
+
+    def after(self, problem: Problem, iterate: Iterate, *, solved: bool, stuck: bool) -> "_Stage":
+        """The stage that follows an iterate."""
+        inner = iterate.snapshot()
+        if not solved:
+            return self._replace(inner=inner)
+        point: Point = inner["point"]
+        easy = stuck or self.steps <= _EASY
+        rounding = _Rounding.about(point.u, problem, self.rounding.mu * (_SHARPEN if easy else 1.0))
+        risk, u, height, b = rounding.applied(problem).tangent(point.scores, point.b)
+        point = point._replace(risk=risk, u=u, height=height, b=b)
+        return _Stage(rounding, self.first, 0, {**inner, "point": point, "lowest": (np.inf, np.inf)})
+
+
+def _pieces(problem: Problem) -> PiecewiseRisk:
+    assert isinstance(problem.risk, PiecewiseRisk)
+    return problem.risk
+
+
+def _snapshot(objective: Any, then: Any) -> dict[str, Any]:
+    return {"objective": objective, "stage": then()}
+
+
+def _bound(problem: Problem, iterate: Iterate, u: Vector) -> Minorant:
+    """The lower bound that the maximiser proves, scaled down as far as the penalty demands."""
+    assert callable(iterate.minorant)
+    iterate.minorant()  # which looks for columns that matter after all
+    keep = problem.penalty.shrinkage(problem.design.adjoint(u) / -problem.alpha)
+    return problem.minorant_at(keep * u)
