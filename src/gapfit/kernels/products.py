@@ -21,7 +21,11 @@ def add_adjoints(data, indices, indptr, weight, other, start, stop, totals):
     first, second = totals[0], totals[1]
     for i in range(start, stop):
         u, v = weight[i], other[i]
-        if u != 0.0 or v != 0.0:
+        if v == 0.0:
+            if u != 0.0:
+                for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+                    first[indices[k]] += u * data[k]
+        else:
             for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
                 j, x = indices[k], data[k]  # read once: for all the compiler knows, writing changes them
                 p, q = first[j] + u * x, second[j] + v * x

@@ -7,16 +7,17 @@ BLOCK = 1024  # positions that stay in the cache from one loop to the next
 
 @jit(fast=True, reorder=True)
 def narrow(positions, masses, below, above, start, stop, kept_positions, kept_masses):
-    """Copy what lies from ``below`` to ``above`` to where the part starts; returns how many these are, and
-    the mass of all that is less."""
-    less = 0.0
+    """Copy what lies from ``below`` to ``above`` to where the part starts; returns how many these are, the
+    mass of all that is less, and theirs."""
+    less = inside = 0.0
     k = start
     for first in range(start, stop, BLOCK):
         last = min(first + BLOCK, stop)
         for i in range(first, last):  # a sum apart from writing, or its order depends on where arrays lie
             less += masses[i] if positions[i] < below else 0.0
+            inside += masses[i] if (positions[i] >= below) & (positions[i] <= above) else 0.0
         for i in range(first, last):  # the next one overwrites what is not to be kept
             x = positions[i]
             kept_positions[k], kept_masses[k] = x, masses[i]
             k += (x >= below) & (x <= above)
-    return k - start, less
+    return k - start, less, inside

@@ -127,8 +127,8 @@ class PiecewiseRisk(Risk):
         if self.atoms.quad.any():
             return None
         sides, masses, initial = self._kinks
-        positions = np.concatenate([at_zero - scores[rows] for rows, at_zero in sides])
-        return weighted_quantile(positions, masses, -initial)
+        positions = [at_zero - scores[rows] for rows, at_zero in sides]
+        return weighted_quantile(_joined(positions), masses, -initial)
 
     @cached_property
     def _kinks(self) -> tuple[list[tuple[Any, Vector]], Vector, float]:
@@ -137,14 +137,12 @@ class PiecewiseRisk(Risk):
         sign, lin, kink, _, lo, hi, total = self.atoms
         sides, masses = [], []
         for shift, mass in ((-kink, hi), (kink, -lo)):
-            rows: Any = np.flatnonzero(mass > 0)
-            if len(rows) == 0:
-                continue
-            if len(rows) == len(mass):
-                rows = slice(None)
-            sides.append((rows, sign[rows] * (lin[rows] + shift[rows])))
-            masses.append(mass[rows])
-        return sides, np.concatenate(masses), total - float(np.where(sign > 0, hi, -lo).sum())
+            there = mass > 0
+            if there.any():
+                rows: Any = slice(None) if there.all() else np.flatnonzero(there)
+                sides.append((rows, sign[rows] * (lin[rows] + shift[rows])))
+                masses.append(mass[rows])
+        return sides, _joined(masses), total + float(self._dual_box[0].sum())
 
     def unattained(self) -> str | None:
         return self.loss.unattained(self.y)
@@ -162,3 +160,8 @@ class PiecewiseRisk(Risk):
 
     def dual_atoms(self) -> Atoms:
         return self.atoms
+
+
+def _joined(vectors: list[Vector]) -> Vector:
+    """One after the other; a single one is not copied."""
+    return vectors[0] if len(vectors) == 1 else np.concatenate(vectors)

@@ -35,24 +35,25 @@ def _first(positions: Vector, masses: Vector, total: float, target: float) -> tu
     A sample says roughly where it is. If the target lies in a window around that, so does the answer, and
     most of the candidates go; if not, it lies to one side.
     """
-    passed, width = 0.0, _WIDTH
+    passed = 0.0
     while len(positions) > _FEW:
         some = slice(None, None, len(positions) // _SAMPLE)
         order = np.argsort(positions[some])
         sample, reached = positions[some][order], np.cumsum(masses[some][order])
         last = len(sample) - 1
         middle = min(int(np.searchsorted(reached, reached[-1] * (target - passed) / total)), last)
-        below, above = float(sample[max(middle - width, 0)]), float(sample[min(middle + width, last)])
-        kept, mass, less = _within(positions, masses, below, above)
-        before, inside = passed + less, float(mass.sum())
+        below, above = float(sample[max(middle - _WIDTH, 0)]), float(sample[min(middle + _WIDTH, last)])
+        if 2 * np.count_nonzero((sample >= below) & (sample <= above)) > last:
+            below = above = float(sample[middle])  # ties; the answer may be one of them
+        window = _Window(positions, masses, below, above)
+        before, inside = passed + window.less, window.mass
         if before < target <= before + inside:
             if below == above:
                 return below, before + inside
-            width = _WIDTH if 2 * len(kept) <= len(positions) else 0  # ties; the answer may be one of them
-            positions, masses, passed, total = kept, mass, before, inside
+            (positions, masses), passed, total = window.content(), before, inside
         elif target <= before:  # weights or the order of the samples mislead
             left = positions < below
-            positions, masses, total = positions[left], masses[left], less
+            positions, masses, total = positions[left], masses[left], window.less
         else:
             right = positions > above
             if not right.any():  # but for rounding, all of the mass has passed
@@ -65,15 +66,23 @@ def _first(positions: Vector, masses: Vector, total: float, target: float) -> tu
     return float(first), float(reached[np.searchsorted(positions, first, side="right") - 1])
 
 
-def _within(positions: Vector, masses: Vector, below: float, above: float) -> tuple[Vector, Vector, float]:
-    """The positions from below to above, their masses, and the mass of all that are less."""
-    from gapfit.kernels.quantile import narrow  # compiled code is loaded only when it is to run
+class _Window:
+    """What lies between two positions: its mass, and that of all that is less."""
 
-    kept, mass = np.empty_like(positions), np.empty_like(masses)
-    parts = threads.parts(len(positions), _WORK * len(positions))
-    found = threads.each(
-        lambda rows: narrow(positions, masses, below, above, rows.start, rows.stop, kept, mass), parts
-    )
-    chosen = [slice(rows.start, rows.start + count) for rows, (count, _) in zip(parts, found, strict=True)]
-    kept, mass = (np.concatenate([x[rows] for rows in chosen]) for x in (kept, mass))
-    return kept, mass, float(sum(less for _, less in found))
+    def __init__(self, positions: Vector, masses: Vector, below: float, above: float) -> None:
+        from gapfit.kernels.quantile import narrow  # compiled code is loaded only when it is to run
+
+        self.kept = np.empty_like(positions), np.empty_like(masses)
+        self.parts = threads.parts(len(positions), _WORK * len(positions))
+        found = threads.each(
+            lambda rows: narrow(positions, masses, below, above, rows.start, rows.stop, *self.kept),
+            self.parts,
+        )
+        self.counts, less, mass = zip(*found, strict=True)
+        self.less, self.mass = float(sum(less)), float(sum(mass))
+
+    def content(self) -> tuple[Vector, Vector]:
+        """The positions between, and their masses."""
+        chosen = [slice(p.start, p.start + count) for p, count in zip(self.parts, self.counts, strict=True)]
+        positions, masses = (np.concatenate([kept[some] for some in chosen]) for kept in self.kept)
+        return positions, masses

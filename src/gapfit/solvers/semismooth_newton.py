@@ -44,9 +44,9 @@ _TOLD, _LEARNT = 4.0, 16.0  # and where to begin from there: w may be anyone's, 
 _SEARCH = 40  # evaluations in a line search at most, each O(n)
 _FEW = 4  # times less than all samples are taken out of a dense X before they are used
 _FLAT = 0.1  # a line search ends where the slope has fallen to such a share
-_SHARES = (16, 4)  # the first steps see a 16th, then a quarter of the samples,
-_SAMPLES_PER_FEATURE = 100  # if a 16th has so many; fewer would teach too little
-_ROUGH = 1e-2  # the relative gap at which a share of the samples has taught what it can,
+_SHARE = 16  # the first steps see a 16th of the samples,
+_SAMPLES_PER_FEATURE = 100  # if that has so many; fewer would teach too little
+_ROUGH = 1e-2  # the relative gap at which it has taught what it can,
 _LESSONS = 60  # in so many steps, or never
 
 
@@ -64,7 +64,7 @@ def semismooth_newton(problem: Problem, state: dict[str, Any] | None = None, *, 
         path.resume(state)
     else:
         told = "w" in state
-        known = state if told else (yield from _learn_from_shares(problem, seed))
+        known = state if told else (yield from _learn_from_a_share(problem, seed))
         path.start(known, _TOLD if told else _LEARNT)
     while True:
         estimate = path.look()
@@ -73,24 +73,19 @@ def semismooth_newton(problem: Problem, state: dict[str, Any] | None = None, *, 
             return  # what is left to gain is rounding
 
 
-def _learn_from_shares(problem: Problem, seed: int) -> Generator[Iterate, Certificate, dict[str, Any]]:
-    """A first point, found on ever larger shares of the samples if there are enough of them."""
+def _learn_from_a_share(problem: Problem, seed: int) -> Generator[Iterate, Certificate, dict[str, Any]]:
+    """A first point, found on some of the samples if there are enough of them."""
     n, d = problem.design.shape
-    known: dict[str, Any] = {}
-    if n < _SHARES[0] * _SAMPLES_PER_FEATURE * d:
-        return known
+    if n < _SHARE * _SAMPLES_PER_FEATURE * d:
+        return {}
     lot = np.random.default_rng(seed).random(n, dtype=np.float32)
-    for share in _SHARES:
-        path = _Path(problem.take(np.flatnonzero(lot < 1 / share)), problem)
-        path.start(known, _LEARNT)
-        for _ in range(_LESSONS):
-            if path.look() <= _ROUGH * abs(path.primal) or not path.step():
-                break
-            yield Iterate(path.w, path.offsets(), estimate=np.inf)
-        else:
-            return {}  # this is no place to learn
-        known = {"w": path.w, "b": path.b}
-    return known
+    path = _Path(problem.take(np.flatnonzero(lot < 1 / _SHARE)), problem)
+    path.start({}, _LEARNT)
+    for _ in range(_LESSONS):
+        if path.look() <= _ROUGH * abs(path.primal) or not path.step():
+            return {"w": path.w, "b": path.b}
+        yield Iterate(path.w, path.offsets(), estimate=np.inf)
+    return {}  # this is no place to learn
 
 
 def _light(x: Vector) -> Vector:
