@@ -44,7 +44,8 @@ class Multiset(NamedTuple):
         if few:
             different, number = _sorted(different, number, hashes[different])
         elif sparse.issparse(X):  # loops of one length after the other are faster
-            different, number = _sorted(different, number, np.diff(X.indptr)[different])
+            lengths = np.minimum(np.diff(X.indptr), 2**16 - 1).astype(np.uint16)  # these few bits sort fast
+            different, number = _sorted(different, number, lengths[different])
         merged = np.bincount(number, weight[rows]).astype(np.float64, copy=False)
         return cls(rows[different], merged, _places(len(weight), rows, number))
 

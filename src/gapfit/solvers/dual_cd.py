@@ -50,6 +50,8 @@ _SILENCE = 8  # or so many visits be made, in units of n
 _SINGLE = 2e-6  # of |z|^2 / alpha is a gap that is too small for rows in single precision
 _ROUNDING = 1e-13  # of |z|^2 / alpha is too little to gain: rounding would show
 _USUAL, _MISSED = 1.7, 10.0  # times what active rows show of the gap is shown by all, at least and at most
+_FEW = 16  # times fewer rows than all are few: a look at all costs as much as many sweeps over them,
+_BLIND = 1.5  # and a gap guessed so many times larger saves looks that come too early
 _NEAR = 0.1  # of |z|^2 / alpha is a gap so small that a better primal point is worth some work
 
 
@@ -294,6 +296,8 @@ class _Descent:
         along_mean = (self.c + self.s * self.whole.mean_sq) / self.problem.alpha
         offset = np.full(self.problem.n_offsets, self.b - along_mean)
         estimate = self.missed * self.estimate
+        if _FEW * len(self.order) <= self.n:
+            estimate *= _BLIND
 
         def objective() -> float:
             self._bring_back()
