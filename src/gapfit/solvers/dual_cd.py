@@ -52,6 +52,8 @@ _ROUNDING = 1e-13  # of |z|^2 / alpha is too little to gain: rounding would show
 _USUAL, _MISSED = 1.7, 10.0  # times what active rows show of the gap is shown by all, at least and at most
 _FEW = 16  # times fewer rows than all are few: a look at all costs as much as many sweeps over them,
 _BLIND = 1.5  # and a gap guessed so many times larger saves looks that come too early
+_MANY, _SEEN = 4, 0.7  # if the rows are not so much fewer, little is hidden, and the guess is too large
+_SAMPLE, _ENOUGH_ROWS = 16, 256  # one in so many rows is asked whether most are active, if these are enough
 _NEAR = 0.1  # of |z|^2 / alpha is a gap so small that a better primal point is worth some work
 
 
@@ -173,7 +175,7 @@ class _Descent:
         if self.over:
             self._work_on(self._begin_epoch())
         elif not self.surveyed and self.sweeps == 1 and not self.kind.entropic:
-            self._work_on(self._survey())
+            self._work_on(self.doubtful if self._most_are_active() else self._survey())
         elif 0 < 2 * len(self.order) <= len(self.store.table):
             self._work_on(self.store.members[self.order])
 
@@ -215,17 +217,9 @@ class _Descent:
         Those that come to be active were near that before, as a rule: every other time only they are looked
         at. The driver's certificate is about all.
         """
-        rows, table, everywhere = self.whole.rows, self.whole.table, self.near is None
+        everywhere = self.near is None
         members = self.doubtful if everywhere else self.near
-        firmness = np.empty(len(members))
-
-        def look(part: slice) -> Any:
-            terms = (self.z, *self._terms(), self.threshold, members)
-            return self.kernels.survey(*rows, table, *terms, part.start, part.stop, firmness)
-
-        work = len(rows[0]) * len(members) / self.n
-        seen = threads.each(look, threads.parts(len(members), work))
-        pulls, number, self.gap = (float(total) for total in np.sum(seen, axis=0))
+        firmness, pulls, number, self.gap = self._look_at(members)
         self.threshold = pulls / max(number, 1.0)
         if self.surveyed and everywhere:
             shown = _USUAL * self.estimate
@@ -235,7 +229,7 @@ class _Descent:
         self.surveyed = True
         self.near = None
         active, near, doubtful = self.kernels.sort_out(
-            table, members, firmness, _NEARLY * self.threshold, self._reach()
+            self.whole.table, members, firmness, _NEARLY * self.threshold, self._reach()
         )
         if everywhere:
             self.doubtful, self.near = doubtful, near if _WORTH * len(near) <= len(members) else None
@@ -243,6 +237,32 @@ class _Descent:
         store = self.store
         self.kernels.leave_resting(*store.rows, store.table, self.kind.entropic, store.V, self.Z, self.n)
         return active
+
+    def _look_at(self, members: Any) -> tuple[Vector, float, float, float]:
+        """How firmly these rows rest; what pulls at the others, the number of those, and their gap."""
+        firmness, rows = np.empty(len(members)), self.whole.rows
+
+        def look(part: slice) -> Any:
+            terms = (self.z, *self._terms(), self.threshold, members)
+            return self.kernels.survey(*rows, self.whole.table, *terms, part.start, part.stop, firmness)
+
+        work = len(rows[0]) * len(members) / self.n
+        seen = threads.each(look, threads.parts(len(members), work))
+        pulls, number, gap = (float(total) for total in np.sum(seen, axis=0))
+        return firmness, pulls, number, gap
+
+    def _most_are_active(self) -> bool:
+        """Does a look at some rows tell that one at all of them would leave no fewer to sweep over?"""
+        some = self.doubtful[::_SAMPLE]
+        if len(some) < _ENOUGH_ROWS:
+            return False
+        _, pulls, number, gap = self._look_at(some)
+        if 2 * number <= len(some):
+            return False
+        self.threshold = pulls / number
+        self.gap = self.full_gap = self.estimate = gap * len(self.doubtful) / len(some)
+        self.surveyed = True
+        return True
 
     def _reach(self) -> float:
         """How firm, in units of its curvature's root, a row is at rest that rests there at the optimum.
@@ -298,6 +318,8 @@ class _Descent:
         estimate = self.missed * self.estimate
         if _FEW * len(self.order) <= self.n:
             estimate *= _BLIND
+        elif _MANY * len(self.order) >= self.n:
+            estimate *= _SEEN
 
         def objective() -> float:
             self._bring_back()
