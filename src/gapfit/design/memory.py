@@ -157,7 +157,7 @@ class MemoryDesign(Design):
     @cached_property
     def _adjoint_parts(self) -> list["_Part"]:
         """Fewer of them where X is so wide that adding up their slopes would cost more than it saves."""
-        worth = min(self.size, threads.PAYS * self.size / (8 * self.shape[1]))
+        worth = min(self.size, threads.PAYS * self.size / (2 * self.shape[1]))
         return [_Part(self.X, rows) for rows in threads.parts(self.shape[0], worth)]
 
 
