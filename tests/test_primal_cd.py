@@ -255,3 +255,21 @@ def test_a_gram_matrix_that_grows_and_shrinks(layout):
             some = X.toarray()[:, positions]
             gram = columns.at(np.array(positions)).gram(D)
             assert np.allclose(gram, some.T @ (D[:, None] * some), rtol=1e-6)
+
+
+def test_a_bound_holds_when_all_columns_were_added_one_after_another(monkeypatch):
+    """Then they are in another order than in X, and so are their derivatives."""
+    monkeypatch.setattr(module, "_MARGIN", 0.0)  # nothing seems plausible at first
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((80, 12), density=0.4, format="csr", rng=rng) * np.logspace(-1, 1, 12)
+    problem = Problem(X, X @ rng.normal(size=12), "squared", "l1", alpha=1e-5, intercept=False)
+    reference, sure = solve(problem, "bundle", tol=1e-8), 0
+    for iterate in primal_cd(problem):
+        minorant = iterate.minorant()
+        assert problem.dual(problem.feasible(minorant)) <= reference.certificate.primal * (1 + 1e-9)
+        sure = max(sure, len(iterate.snapshot()["ids"]))
+        if iterate.primal is not None:
+            break
+    assert sure == 12  # all of them
+    for w in rng.normal(size=(20, 12)):
+        assert minorant.a @ w + minorant.c <= problem.risk.value_and_subgradient(X @ w, np.zeros(0))[0] + 1e-9

@@ -177,8 +177,10 @@ class _Look:
         self.problem, self.point, self.ids, self.terms, self.w, self.a = problem, point, ids, terms, w, a
 
     def __call__(self) -> Minorant:
-        a = self.a
-        if len(a) < len(self.w):
+        a = np.empty_like(self.w)
+        if len(self.a) == len(a):
+            a[self.ids] = self.a  # columns that were added later are not in their places
+        else:
             a = self.problem.design.adjoint(self.point.u)
             urges = self.terms.urges(a, self.w)
             urges[self.ids] = -np.inf
