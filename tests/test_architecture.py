@@ -23,7 +23,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # What each unit (a module or folder of the package) may import when it is loaded or run.
 # Every unit may import RECORDS and itself.
-RECORDS = {"_types", "checks", "errors", "minorant", "solution", "threads"}
+RECORDS = {"_types", "checks", "errors", "minorant", "rounding", "solution", "threads"}
 DATA = {"losses", "penalties", "design", "projections"}
 MATHEMATICS = DATA | {"offset", "problem", "registry"}
 ENGINE = MATHEMATICS | {"solvers", "certify", "solve", "reductions"}
@@ -260,6 +260,28 @@ def test_never_prints_never_runs_strings_never_unpickles(path: Path) -> None:
     for node in ast.walk(TREES[path]):
         if isinstance(node, ast.keyword) and node.arg == "allow_pickle":
             assert isinstance(node.value, ast.Constant) and node.value.value is False
+
+
+@every_file
+def test_only_problems_make_minorants(path: Path) -> None:
+    """Who could write the numbers of a bound could grade himself. (`combine` changes those it gets.)"""
+    if name_of(path) in (("problem",), ("minorant",)):
+        return
+    for node in ast.walk(TREES[path]):
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        assert called != "Minorant", f"{path.name}:{node.lineno} makes a minorant: hand u to `Problem`"
+        if called == "_replace" and unit_of(path) == "solvers":
+            changed = {keyword.arg for keyword in node.keywords} & {
+                "a",
+                "c",
+                "noise",
+                "spread",
+                "maker",
+                "made",
+            }
+            assert not changed, f"{path.name}:{node.lineno} changes a bound: {changed}"
 
 
 def repository_files() -> list[Path]:

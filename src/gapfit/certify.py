@@ -5,7 +5,6 @@ penalty is strongly convex, the gap also confines every optimal w to a ball, and
 `Ball.score_bounds` says how far the scores of the exact optimum can be from ours.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -26,44 +25,38 @@ SUPPORT = np.array(["undecided", "support", "zero", "bound"])  # what may be pro
 UNDECIDED, PROVED, ZERO = (np.int8(code) for code in range(3))
 
 
-def certify(problem: Problem, w: Slope, b: Vector, minorant: Minorant) -> Certificate:
-    """Recompute J(w, b) and the lower bound that the minorant proves."""
-    primal, dual = problem.evaluate(w, b), problem.dual(minorant)
-    risk = primal - problem.alpha * problem.penalty.value(w)
-    noise = rounding(problem, w, minorant, dual)
-    _check_below(problem, noise, problem.design.inner(minorant.a, w) + minorant.c, risk)
-    return certify_claim(problem, w, primal, minorant, dual)
+def certify(
+    problem: Problem,
+    w: Slope,
+    b: Vector,
+    minorant: Minorant,
+    scores: Vector | None = None,
+    *,
+    exact: bool = False,
+) -> Certificate:
+    """What is proved of the point (w, b): J there and the lower bound that the minorant proves, both computed
+    anew, and a gap that counts all rounding.
 
-
-def certify_claim(problem: Problem, w: Slope, primal: float, minorant: Minorant, dual: float) -> Certificate:
-    """The certificate of two bounds, the gap with an allowance for rounding."""
-    if math.isnan(primal) or math.isnan(dual):
-        raise ContractError(f"{problem.loss!r} returned a value that is not a number")
-    noise = rounding(problem, w, minorant, dual)
-    _check_below(problem, noise, dual, primal)
-    gap = max(float(primal - dual), 0.0) + noise
-    return Certificate(float(primal), float(min(dual, primal)), gap, minorant.evidence)
-
-
-def _check_below(problem: Problem, noise: float, bound: float, value: float) -> None:
-    """A lower bound above an attained value, by more than rounding explains, betrays a broken contract."""
-    slope_of_rounding_size = _EPS * problem.design.largest
-    if bound - value > 1e3 * (noise + slope_of_rounding_size**2 / problem.alpha):
+    `scores` are those of w, where they are known. `exact` takes the sums with twice the digits.
+    """
+    if minorant.u is not None and (exact or not minorant.made):
+        minorant = problem.feasible(problem.again(minorant, exact=exact))
+    upper, lower = problem.most(w, b, scores, exact=exact), problem.least(minorant)
+    if lower.below > upper.above:
         raise ContractError(
-            f"a lower bound ({bound:.17g}) exceeds an attained value ({value:.17g}): "
-            f"{problem.loss!r} is not convex, or its subgradient or conjugate is wrong"
+            f"a lower bound ({lower.value:.17g}) exceeds an attained value ({upper.value:.17g}) by more than "
+            f"rounding explains: {problem.loss!r} is not convex, or its subgradient or conjugate is wrong"
         )
+    gap = max(upper.above - lower.below, 0.0) if np.isfinite(upper.value) else np.inf
+    dual = min(lower.below, upper.value)
+    return Certificate(float(upper.value), float(dual), float(gap), minorant.evidence)
 
 
-def rounding(problem: Problem, w: Slope, minorant: Minorant, dual: float) -> float:
-    """What rounding may have cost: a few units in the last place of the terms that were added up."""
-    terms = (
-        problem.alpha * problem.penalty.value(w),
-        problem.design.magnitude(minorant.a, w),
-        minorant.c,
-        minorant.c - dual,  # the conjugate
-    )
-    return float(minorant.noise + 4 * _EPS * sum(abs(term) for term in terms if math.isfinite(term)))
+def running(primal: float, minorant: Minorant, dual: float) -> Certificate:
+    """What a fit goes by on its way: two bounds as they were computed, rounding allowed for roughly."""
+    noise = minorant.noise + 8 * _EPS * (abs(primal) + abs(minorant.c))
+    gap = max(float(primal - dual), 0.0) + (noise if np.isfinite(primal) else 0.0)
+    return Certificate(float(primal), float(min(dual, primal)), gap, minorant.evidence)
 
 
 class Ball(NamedTuple):

@@ -11,6 +11,7 @@ the unpenalised offset b, and turns a minorant into a lower bound of the optimum
 from copy import copy
 from functools import cached_property
 from hashlib import blake2b
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,12 +24,15 @@ from gapfit.design.wide import WideDesign
 from gapfit.errors import UnboundedProblem, as_number
 from gapfit.losses.base import Loss
 from gapfit.minorant import Minorant, mix
-from gapfit.offset import best_offsets, minimise_offsets
+from gapfit.offset import Reserve, best_offsets, minimise_offsets, reserve_of
 from gapfit.penalties import Penalty
 from gapfit.registry import as_loss, as_penalty
+from gapfit.rounding import SUM, UNIT, Estimate, exact_dot, gamma, plain_sum, two_sum
 
-_EPS = float(np.finfo(float).eps)
 _HUGE = 1e100
+_WEIGHTS = 2 * SUM  # roundings of the samples' shares in the mean: J changes by no more, relatively
+_KEPT = 2**15  # scores, up to which a cut keeps its dual point
+_makers = count(1)
 
 
 class Oracle(NamedTuple):
@@ -103,6 +107,7 @@ class Problem:
         self.y: Vector = y
         self.groups = groups
         self._centred: tuple[Slope, Vector] | None = None
+        self.maker = next(_makers)
         self.n_offsets = self.risk.offsets.size if intercept else 0
         if self.n_offsets and (why := self.risk.unattained()):
             raise UnboundedProblem(f"{self.loss!r} with an intercept has no minimum: {why}")
@@ -166,18 +171,19 @@ class Problem:
             risk = self.design.risk(self.risk, w, b)
         return self.alpha * self.penalty.value(w) + risk
 
-    def best(self, w: Slope, guess: Vector) -> tuple[float, Vector]:
-        """J(w, b) at the best b, and that b."""
+    def best(self, w: Slope, guess: Vector) -> tuple[float, Vector, Vector | None]:
+        """J(w, b) at the best b, that b, and the scores of w if they were needed all at once."""
         if not self.n_offsets:
-            return self.evaluate(w, np.zeros(0)), np.zeros(0)
-        risk, b = best_offsets(self.risk, self.scores(w), guess)
-        return self.alpha * self.penalty.value(w) + risk, b
+            return self.evaluate(w, np.zeros(0)), np.zeros(0), None
+        scores = self.scores(w)
+        risk, b = best_offsets(self.risk, scores, guess)
+        return self.alpha * self.penalty.value(w) + risk, b, scores
 
     def oracle(self, w: Slope, guess: Vector | None = None) -> Oracle:
         """The risk at w, minimised over b, and a minorant that is tight there."""
         scores = self.scores(w)
         risk, u, height, b = self.tangent(scores, guess)
-        return Oracle(risk, self.minorant(u, height, scores), scores, b)
+        return Oracle(risk, self.minorant(u, height, scores, b), scores, b)
 
     def tangent(self, scores: Vector, guess: Vector | None = None) -> tuple[float, Vector, float, Vector]:
         """At given scores, minimised over b: the risk, a balanced subgradient u, the height of the tangent
@@ -190,33 +196,118 @@ class Problem:
 
     # -- lower bounds ---------------------------------------------------------------------------------
 
-    def minorant(self, u: Vector, height: float, scores: Vector) -> Minorant:
-        """The minorant with balanced subgradient u that has this height at these scores."""
-        c = height - float(u @ (scores - self.offset if self.shifted else scores))
-        noise = 4 * _EPS * (abs(height) + float(np.abs(u) @ np.abs(scores)))
-        return Minorant(self.design.adjoint(u), np.zeros(self.n_offsets), c, "cuts", noise)
+    def minorant(self, u: Vector, height: float, scores: Vector, b: Vector) -> Minorant:
+        """The cut with balanced subgradient u that has this height at these scores and offsets b."""
+        own = scores - self.offset if self.shifted else scores
+        c = height - float((u * own).sum())
+        # the height is a sum over the scores with b, in an order of the risk's own
+        size = abs(height) + float(np.abs(u).sum()) * float(np.abs(b).max(initial=0.0))
+        size += float(np.abs(u) @ (np.abs(scores) + np.abs(own)))
+        noise = gamma(SUM + self.risk.roundings(scores)) * size
+        return self._made(u, Estimate(c, noise), "cuts", b)
 
-    def minorant_at(self, u: Vector) -> Minorant:
-        """The minorant of a dual point in score space, which is first made feasible and balanced."""
+    def minorant_at(self, u: Vector, *, exact: bool = False) -> Minorant:
+        """The minorant of a dual point in score space, which is first made feasible and balanced.
+
+        `exact` takes all sums with twice the digits.
+        """
+        if not np.isfinite(u).all():
+            u = np.where(np.isfinite(u), u, 0.0)  # far out a step may overflow; any dual point will do
         u = self.risk.project_dual(u, balanced=self.n_offsets > 0)
-        known, conjugate = float(u @ self.offset), self.risk.conjugate(u)
-        noise = 4 * _EPS * (abs(known) + abs(conjugate))
-        a = self.design.adjoint(u)
-        return Minorant(a, np.zeros(self.n_offsets), known - conjugate, "conjugate", noise)
+        conjugate = self.risk.conjugate_above(u, exact=exact)
+        known = Estimate(0.0, 0.0)
+        if self.shifted:
+            known = exact_dot(u, self.offset) if exact else plain_sum(u * self.offset)
+        c = known.value - conjugate.value
+        noise = known.error + conjugate.error + UNIT * abs(c)
+        return self._made(u, Estimate(c, noise), "conjugate", np.zeros(self.n_offsets), exact=exact)
+
+    def accumulated(self, u: Vector, c: Estimate, spread: float) -> Minorant:
+        """The minorant of a mean of planes that a solver has summed up: their mean slope u in the scores, off
+        by what moves A'u by at most `spread`, and their mean height c where all scores are zero."""
+        made = self._made(u, c, "accumulated", np.zeros(self.n_offsets))
+        known = float((u * self.offset).sum()) if self.shifted else 0.0
+        return made._replace(
+            c=made.c + known,
+            noise=made.noise + gamma(SUM) * float(np.abs(u) @ np.abs(self.offset)),
+            spread=made.spread + spread,
+        )
+
+    def claimed(self, u: Vector, a: Slope, c: float) -> Minorant:
+        """The minorant of a dual point whose product A'u and height a solver has at hand. It serves until the
+        fit ends: what is reported rests on u alone."""
+        known = float((u * self.offset).sum()) if self.shifted else 0.0
+        none = np.zeros(self.n_offsets)
+        return Minorant(a, none, c + known, "conjugate", u=u, maker=self.maker, made=False)
+
+    def again(self, minorant: Minorant, *, exact: bool = False) -> Minorant:
+        """The minorant, made anew from nothing but X, y and the dual point that it keeps."""
+        if minorant.u is None:
+            return minorant
+        if "conjugate" in self.risk.capabilities:
+            return self.minorant_at(minorant.u, exact=exact)
+        a, spread = self._slope(minorant.u, exact)
+        rest = minorant.spread - self.design.spread(minorant.u) if minorant.made else 0.0
+        return minorant._replace(a=a, spread=spread + max(rest, 0.0), made=True)
+
+    def adopt(self, minorant: Minorant) -> Minorant:
+        """Take over a minorant, and all others of the problem that made it: one with the same fingerprint."""
+        self.maker = minorant.maker
+        return minorant
+
+    def _made(self, u: Vector, c: Estimate, evidence: str, b: Vector, *, exact: bool = False) -> Minorant:
+        """The minorant of slope u and height c where all scores and b are zero, exactly balanced."""
+        a, spread = self._slope(u, exact)
+        size, noise = self.design.reach(u), c.error
+        error = self.risk.dual_error(u) if evidence == "conjugate" else None
+        if error is not None:
+            spread += self.design.reach(error)
+        if self.n_offsets:
+            left = self.risk.imbalance(u)[: self.n_offsets]
+            if left.any():
+                share = float(left.sum()) * self.reserve.price
+                around = np.abs(b - self.reserve.b) if b.any() else np.abs(self.reserve.b)
+                noise += share * (abs(c.value) + self.reserve.height) + float(left @ around)
+                spread += share * (size + self.design.reach(self.reserve.u))
+        keep = u if evidence == "conjugate" or u.size <= _KEPT else None
+        return Minorant(
+            a, np.zeros(self.n_offsets), c.value, evidence, noise, spread, size, keep, self.maker, True
+        )
+
+    def _slope(self, u: Vector, exact: bool) -> tuple[Slope, float]:
+        """A'u, and how far it may be from the exact one."""
+        precise = self.design.precise_adjoint(u) if exact else None
+        if precise is None:
+            return self.design.adjoint(u), self.design.spread(u)
+        a = precise.high + precise.low
+        return a, float(np.linalg.norm(precise.slack + UNIT * np.abs(a))) * (1 + gamma(a.size + 8))
+
+    @cached_property
+    def reserve(self) -> Reserve:
+        """What balances dual points exactly."""
+        return reserve_of(self.risk, self.offset)
 
     def zero_plane(self) -> Minorant | None:
         """The trivial minorant R >= infimum, if the risk is bounded below."""
         if not np.isfinite(self.risk.infimum):
             return None
+        n, d = self.design.shape
+        u = np.zeros(n) if n <= _KEPT else None
         return Minorant(
-            np.zeros(self.design.shape[1]), np.zeros(self.n_offsets), self.risk.infimum, "conjugate"
+            np.zeros(d), np.zeros(self.n_offsets), self.risk.infimum, "conjugate", u=u, maker=self.maker
         )
+
+    def nothing(self) -> Minorant:
+        """What is known of a problem that has no minimum: nothing."""
+        n_weights = self.design.shape[1]
+        return Minorant(np.zeros(n_weights), np.zeros(self.n_offsets), -np.inf, "none", maker=self.maker)
 
     def feasible(self, minorant: Minorant) -> Minorant:
         """The minorant mixed with the zero plane just so much that its lower bound is finite."""
         if self.penalty.modulus > 0:
             return minorant  # then every plane has a finite one
-        keep = self.penalty.shrinkage(minorant.a / -self.alpha)
+        spread = minorant.spread + gamma(64) * minorant.size  # that of the mixture, which is rounded, too
+        keep = self.penalty.shrinkage(minorant.a / -self.alpha, spread / self.alpha)
         zero = self.zero_plane()
         return minorant if keep == 1.0 or zero is None else mix(zero, minorant, keep)
 
@@ -225,6 +316,42 @@ class Problem:
         if minorant.e.any():
             return -np.inf  # it falls without bound in b
         return minorant.c - self.alpha * self.penalty.conjugate(minorant.a / -self.alpha)
+
+    def least(self, minorant: Minorant) -> Estimate:
+        """The lower bound of `dual`, with an error that counts all rounding: what is below is proved."""
+        if minorant.e.any():
+            return Estimate(-np.inf, 0.0)
+        alpha = self.alpha
+        conjugate = self.penalty.conjugate_above(minorant.a / -alpha, minorant.spread / alpha)
+        value = minorant.c - alpha * conjugate.value
+        if not np.isfinite(value):
+            return Estimate(-np.inf, 0.0)
+        size = abs(minorant.c) + alpha * abs(conjugate.value)
+        error = minorant.noise + alpha * conjugate.error + gamma(_WEIGHTS) * size
+        return Estimate(value, error) if np.isfinite(error) else Estimate(-np.inf, 0.0)
+
+    def most(self, w: Slope, b: Vector, scores: Vector | None = None, *, exact: bool = False) -> Estimate:
+        """J(w, b), with an error that counts all rounding; `scores` are A w + offset, where known."""
+        omega = self.penalty.value_above(w)
+        risk = self._risk_above(w, b, scores, exact)
+        value = self.alpha * omega.value + risk.value
+        if not np.isfinite(value):
+            return Estimate(np.inf, 0.0)
+        size = self.alpha * abs(omega.value) + abs(risk.value)
+        return Estimate(value, self.alpha * omega.error + risk.error + gamma(_WEIGHTS) * size)
+
+    def _risk_above(self, w: Slope, b: Vector, scores: Vector | None, exact: bool) -> Estimate:
+        stray = self.penalty.astray(w) * self.design.largest  # what a weight outside the domain may add
+        precise = self.design.precise_scores(w) if exact else None
+        if precise is not None:
+            high, rest = two_sum(precise.high, self.offset)
+            low, slack = precise.low + rest, precise.slack + UNIT * np.abs(precise.low)
+            return self.risk.value_above(high, low, b, slack + stray)
+        if scores is None and not self.shifted:
+            return self.design.risk_above(self.risk, w, b, stray)
+        scores = self.scores(w) if scores is None else scores
+        slack = self.design.slack(w) + stray + UNIT * np.abs(scores)
+        return self.risk.value_above(scores, np.zeros_like(scores), b, slack)
 
     def minimiser(self, minorant: Minorant) -> Slope:
         """The w that minimises alpha * Omega + the minorant."""

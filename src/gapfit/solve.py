@@ -10,8 +10,8 @@ import numpy as np
 
 from gapfit import threads
 from gapfit._types import Slope, Vector
-from gapfit.certify import certify, certify_claim
-from gapfit.errors import UnboundedProblem, as_number
+from gapfit.certify import certify, running
+from gapfit.errors import ContractError, UnboundedProblem, as_number
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
@@ -21,6 +21,7 @@ from gapfit.solvers.base import check_needs, solver_name
 logger = logging.getLogger("gapfit")
 
 Callback = Callable[[Progress], Any]
+_ENDS = (Status.STALLED, Status.MAX_ITER, Status.TIME_LIMIT)  # of a fit whose last proof may have been enough
 
 
 def solve(
@@ -47,7 +48,7 @@ def solve(
         `functools.partial`, as in `partial(bundle, zero_plane=False)`.
     tol : float, default=1e-6
         Stop when gap <= tol * max(|primal|, |dual|). For optima at zero: or gap <= min(tol, 1e-12) times the
-        objective (or the gap, if larger) at the start.
+        objective at the minimiser of the penalty (w = 0, for most) with its best intercept.
     max_iter, max_time : limits on the solver's steps and on seconds
         The reported gap is valid all the same.
     start : array or Solution, default=None
@@ -75,10 +76,13 @@ def solve(
     method = as_solver(solver)
     check_needs(method, problem)
     name = solver_name(method)
-    with threads.using(n_jobs):
+    # a step that overflows is a bad step: its point and its bound are not taken, and nobody need be told
+    with threads.using(n_jobs), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         known = _Known.of(start, problem, name)
         best = _Best(problem, known, tol)
         status = _drive(best, method(problem, state=known.state), max_iter, max_time, tuple(callbacks))
+        if status in _ENDS and best.met():
+            status = Status.CERTIFIED
         solution = best.solution(status, name, resumable)
     logger.info("%s: %s after %d steps, gap %.3g", name, status.name, best.n_iter, solution.certificate.gap)
     return solution
@@ -101,7 +105,8 @@ class _Known(NamedTuple):
             raise ValueError(f"start must be a finite vector of length {d}, got shape {w.shape}")
         if earlier is None or earlier.fingerprint != problem.fingerprint():
             return cls({"w": w}, None)  # bounds found on other data prove nothing here
-        return cls({**(earlier.state if earlier.solver == solver else {}), "w": w}, earlier.minorant)
+        state = earlier.state if earlier.solver == solver else {}
+        return cls({**state, "w": w}, problem.adopt(earlier.minorant))
 
 
 def _drive(
@@ -118,7 +123,7 @@ def _drive(
         while True:
             if best.proved():
                 return Status.CERTIFIED
-            if best.hopeless():
+            if best.hopeless() or not np.isfinite(best.primal):  # from an infinite J no way down can be seen
                 return Status.STALLED
             out_of_steps, out_of_time = best.n_iter >= max_iter, best.elapsed() >= max_time
             if out_of_steps or out_of_time:
@@ -189,27 +194,32 @@ class _Best:
         self.n_iter = 0
         self.history: list[Record] = []
         self.snapshot: Callable[[], dict[str, Any]] = dict
-        started = "w" in known.state
-        if started and not np.isfinite(problem.evaluate(known.state["w"], np.zeros(problem.n_offsets))):
-            del known.state["w"]  # a start outside the domain is no start
-            started = False
-        self.w: Slope = known.state["w"] if started else problem.start()
+        self.w: Slope = problem.start()
         self.b: Vector
+        self.scores: Vector | None  # of w, where the driver has computed them
+        at_rest, self.b, self.scores = problem.best(self.w, np.zeros(problem.n_offsets))
+        if np.isnan(at_rest):
+            raise ContractError(f"{problem.loss!r} returned a value that is not a number")
+        self.primal = at_rest
         bounds = [problem.zero_plane(), known.minorant]
-        if started or bounds[0] is None:  # costs a pass over the data
-            at = problem.oracle(self.w)
-            self.b, self.primal = at.b, problem.alpha * problem.penalty.value(self.w) + at.risk
-            bounds.append(at.minorant)
-        else:
-            self.primal, self.b = problem.best(self.w, np.zeros(problem.n_offsets))
-        self.evaluated = True  # by the driver, not claimed by a solver
+        if "w" in known.state or bounds[0] is None:  # costs a pass over the data
+            w = known.state.get("w", self.w)
+            at = problem.oracle(w)
+            primal = problem.alpha * problem.penalty.value(w) + at.risk
+            if primal <= at_rest:
+                self.w, self.b, self.scores, self.primal = w, at.b, at.scores, primal
+                bounds.append(at.minorant)
+            else:  # a start that is worse than none, or outside the domain, is no start
+                known.state.pop("w", None)
         self.minorant = max((problem.feasible(m) for m in bounds if m is not None), key=problem.dual)
         self.dual = problem.dual(self.minorant)
-        self.demand = 1.0  # shrinks when the recomputed gap turns out larger than the running one
+        self.demand = 1.0  # shrinks when the proved gap turns out larger than the running one
         self.best_gap, self.improved_at = np.inf, 0
         self.certificate = self._certificate()
-        self.scale = max(abs(self.primal), self.certificate.gap if np.isfinite(self.dual) else 0.0)
-        self.atol = min(tol, 1e-12) * self.scale  # for optima at zero
+        self.proof: tuple[Slope, Minorant, Certificate] | None = None
+        # for optima at zero; the data alone decide, not where the fit began
+        self.scale = abs(at_rest) if np.isfinite(at_rest) else 0.0
+        self.atol = min(tol, 1e-12) * self.scale
 
     def elapsed(self) -> float:
         return perf_counter() - self.began
@@ -217,16 +227,16 @@ class _Best:
     def take(self, iterate: Iterate) -> Record:
         """Certify an iterate, keep what improves a bound, and write the history."""
         problem, w, primal, b = self.problem, iterate.point(), iterate.primal, iterate.b
+        scores = None
         if primal is None:
-            primal, b = problem.best(w, iterate.b)
+            primal, b, scores = problem.best(w, iterate.b)
         minorant = iterate.minorant() if callable(iterate.minorant) else iterate.minorant
         if self.dual == -np.inf and primal < -1e9 * (1.0 + self.scale):
             raise UnboundedProblem(
                 f"{problem.loss!r} with {problem.penalty!r} falls below {primal:.3g}: no minimum"
             )
         if primal < self.primal:
-            self.w, self.b, self.primal = w.copy(), b.copy(), primal
-            self.evaluated = iterate.primal is None
+            self.w, self.b, self.primal, self.scores = w.copy(), b.copy(), primal, scores
         if minorant is not None:
             self._offer(problem.feasible(minorant))
         self.snapshot = iterate.snapshot
@@ -239,12 +249,16 @@ class _Best:
 
     def proved(self) -> bool:
         """Is the tolerance met, and confirmed on the very point that would be returned?"""
-        if not self._meets(self.certificate, self.demand):
+        if not self._meets(self._as_computed(), self.demand):
             return False
-        if self._meets(self._final(), 1.0):
+        if self.met():
             return True
         self.demand *= 0.1
         return False
+
+    def met(self) -> bool:
+        """Does what will be returned meet the tolerance?"""
+        return self._meets(self._final(), 1.0)
 
     def suffices(self, gap: float, objective: float | Callable[[], float] | None) -> bool:
         """Would such a gap be enough, at such an objective?"""
@@ -279,27 +293,49 @@ class _Best:
         )
 
     def _offer(self, minorant: Minorant) -> None:
+        if minorant.maker != self.problem.maker:
+            raise ContractError("a solver may report only minorants that its problem has made")
         dual = self.problem.dual(minorant)
         if dual > self.dual:
+            if not minorant.made and minorant.u is not None:  # the solver may go on writing to it
+                minorant = minorant._replace(u=minorant.u.copy())
             self.minorant, self.dual = minorant, dual
 
     def _certificate(self) -> Certificate:
-        return certify_claim(self.problem, self.w, self.primal, self.minorant, self.dual)
+        return running(self.primal, self.minorant, self.dual)
 
     def _output(self) -> tuple[Slope, Vector]:
         """The point in the precision of the data, with the offset that suits it."""
-        w = self.w.astype(self.problem.dtype, copy=False)
+        w = self.problem.penalty.rounded(self.w, self.problem.dtype)
         if w is self.w:
             return w, self.b
         w64 = w.astype(np.float64)
         return w, self.problem.tangent(self.problem.scores(w64), self.b)[3]
 
     def _final(self) -> Certificate:
-        """The certificate of the point as it will be returned, computed from nothing but X, y and w."""
+        """The certificate of the point as it will be returned: proved, from nothing but X, y, w and the
+        evidence. Where rounding is most of its gap, once more with sums of twice the digits."""
+        if self.proof is not None and self.proof[0] is self.w and self.proof[1] is self.minorant:
+            return self.proof[2]
         w, b = self._output()
-        if self.evaluated and w is self.w:
-            return self.certificate
-        return certify(self.problem, w.astype(np.float64), b, self.minorant)
+        scores = self.scores if w is self.w else None
+        w64 = w.astype(np.float64)
+        proved = certify(self.problem, w64, b, self.minorant, scores)
+        if not self._meets(proved, 1.0) and self._rounding_matters(proved):
+            exactly = certify(self.problem, w64, b, self.minorant, exact=True)
+            proved = min(proved, exactly, key=lambda certificate: certificate.gap)
+        self.proof = self.w, self.minorant, proved
+        return proved
+
+    def _rounding_matters(self, proved: Certificate) -> bool:
+        """Is the running gap small enough, or less than half of the proved one?"""
+        return self._meets(self._as_computed(), 1.0) or proved.gap > 2 * (self.primal - self.dual)
+
+    def _as_computed(self) -> Certificate:
+        """The running bounds without any allowance: whether a proof is worth trying."""
+        return self.certificate._replace(gap=max(self.primal - self.dual, 0.0))
 
     def _meets(self, certificate: Certificate, demand: float) -> bool:
+        if not np.isfinite([certificate.primal, certificate.dual, certificate.gap]).all():
+            return False
         return certificate.relative_gap <= demand * self.tol or certificate.gap <= demand * self.atol

@@ -6,15 +6,25 @@ the number of samples that y, weights and queries speak of is told apart.
 """
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gapfit._types import Slope, Vector
+from gapfit.rounding import EPS, TINY, Estimate, gamma
 
 if TYPE_CHECKING:
     from gapfit.losses.base import Risk
     from gapfit.penalties.base import Penalty
+
+
+class Precise(NamedTuple):
+    """Numbers high + low, each within `slack` of the exact one."""
+
+    high: Vector
+    low: Vector
+    slack: Vector
 
 
 class Design(ABC):
@@ -65,9 +75,48 @@ class Design(ABC):
         """<a, w>, for slopes and weights alike."""
         return float(a @ w)
 
-    def magnitude(self, a: Slope, w: Slope) -> float:
-        """A bound on the terms that `inner` adds up, which rounding is proportional to."""
-        return float(np.abs(a) @ np.abs(w))
+    def risk_above(self, risk: "Risk", w: Slope, b: Vector, stray: float) -> Estimate:
+        """R(A w, b) and its error, scores being astray by so much beside their rounding."""
+        scores = self.scores(w)
+        return risk.value_above(scores, np.zeros_like(scores), b, self.slack(w) + stray)
+
+    # -- rounding -------------------------------------------------------------------------------------
+
+    @property
+    def depth(self) -> tuple[int, int]:
+        """How many additions a score and a coordinate of a slope are made of, at most."""
+        return self.shape[1], self.shape[0]
+
+    @cached_property
+    def row_sizes(self) -> Vector:
+        """The Euclidean length of each row of A, or a bound of it."""
+        return np.full(self.shape[0], self.largest * np.sqrt(self.shape[1]) * (1 + 4 * EPS))
+
+    def length(self, w: Slope) -> float:
+        """What the terms of a score add up to in absolute values, for a row of length one."""
+        return float(np.linalg.norm(w)) * (1 + gamma(w.size + 8))
+
+    def slack(self, w: Slope) -> Vector:
+        """How far each computed score can be from the exact one."""
+        return self.row_sizes * (gamma(self.depth[0] + 4) * self.length(w)) + self.shape[1] * TINY
+
+    def reach(self, u: Vector) -> float:
+        """A bound on the length of A'u' for all |u'| <= |u|: sum of |u_i| times the size of row i."""
+        return float(np.abs(u) @ self.row_sizes) * (1 + gamma(u.size + 8))
+
+    def spread(self, u: Vector) -> float:
+        """How far the computed A'u can be from the exact one, in length."""
+        return gamma(self.depth[1] + 4) * self.reach(u) + self.shape[1] * TINY
+
+    def precise_scores(self, w: Slope) -> "Precise | None":
+        """A w with twice the digits, where the design knows how."""
+        del w
+        return None
+
+    def precise_adjoint(self, u: Vector) -> "Precise | None":
+        """A'u with twice the digits, where the design knows how."""
+        del u
+        return None
 
     def penalty(self, penalty: "Penalty") -> "Penalty":
         """The penalty in terms of this design's weights."""

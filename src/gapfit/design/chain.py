@@ -19,13 +19,13 @@ from gapfit._types import Indices, Slope, Vector
 from gapfit.design.base import Design
 from gapfit.design.memory import MemoryDesign, as_design
 from gapfit.design.rows import take_rows
+from gapfit.rounding import Estimate, gamma
 
 if TYPE_CHECKING:
     from gapfit.penalties.base import Penalty
 
 
 _ROWS = 16_384  # tokens that are looked at together, where all at once would take much memory
-_WEIGHTS = 2**18  # and so many weights
 
 
 class Pairs(NamedTuple):
@@ -132,10 +132,33 @@ class ChainDesign(Design):
             total += risk.take(chains).value_and_subgradient(scores, b)[0]
         return float(total)
 
-    def magnitude(self, a: Slope, w: Slope) -> float:
-        """As everywhere, a part of the weights at a time: there may be as many as entries of X."""
-        starts = range(0, len(w), _WEIGHTS)
-        return float(sum(np.abs(a[k : k + _WEIGHTS]) @ np.abs(w[k : k + _WEIGHTS]) for k in starts))
+    def risk_above(self, risk: Any, w: Slope, b: Vector, stray: float) -> Estimate:
+        """As `risk`."""
+        if self.edge is not None:
+            return super().risk_above(risk, w, b, stray)
+        K, slack = self.n_labels, self.slack(w) + stray
+        tail = K * K + 2 * K
+        value = error = 0.0
+        for chains in runs(self.tokens):
+            first, last = self.tokens[chains.start], self.tokens[chains.stop]
+            scores = np.empty((last - first) * K + tail)
+            scores[-tail:] = w[-tail:]
+            self._nodes(w[: self.node_weights], scores[: (last - first) * K].reshape(-1, K), int(first))
+            own = np.concatenate([slack[first * K : last * K], slack[-tail:]])
+            some = risk.take(chains).value_above(scores, np.zeros_like(scores), b, own)
+            value, error = value + some.value, error + some.error
+        return Estimate(float(value), float(error) + gamma(len(self.tokens)) * float(value))
+
+    @property
+    def depth(self) -> tuple[int, int]:
+        edges = 0 if self.edge is None else self.edge.depth[0]
+        return max(self.memory.depth[0], edges) + 2, self.n_samples + 8
+
+    @cached_property
+    def row_sizes(self) -> Vector:
+        K = self.n_labels
+        edges = np.ones(1) if self.edge is None else 1.0 + self.edge.row_sizes
+        return np.concatenate([np.repeat(self.memory.row_sizes, K), np.repeat(edges, K * K), np.ones(2 * K)])
 
     def adjoint(self, u: Vector) -> Slope:
         """What pairs with the scores u."""

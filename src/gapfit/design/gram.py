@@ -30,6 +30,7 @@ class Tiles(ABC):
 
     n: int
     work: float = 1.0  # multiplications for an entry
+    roundings: int = 8  # of an entry, whose length is that of its two samples
 
     @abstractmethod
     def columns(self, columns: Indices, dtype: Any, source: Any = None) -> Tile:
@@ -146,6 +147,7 @@ class FunctionTiles(Tiles):
         shift = function.centred and not self.thin
         self.centre = (X.mean(axis=0, dtype=np.float64) if shift else 0.0) if centre is None else centre
         self.work = 2.0 + (entries / max(n, 1) if self.thin else d)
+        self.roundings = d + 16
         self.width = int(np.clip(_BLOCK // max(d, 1), 32, _COLUMNS))
         self._known: dict[str, _Prepared] = {}
 

@@ -6,6 +6,7 @@ design works here unchanged, with every loss. K is never stored unless it is sma
 """
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from gapfit._types import Data, Slope, Vector
 from gapfit.design.base import Design
 from gapfit.design.gram import CallableTiles, FunctionTiles, MatrixTiles, Tiles
 from gapfit.design.kernel_functions import KernelFunction
+from gapfit.rounding import gamma
 
 if TYPE_CHECKING:
     from gapfit.penalties.base import Penalty
@@ -32,6 +34,7 @@ class _Product(NamedTuple):
     w: Slope
     scores: Vector
     chain: int  # how many changes ago it was computed from scratch
+    size: float  # the lengths of all that was added up
 
 
 class KernelDesign(Design):
@@ -72,14 +75,16 @@ class KernelDesign(Design):
         return self._product(w).scores
 
     def _product(self, w: Slope) -> _Product:
-        near, changed = _Product(np.zeros_like(w), np.zeros(self.shape[0]), 0), np.flatnonzero(w)
+        near, changed = _Product(np.zeros_like(w), np.zeros(self.shape[0]), 0, 0.0), np.flatnonzero(w)
         for known in self._products:
             if known.chain < _CHAIN and len(other := np.flatnonzero(w != known.w)) < len(changed):
                 near, changed = known, other
         if len(changed) == 0:
             return near
-        change = self.tiles.sums(changed, (w - near.w)[changed], np.float64)
-        made = _Product(w.copy(), near.scores + change, near.chain + 1 if near.w.any() else 0)
+        step = w - near.w
+        change = self.tiles.sums(changed, step[changed], np.float64)
+        chain, size = near.chain + 1 if near.w.any() else 0, near.size + 2 * self.length(step)
+        made = _Product(w.copy(), near.scores + change, chain, size)
         made.scores.flags.writeable = False
         self._products = [made, *self._products[: _REMEMBERED - 1]]
         return made
@@ -92,10 +97,24 @@ class KernelDesign(Design):
         known = any(np.array_equal(a, product.w) for product in self._products)
         return float(w @ self.scores(a)) if known else float(a @ self.scores(w))
 
-    def magnitude(self, a: Slope, w: Slope) -> float:
-        # scores may cancel: their own rounding is in proportion to what they are sums of
-        rounded = self.largest * float(np.linalg.norm(a)) * float(np.linalg.norm(w))
-        return float(np.abs(a) @ np.abs(self.scores(w))) + rounded
+    @property
+    def depth(self) -> tuple[int, int]:
+        """Columns are added up block by block; the entries of K are rounded as well."""
+        blocks = -(-self.shape[0] // self.tiles.width)
+        return self.tiles.width + blocks + self.tiles.roundings, 0
+
+    def slack(self, w: Slope) -> Vector:
+        """A product may be another one, changed: what was added up on the way counts."""
+        product = self._product(w)
+        return self.row_sizes * (gamma(self.depth[0] + product.chain + 4) * product.size)
+
+    @cached_property
+    def row_sizes(self) -> Vector:
+        return np.asarray(np.sqrt(np.maximum(self.tiles.diagonal, 0.0)) * (1 + 8 * _EPS))
+
+    def length(self, w: Slope) -> float:
+        """|K_ij| is at most the product of the two samples' lengths."""
+        return float(np.abs(w) @ self.row_sizes) * (1 + gamma(w.size + 8))
 
     def distances(self, penalty: "Penalty", centre: Slope) -> Vector:
         del penalty  # there is but one

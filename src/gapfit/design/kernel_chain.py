@@ -16,6 +16,7 @@ from gapfit.design.base import Design
 from gapfit.design.chain import as_lengths, whole_chains
 from gapfit.design.gram import Tiles
 from gapfit.design.kernel import Kernel, KernelDesign
+from gapfit.rounding import gamma
 
 if TYPE_CHECKING:
     from gapfit.penalties.base import Penalty
@@ -88,10 +89,17 @@ class KernelChainDesign(Design):
         known = any(np.array_equal(a, other) for other, _ in self._products)
         return float(w @ self.scores(a)) if known else float(a @ self.scores(w))
 
-    def magnitude(self, a: Slope, w: Slope) -> float:
-        # scores may cancel: their own rounding is in proportion to what they are sums of
-        rounded = self.largest * float(np.linalg.norm(a)) * float(np.linalg.norm(w))
-        return float(np.abs(a) @ np.abs(self.scores(w))) + rounded
+    @cached_property
+    def row_sizes(self) -> Vector:
+        ends = np.ones(self.n_labels * (self.n_labels + 2))
+        return np.concatenate([np.repeat(self.kernel.row_sizes, self.n_labels), ends])
+
+    def length(self, w: Slope) -> float:
+        return float(np.abs(w) @ self.row_sizes) * (1 + gamma(w.size + 8))
+
+    @property
+    def depth(self) -> tuple[int, int]:
+        return self.n_samples + self.kernel.tiles.roundings, 0
 
     def penalty(self, penalty: "Penalty") -> "Penalty":
         from gapfit.penalties.hilbert import HilbertNorm  # which knows designs

@@ -15,8 +15,9 @@ from sklearn.utils import check_array
 
 from gapfit import threads
 from gapfit._types import Data, Matrix, Slope, Vector
-from gapfit.design.base import Design
-from gapfit.design.rows import take_rows
+from gapfit.design.base import Design, Precise
+from gapfit.design.rows import row_norms, take_rows
+from gapfit.rounding import TINY, UNIT, gamma
 
 if TYPE_CHECKING:
     from gapfit.penalties.base import Penalty
@@ -136,6 +137,47 @@ class MemoryDesign(Design):
             return float(max(some.max(initial=0.0), -some.min(initial=0.0)))
 
         return max(threads.each(of, threads.parts(len(entries), self.size)))
+
+    @cached_property
+    def depth(self) -> tuple[int, int]:
+        """Sums over the rows are taken part by part, and block by block if X is in single precision."""
+        parts = [part.rows.stop - part.rows.start for part in self._adjoint_parts]
+        longest = max(parts, default=0)
+        if sparse.issparse(self.X):
+            indptr = self.X.indptr
+            return int(np.diff(indptr).max(initial=0)) + 4, longest + len(parts)
+        return self.shape[1], longest + len(parts)
+
+    @cached_property
+    def row_sizes(self) -> Vector:
+        return row_norms(self.X, np.zeros(self.shape[1]))
+
+    def precise_scores(self, w: Slope) -> Precise | None:
+        from gapfit.kernels import precise
+
+        if not self._splittable(w):
+            return None
+        n, d = self.shape
+        high, low, size = np.empty(n), np.empty(n), np.empty(n)
+        threads.each(
+            lambda rows: precise.scores(*self._kernel_rows, w, rows.start, rows.stop, high, low, size),
+            threads.parts(n, 10 * self.size),
+        )
+        return Precise(high, low, gamma(d + 4) ** 2 * size + UNIT**2 * np.abs(high) + d * TINY)
+
+    def precise_adjoint(self, u: Vector) -> Precise | None:
+        from gapfit.kernels import precise
+
+        if not self._splittable(u):
+            return None
+        n, d = self.shape
+        high, low, size = np.zeros(d), np.zeros(d), np.zeros(d)
+        precise.add_adjoint(*self._kernel_rows, u, high, low, size)
+        return Precise(high, low, gamma(n + 4) ** 2 * size + n * TINY)
+
+    def _splittable(self, vector: Vector) -> bool:
+        """Can products with X be split into halves without overflow?"""
+        return vector.ndim == 1 and max(self.largest, float(np.abs(vector).max(initial=0.0))) < 1e150
 
     def rows(self) -> tuple[Any, Any, Any]:
         """(data, indices, indptr): the rows one after another; indices are empty when X is dense."""

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from gapfit import threads
 from gapfit._types import Data, Vector
+from gapfit.rounding import gamma
 
 _BLOCK_ELEMENTS = 2**20
 _CACHE_ELEMENTS = 2**17
@@ -61,7 +62,14 @@ def row_norms(X: Data, centre: Vector, order: float = 2.0) -> Vector:
     for first in range(0, n, size):
         rows = X[first : first + size]
         dense = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
-        norms[first : first + size] = np.linalg.norm(dense - centre, ord=order, axis=1)
+        less = np.abs(dense - centre)
+        # in units of the largest: large powers of small numbers would vanish
+        unit = less.max(axis=1, initial=0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = np.where(unit[:, None] > 0, less / unit[:, None], 0.0)
+        if order < np.inf:
+            unit = unit * (shares**order).sum(axis=1) ** (1.0 / order)
+        norms[first : first + size] = unit * (1 + gamma(d + 128))
     return norms
 
 

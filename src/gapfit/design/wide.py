@@ -3,13 +3,15 @@
 Both are kept flat, row by row: the scores of a sample stand side by side, and so do the weights of a feature.
 """
 
+from collections.abc import Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from gapfit._types import Slope, Vector
-from gapfit.design.base import Design
+from gapfit.design.base import Design, Precise
 from gapfit.design.memory import MemoryDesign
 
 if TYPE_CHECKING:
@@ -46,6 +48,23 @@ class WideDesign(Design):
         """X'U, flat."""
         return self.narrow.adjoint(u.reshape(-1, self.outputs)).ravel()
 
+    @property
+    def depth(self) -> tuple[int, int]:
+        return self.narrow.depth
+
+    @cached_property
+    def row_sizes(self) -> Vector:
+        return np.repeat(self.narrow.row_sizes, self.outputs)
+
+    def precise_scores(self, w: Slope) -> Precise | None:
+        return _side_by_side([self.narrow.precise_scores(column) for column in self._columns(w)])
+
+    def precise_adjoint(self, u: Vector) -> Precise | None:
+        return _side_by_side([self.narrow.precise_adjoint(column) for column in self._columns(u)])
+
+    def _columns(self, flat: Vector) -> Iterable[Vector]:
+        return (np.ascontiguousarray(column) for column in flat.reshape(-1, self.outputs).T)
+
     def take(self, rows: Any) -> "WideDesign":
         return WideDesign(self.narrow.take(rows), self.outputs)
 
@@ -57,3 +76,10 @@ class WideDesign(Design):
             return np.stack(columns, axis=1).ravel()
         rows = sparse.kron(sparse.csr_array(self.narrow.X), sparse.eye_array(self.outputs), format="csr")
         return penalty.dual_norms(rows, centre)
+
+
+def _side_by_side(columns: list[Precise | None]) -> Precise | None:
+    known = [column for column in columns if column is not None]
+    if len(known) < len(columns):
+        return None
+    return Precise(*(np.stack(part, axis=1).ravel() for part in zip(*known, strict=True)))

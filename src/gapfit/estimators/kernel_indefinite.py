@@ -10,7 +10,6 @@ import numpy as np
 from gapfit._types import Matrix
 from gapfit.design.kernel import KernelDesign
 from gapfit.losses.nu import NuLoss
-from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.solution import Certificate, Solution, Status
 from gapfit.solvers.smo_dual import Dual
@@ -48,7 +47,6 @@ def local_solution(problem: Problem, tol: float) -> Solution:
     dual.f = K @ dual.v
     risk, *_, b = problem.tangent(dual.f + problem.offset, np.full(problem.n_offsets, -dual.slopes().middle))
     J = 0.5 * problem.alpha * float(dual.v @ dual.f) + risk
-    nothing = Minorant(np.zeros(n), np.zeros(problem.n_offsets), -np.inf, "none")
     return Solution(
         w=dual.v,
         intercept=float(b[0]),
@@ -56,7 +54,7 @@ def local_solution(problem: Problem, tol: float) -> Solution:
         certificate=Certificate(J, -np.inf, np.inf, "none: the kernel matrix is indefinite"),
         n_iter=taken,
         history=[],
-        minorant=nothing,
+        minorant=problem.nothing(),
         solver="smo",
         fingerprint=None,
         state={},

@@ -3,8 +3,9 @@
 ``@jit`` compiles strictly: the sums that the source says, in the order it says.
 ``@jit(fast=True)`` is for solver kernels, whose results are certified elsewhere: the compiler may
 fuse ``a * b + c``, ignore the sign of zero and multiply by reciprocals; ``reorder=True`` also lets
-it sum in several lanes. Infinities and NaN keep their meaning throughout. ``inline=True`` is for
-what is called for every row: a call that passes some arrays takes as long as a dozen entries.
+it sum in several lanes. Infinities and NaN keep their meaning throughout, and a division by zero
+gives one of them. ``inline=True`` is for what is called for every row: a call that passes some
+arrays takes as long as a dozen entries.
 
 Compiled code is kept on disk. ``GAPFIT_CACHE=0`` in the environment turns that off.
 """
@@ -26,7 +27,9 @@ def jit(
 ) -> Function:
     """Compile at the first call, run without the interpreter lock, keep on disk where possible."""
     flags = ({"contract", "nsz", "arcp"} if fast else set()) | ({"reassoc"} if reorder else set())
-    options: dict[str, Any] = {"nogil": True, "fastmath": flags or False, "forceinline": inline}
+    options: dict[str, Any] = {
+        "nogil": True, "fastmath": flags or False, "forceinline": inline, "error_model": "numpy",
+    }  # fmt: skip
 
     def decorate(function: Function) -> Function:
         if os.environ.get("GAPFIT_CACHE", "1") == "0":

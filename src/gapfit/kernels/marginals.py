@@ -69,10 +69,10 @@ def _backwards(theta, F, ends, log_z, shares):
 
 
 @jit
-def marginals(positive, negative, height, loss, shares_p, shares_n):
-    """Write the shares of each class; returns the logarithm of the sum and the mean of ``loss``.
+def marginals(positive, negative, height, tables, shares_p, shares_n):
+    """Write the shares of each class and the probabilities of all tables; returns the logarithm of the sum.
 
-    ``positive`` and ``negative`` are the theta of the two classes; ``loss`` counts where height is finite.
+    ``positive`` and ``negative`` are the theta of the two classes.
     """
     P, N = positive.size, negative.size
     F_p, F_n = _forwards(positive), _forwards(negative)
@@ -87,11 +87,9 @@ def marginals(positive, negative, height, loss, shares_p, shares_n):
             terms[t] = height[t, p] + F_p[P, t]
         columns[p] = _log_sum(terms[: P + 1])
     log_z = _log_sum(rows + F_p[P])
-    mean = 0.0
     for t in range(P + 1):
         for p in range(N + 1):
-            if height[t, p] > -np.inf:
-                mean += np.exp(height[t, p] + F_p[P, t] + F_n[N, p] - log_z) * loss[t, p]
+            tables[t, p] = np.exp(height[t, p] + F_p[P, t] + F_n[N, p] - log_z)
     _backwards(positive, F_p, rows, log_z, shares_p)
     _backwards(negative, F_n, columns, log_z, shares_n)
-    return log_z, mean
+    return log_z

@@ -23,6 +23,7 @@ import numpy as np
 from gapfit._types import Matrix, Vector
 from gapfit.checks import as_column
 from gapfit.projections import project_between, project_box_hyperplane
+from gapfit.rounding import SUM, UNIT, Estimate, exact_sum, gamma
 
 if TYPE_CHECKING:
     from gapfit.losses.piecewise import Atoms
@@ -119,6 +120,58 @@ class Risk(ABC):
         """Why no offset attains the minimum on these data, if that is so."""
         return None
 
+    # -- what is proved, rounding counted ---------------------------------------------------------------
+
+    def rise(self, slack: Vector) -> float | None:
+        """By how much R can rise where each score moves by at most its slack; None where that is unknown."""
+        del slack
+        return None
+
+    def roundings(self, scores: Vector) -> int:
+        """How many operations a score may go through on its way into R."""
+        return 4 * scores.size
+
+    def value_above(self, scores: Vector, low: Vector, b: Vector, slack: Vector) -> Estimate:
+        """R(scores + low, b), with an error that covers every f within `slack` of these scores as well.
+
+        `low` is what the scores have beyond double precision. Where nothing is known of the slopes elsewhere,
+        twice those at the scores are taken for them.
+        """
+        value, u, _ = self.value_and_subgradient(scores + low, b)
+        if not np.isfinite(value):
+            return Estimate(np.inf, 0.0)
+        largest = float(np.abs(scores).max(initial=0.0)) + float(np.abs(b).max(initial=0.0))
+        slack = slack + UNIT * (np.abs(scores) + largest)
+        rise = self.rise(slack)
+        if rise is None:
+            rise = 2 * float(np.abs(u) @ slack)
+        size = abs(value) + float(np.abs(u).sum()) * largest
+        return Estimate(value, rise + gamma(SUM + self.roundings(scores)) * size)
+
+    def dual_error(self, u: Vector) -> Vector | None:
+        """How far a point of the domain, at which the conjugate is as `conjugate_above` says, may be from u,
+        score by score; None where u is such a point itself."""
+        del u
+        return None
+
+    def imbalance(self, u: Vector) -> Vector:
+        """What is left of the slopes in b at a dual point that should be balanced, in absolute values: a sum
+        over the scores for one offset, what `minimise_offsets` lets pass for several."""
+        if self.offsets.size > 1:
+            return np.full(self.offsets.size, gamma(2 * SUM) * float(np.abs(u).sum()))
+        rest = exact_sum(u)
+        return np.array([abs(rest.value) + rest.error])
+
+    def conjugate_above(self, u: Vector, *, exact: bool) -> Estimate:
+        """The conjugate at a point of the domain; `exact` asks for sums that keep what each addition loses.
+
+        Domains are those of the weights p_i as they are stored: to change them by a unit in the last place
+        changes R by no more, which whoever asks allows for.
+        """
+        del exact
+        value = self.conjugate(u)
+        return Estimate(value, gamma(SUM + 16) * (abs(value) + float(np.abs(u).sum())))
+
     def conjugate(self, u: Vector) -> float:
         """sup over f of <u, f> - R(f, 0), for u in its domain ("conjugate")."""
         raise TypeError(f"{self.loss!r} has no conjugate")
@@ -189,5 +242,25 @@ def project_dual_box(u: Vector, lower: Vector, upper: Vector, p: Vector, balance
     if balance is None:
         return np.clip(u, lower, upper)
     if np.isfinite(u.sum()) and lower.sum() < balance < upper.sum():
-        return project_between(u, lower, upper, np.ones_like(u), balance, p)
-    return project_box_hyperplane(u, lower, upper, np.ones_like(u), balance, weights=1.0 / p)
+        near = project_between(u, lower, upper, np.ones_like(u), balance, p)
+    else:
+        near = project_box_hyperplane(u, lower, upper, np.ones_like(u), balance, weights=1.0 / p)
+    return _balanced(near, lower, upper, balance)
+
+
+def _balanced(u: Vector, lower: Vector, upper: Vector, balance: float) -> Vector:
+    """u with what rounding has left of sum(u) - balance taken off the smallest entries that have room for it:
+    the smaller an entry, the finer it is resolved."""
+    for _ in range(_TAKES):
+        rest = exact_sum(np.append(u, -balance)).value
+        if rest == 0:
+            break
+        room = (u - rest >= lower) & (u - rest <= upper)
+        k = int(np.where(room, np.abs(u), np.inf).argmin())
+        if not room[k]:
+            break
+        u[k] -= rest
+    return u
+
+
+_TAKES = 3

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from gapfit import threads
 from gapfit._types import Matrix, Vector
 from gapfit.losses.base import Loss, Risk
+from gapfit.rounding import gamma
 
 
 class ChainScores(NamedTuple):
@@ -127,6 +128,19 @@ class ChainRisk(Risk):
         del b
         value, u = self._value(scores)
         return value, u, np.zeros(0)
+
+    def rise(self, slack: Vector) -> float:
+        """One labelling against the true one: all their scores may move."""
+        of = ChainScores.of(slack, len(self.labels), self.n_labels)
+        places = of.nodes.max(axis=1) + of.edges.max(axis=(1, 2))
+        each = np.add.reduceat(places, self.tokens[:-1]) + of.start.max() + of.end.max()
+        steepest = 1.0
+        if getattr(self.loss, "rescale", "margin") == "slack":
+            steepest = float(np.diff(self.tokens).max())
+        return 2 * steepest * float(self.p @ each) * (1 + gamma(len(places) + 16))
+
+    def roundings(self, scores: Vector) -> int:
+        return 8 * int(np.diff(self.tokens).max()) * self.n_labels + 64
 
     def take(self, chains: slice) -> "ChainRisk":
         """The terms of some chains, as a risk of the scores of their tokens."""

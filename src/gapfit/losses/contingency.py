@@ -22,6 +22,7 @@ from gapfit._types import Vector
 from gapfit.errors import as_number
 from gapfit.losses.base import FREE, Cone, Loss, Risk
 from gapfit.losses.sorting import Ranked, ranked
+from gapfit.rounding import gamma
 from gapfit.threads import each
 
 MOST_LABELLED = 20_000  # samples, by weight: sums over all labellings of more take too much memory
@@ -73,6 +74,9 @@ class ContingencyRisk(Risk):
         # what a unit of score is worth to a positive and to a negative of weight one, from ybar = -1 to +1
         self.scale = 2.0 * loss.score_weight / (self.P + self.N), 2.0 / (self.P + self.N)
         self.step = weight * np.where(self.positive, *self.scale)
+
+    def rise(self, slack: Vector) -> float:
+        return float(self.step @ slack) * (1 + gamma(len(slack) + 8))
 
     @abstractmethod
     def best_labelling(self, scores: Vector, b: float) -> tuple[float, Vector]:

@@ -80,7 +80,9 @@ class Logistic(_Margin, PointwiseLoss):
         t = -y * v
         rest = 1.0 - t
         # t log t is zero at zero (and xlogy, which knows that, has no fast version for whole arrays)
-        return np.asarray(t * np.log(np.maximum(t, _TINY)) + rest * np.log(np.maximum(rest, _TINY)))
+        log = np.log(np.maximum(rest, _TINY))
+        lost = np.where(rest > 0, (1.0 - rest) - t, 0.0)  # by rounding 1 - t, whose logarithm would show it
+        return np.asarray(t * np.log(np.maximum(t, _TINY)) + rest * log + lost * (1.0 + log))
 
     def slope_range(self, y: Vector) -> tuple[Vector, Vector]:
         return np.minimum(-y, 0.0), np.maximum(-y, 0.0)
@@ -107,6 +109,10 @@ class Exponential(_Margin, PointwiseLoss):
     def conjugate(self, v: Vector, y: Vector) -> Vector:
         t = -y * v
         return np.asarray(xlogy(t, t) - t)
+
+    def conjugate_terms(self, v: Vector, y: Vector) -> Vector:
+        t = np.abs(v)
+        return np.asarray(np.abs(xlogy(t, t)) + t)
 
     def slope_range(self, y: Vector) -> tuple[Vector, Vector]:
         return np.where(y > 0, -np.inf, 0.0), np.where(y > 0, 0.0, np.inf)

@@ -24,6 +24,7 @@ from gapfit.checks import as_column
 from gapfit.errors import as_numbers
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.vector import VectorRisk, as_table, one_hot
+from gapfit.rounding import Estimate, gamma, plain_sum
 
 _EPS = float(np.finfo(float).eps)
 _WORK = 32  # multiplications that a score is worth
@@ -130,6 +131,16 @@ class ClassRisk(VectorRisk):
     def value_and_slope(self, margins: Matrix, rows: slice) -> tuple[Vector, Matrix]:
         """phi and a derivative in f for some samples, from f - f_y. The slope of f_y may be left open."""
 
+    steepest = 1.0  # slope of phi in the score of another class than the truth
+
+    def rise(self, slack: Vector) -> float:
+        """The score of one class against that of the truth counts, and both may move."""
+        worst = slack.reshape(-1, self.outputs).max(axis=1)
+        return 2 * self.steepest * float(self.p @ worst) * (1 + gamma(len(worst) + 8))
+
+    def roundings(self, scores: Vector) -> int:
+        return 8 * self.outputs + 32
+
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         F = self.matrix(scores, b)
         value, U = np.empty(len(F)), np.empty(F.shape)
@@ -143,7 +154,8 @@ class ClassRisk(VectorRisk):
             U[rows] = slope * self.p[rows, None]
 
         threads.each(evaluate, threads.parts(len(F), _WORK * F.size))
-        return self.flat(float(self.p @ value), U, b)
+        with np.errstate(invalid="ignore"):
+            return self.flat(float((self.p * value).sum()), U, b)
 
 
 class SimplexRisk(ClassRisk):
@@ -171,7 +183,19 @@ class SimplexRisk(ClassRisk):
         return a
 
     def conjugate(self, u: Vector) -> float:
-        return float(self.p @ self.conjugates(self.shares(u)))
+        return float((self.p * self.conjugates(self.shares(u))).sum())
+
+    def conjugate_above(self, u: Vector, *, exact: bool) -> Estimate:
+        del exact
+        terms = self.p * self.conjugates(self.shares(u))
+        return plain_sum(terms, 4 * self.outputs + 16, float((np.abs(terms) + self.p).sum()))
+
+    def dual_error(self, u: Vector) -> Vector:
+        """What rounding moves shares by: off their simplices, and off those that u was made of."""
+        a = self.shares(u)
+        exactly = (a - one_hot(self.truth, self.outputs)) * self.p[:, None]
+        rounded = gamma(4 * self.outputs + 8) * (a + one_hot(self.truth, self.outputs)) * self.p[:, None]
+        return np.asarray(np.abs(u - exactly.ravel()) + rounded.ravel())
 
     def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
         """The nearest point; if `balanced`, near it one in whose shares every class has its weight of old."""
@@ -203,6 +227,7 @@ class CostRisk(ClassRisk):
     ) -> None:
         super().__init__(loss, truth, weight, costs.shape[1])
         self.costs, self.row = costs, row
+        self.size = float(costs.max(initial=0.0))
 
 
 class MarginRisk(CostRisk, SimplexRisk):
@@ -224,6 +249,10 @@ class MarginRisk(CostRisk, SimplexRisk):
 
 class SlackRisk(CostRisk):
     """max over k of cost_k (1 + f_k - f_y)."""
+
+    @property
+    def steepest(self) -> float:  # type: ignore[override]
+        return self.size
 
     def value_and_slope(self, margins: Matrix, rows: slice) -> tuple[Vector, Matrix]:
         costs = self.costs[self.row[rows]]

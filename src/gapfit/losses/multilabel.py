@@ -16,6 +16,7 @@ from gapfit.losses.f_measure import FBeta, RatioRisk
 from gapfit.losses.margin import Hinge
 from gapfit.losses.queries import Queries, QueryRisk
 from gapfit.losses.vector import Columns, VectorRisk, as_table
+from gapfit.rounding import EPS, Estimate, plain_sum
 
 
 class MultilabelLoss(Loss):
@@ -119,8 +120,18 @@ class HammingRisk(VectorRisk):
         value = float((self.c * np.maximum(short, 0.0)).sum())
         return self.flat(value, np.where(short > 0, -self.sign * self.c, 0.0), b)
 
+    def rise(self, slack: Vector) -> float:
+        return float((self.c.ravel() * slack).sum()) * (1 + 8 * EPS)
+
+    def roundings(self, scores: Vector) -> int:
+        return 8
+
     def conjugate(self, u: Vector) -> float:
         return float((u.reshape(self.sign.shape) * self.sign).sum())
+
+    def conjugate_above(self, u: Vector, *, exact: bool) -> Estimate:
+        del exact
+        return plain_sum(u * self.sign.ravel())
 
     def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
         U, slope = u.reshape(self.sign.shape), -self.sign * self.c
@@ -145,6 +156,9 @@ class LabelRankingRisk(VectorRisk):
         share = weight / weight.sum() / np.maximum(pairs, 1.0)
         self.pairs = QueryRisk(loss, queries, share[queries.query])
 
+    def rise(self, slack: Vector) -> float:
+        return self.pairs.rise(slack)
+
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         F = self.matrix(scores, b)
         value, u, _ = self.pairs.value_and_subgradient(F.ravel(), np.zeros(0))
@@ -163,6 +177,10 @@ class MacroFRisk(VectorRisk):
     def offset_parts(self) -> Columns:
         return Columns(self.columns)
 
+    def rise(self, slack: Vector) -> float:
+        columns = slack.reshape(-1, self.outputs).T
+        return float(np.mean([risk.rise(own) for risk, own in zip(self.columns, columns, strict=True)]))
+
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         F, L = scores.reshape(-1, self.outputs), self.outputs
         U, total = np.empty(F.shape), 0.0
@@ -180,6 +198,9 @@ class MicroFRisk(VectorRisk):
     def __init__(self, loss: MicroF, Y: Matrix, weight: Vector) -> None:
         super().__init__(loss, Y.shape[1])
         self.decisions = RatioRisk(FBeta(loss.beta), 2.0 * Y.ravel() - 1.0, np.repeat(weight, Y.shape[1]))
+
+    def rise(self, slack: Vector) -> float:
+        return self.decisions.rise(slack)
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         F = self.matrix(scores, b)

@@ -17,6 +17,7 @@ from gapfit.losses.base import Loss, Risk
 from gapfit.losses.margin import _Margin
 from gapfit.losses.weighted_quantile import weighted_quantile
 from gapfit.projections import project_box_hyperplane
+from gapfit.rounding import EPS, TINY, Estimate, exact_dot, exact_sum, plain_sum
 
 
 class NuLoss(Loss):
@@ -98,8 +99,23 @@ class NuRisk(Risk):
         low = -self._end(-r[self.below], self.p[self.below])
         return -0.5 * (high + low), 0.5 * abs(high - low)
 
+    def rise(self, slack: Vector) -> float:
+        return 2 * self.half * float(slack.max(initial=0.0)) * (1 + 16 * EPS)
+
     def conjugate(self, u: Vector) -> float:
         return float(u @ self.centre)
+
+    def conjugate_above(self, u: Vector, *, exact: bool) -> Estimate:
+        return exact_dot(u, self.centre) if exact else plain_sum(u * self.centre)
+
+    def dual_error(self, u: Vector) -> Vector:
+        """The sums of either side are not quite equal: a share of u makes them so."""
+        up, down = exact_sum(np.maximum(u, 0.0)), exact_sum(np.maximum(-u, 0.0))
+        total = max(up.above, down.above, TINY)
+        off = abs(up.value - down.value) + up.error + down.error + max(total - self.half, 0.0)
+        if len(self.above) + len(self.below) == len(u):  # the sums must be nu / 2
+            off = max(off, abs(total - min(self.half, float(self.p[self.above].sum()))))
+        return np.asarray(np.abs(u) * (4 * off / total + 8 * EPS))
 
     def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
         """A point of the domain, near u: sums of nu / 2 on either side, none above p."""

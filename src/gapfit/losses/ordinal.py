@@ -7,6 +7,7 @@ import numpy as np
 from gapfit._types import Indices, Matrix, Vector
 from gapfit.losses.base import Cone, Loss, Risk
 from gapfit.losses.margin import Exponential, Hinge, Logistic, SmoothedHinge, SquaredHinge
+from gapfit.rounding import UNIT, Estimate
 
 Kind = Literal["all", "immediate"]
 BASES: dict[str, type[Loss]] = {
@@ -90,6 +91,15 @@ class ThresholdRisk(Risk):
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         value, u, _ = self.whole.value_and_subgradient(self._margins(scores, b), np.zeros(1))
         return (value, *self.gather(u, len(b)))
+
+    def value_above(self, scores: Vector, low: Vector, b: Vector, slack: Vector) -> Estimate:
+        """That of all entries."""
+        margins = self._margins(scores + low, b)
+        largest = float(np.abs(b).max(initial=0.0))
+        reach = (slack + 2 * UNIT * (np.abs(scores) + largest))[self.rows]
+        inner = self.whole.inner.value_above(margins, np.zeros_like(margins), np.zeros(1), reach)
+        mass = self.whole.mass
+        return Estimate(mass * inner.value, mass * (inner.error + 4 * UNIT * abs(inner.value)))
 
     def best_offset(self, scores: Vector) -> tuple[float, float] | None:
         return self.whole.best_offset(scores[self.rows]) if self.offsets.size == 1 else None

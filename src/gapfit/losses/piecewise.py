@@ -11,6 +11,7 @@ from gapfit import threads
 from gapfit._types import Vector
 from gapfit.losses.base import FREE, Loss, Risk, project_dual_box
 from gapfit.losses.weighted_quantile import weighted_quantile
+from gapfit.rounding import UNIT, Estimate, exact_dot, exact_sum, plain_sum, two_sum
 
 
 class Atoms(NamedTuple):
@@ -79,6 +80,7 @@ class Atoms(NamedTuple):
 
 
 _WORK = 8  # multiplications for a sample
+_ROUNDINGS = 8  # on the way to a value or conjugate
 
 
 class PiecewiseLoss(Loss):
@@ -116,6 +118,27 @@ class PiecewiseRisk(Risk):
         np.negative(u, out=u)
         return float(value.sum() + total * shift), u, np.full(b.shape, total + u.sum())
 
+    def roundings(self, scores: Vector) -> int:
+        del scores
+        return _ROUNDINGS
+
+    def value_above(self, scores: Vector, low: Vector, b: Vector, slack: Vector) -> Estimate:
+        """The losses in terms of lin - sign f at a score of zero: that difference has all its digits."""
+        atoms, shift = self.atoms, float(b.sum())
+        f, rest = two_sum(scores, shift)
+        short, more = two_sum(atoms.lin, -atoms.sign * f)
+        short = short + (more - atoms.sign * (rest + low))
+        here = atoms._replace(lin=short)
+        nothing = np.zeros_like(f)
+        reach = slack + 2 * UNIT * (np.abs(short) + atoms.kink)
+        values = [here.maximise(side)[0] for side in (nothing, -reach, reach)]  # highest at one of the ends
+        rise = np.maximum(np.maximum(values[1], values[2]) - values[0], 0.0)
+        if not np.isfinite(rise).all():
+            return Estimate(np.inf, 0.0)
+        own = abs(atoms.total * shift)
+        value = plain_sum(np.append(values[0], atoms.total * shift), _ROUNDINGS)
+        return Estimate(value.value, value.error + UNIT * own + 1.01 * float(rise.sum()))
+
     def curvature(self, scores: Vector, b: Vector) -> Vector:
         atoms = self.atoms
         _, a = atoms.maximise(scores + b.sum())
@@ -149,6 +172,20 @@ class PiecewiseRisk(Risk):
 
     def conjugate(self, u: Vector) -> float:
         return float(self.atoms.conjugate(u).sum())
+
+    def imbalance(self, u: Vector) -> Vector:
+        rest = exact_sum(np.append(u, self.atoms.total))
+        return np.array([abs(rest.value) + rest.error])
+
+    def conjugate_above(self, u: Vector, *, exact: bool) -> Estimate:
+        _, lin, kink, quad, *_ = self.atoms
+        a = -self.atoms.sign * u
+        line, bent = -lin * a, kink * np.abs(a) + 0.5 * quad * a * a
+        if not exact:
+            return plain_sum(line + bent, _ROUNDINGS, float(np.abs(line).sum() + bent.sum()))
+        first, second = exact_dot(-lin, a), plain_sum(bent, _ROUNDINGS)
+        value = first.value + second.value
+        return Estimate(value, first.error + second.error + UNIT * abs(value))
 
     def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
         return project_dual_box(u, *self._dual_box, self.p, -self.atoms.total if balanced else None)

@@ -8,6 +8,7 @@ import numpy as np
 from gapfit import threads
 from gapfit._types import Vector
 from gapfit.losses.base import FREE, Loss, Risk, project_dual_box
+from gapfit.rounding import UNIT, Estimate, plain_sum, two_sum
 
 
 class PointwiseLoss(Loss):
@@ -35,6 +36,15 @@ class PointwiseLoss(Loss):
         """The closed interval of the derivatives of phi, sample by sample."""
         raise TypeError(f"{self!r} has no conjugate")
 
+    def terms(self, f: Vector, y: Vector) -> Vector:
+        """What is added up to phi(y, f), in absolute values, for an f that has been rounded once."""
+        value, slope = self.value_and_slope(f, y)
+        return np.abs(value) + np.abs(f * slope)
+
+    def conjugate_terms(self, v: Vector, y: Vector) -> Vector:
+        """What is added up to the conjugate at v, in absolute values."""
+        return np.abs(self.conjugate(v, y)) + np.abs(v)
+
     def best_offset(self, f: Vector, y: Vector, p: Vector) -> tuple[float, float] | None:
         """The smallest and largest b minimising sum p phi(y, f + b), where a formula is known."""
         del f, y, p
@@ -45,6 +55,7 @@ class PointwiseLoss(Loss):
         return PointwiseRisk(self, *self.prepare(y, weight))
 
 
+_ROUNDINGS = 32  # of a value or conjugate: exponentials and logarithms have a few each
 _WORK = 32  # multiplications that the evaluation of a loss is worth
 
 
@@ -75,7 +86,25 @@ class PointwiseRisk(Risk):
         threads.each(evaluate, threads.parts(len(f), _WORK * len(f)))
         u = self.p * slope
         with np.errstate(invalid="ignore"):  # far out an exponential overflows: the risk is inf there
-            return float(self.p @ value), u, np.full(b.shape, u.sum())
+            return float((self.p * value).sum()), u, np.full(b.shape, u.sum())
+
+    def roundings(self, scores: Vector) -> int:
+        del scores
+        return _ROUNDINGS
+
+    def value_above(self, scores: Vector, low: Vector, b: Vector, slack: Vector) -> Estimate:
+        f, rest = two_sum(scores, float(b.sum()))
+        f = f + (rest + low)
+        reach = slack + 2 * UNIT * np.abs(f)
+        with np.errstate(over="ignore", invalid="ignore"):  # phi is convex: it is highest at one of the ends
+            ends = [self.loss.value_and_slope(f + side, self.y)[0] for side in (-reach, reach)]
+            here = self.loss.value_and_slope(f, self.y)[0]
+            rise = np.maximum(np.maximum(*ends) - here, 0.0)
+            terms = self.loss.terms(f, self.y) + 2 * rise
+        if not np.isfinite(terms).all():
+            return Estimate(np.inf, 0.0)
+        value = plain_sum(self.p * here, _ROUNDINGS, float(self.p @ terms))
+        return Estimate(value.value, value.error + 1.01 * float(self.p @ rise))
 
     def curvature(self, scores: Vector, b: Vector) -> Vector:
         return self.p * self.loss.curvature(scores + b.sum(), self.y)
@@ -88,7 +117,14 @@ class PointwiseRisk(Risk):
 
     def conjugate(self, u: Vector) -> float:
         lo, hi = self.loss.slope_range(self.y)
-        return float(self.p @ self.loss.conjugate(np.clip(u / self.p, lo, hi), self.y))
+        return float((self.p * self.loss.conjugate(np.clip(u / self.p, lo, hi), self.y)).sum())
+
+    def conjugate_above(self, u: Vector, *, exact: bool) -> Estimate:
+        del exact  # what is lost is lost in each sample's conjugate
+        lo, hi = self.loss.slope_range(self.y)
+        v = np.clip(u / self.p, lo, hi)
+        terms = self.p * self.loss.conjugate(v, self.y)
+        return plain_sum(terms, _ROUNDINGS, float(self.p @ self.loss.conjugate_terms(v, self.y)))
 
     def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
         lo, hi = self.loss.slope_range(self.y)

@@ -55,6 +55,7 @@ class QueryRisk(RankRisk):
             raise ValueError(f"y must differ between two samples of some query for {loss!r}")
         self.loss = loss
         self.queries, self.price = queries, price
+        self.steepness = 2.0 * float(price @ queries.lower)
 
     def highest_plane(self, scores: Vector, u: Vector) -> float:
         from gapfit.kernels.rank import pairs_within_runs
@@ -206,6 +207,8 @@ _COPIES = 1e8
 
 class PrecisionRisk(RankRisk):
     """The mean over queries of a maximum over rankings."""
+
+    steepness = 4.0  # a pair the wrong way round counts twice
 
     def __init__(
         self, loss: MeanAveragePrecision, relevant: NDArray[np.bool_], weight: Vector, query: Indices

@@ -14,6 +14,7 @@ from gapfit.errors import as_number, as_numbers
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.contingency import check_labels
 from gapfit.losses.sorting import descending
+from gapfit.rounding import EPS
 
 _MANY = 1000  # levels, for which a table of costs is too large
 
@@ -22,6 +23,10 @@ class RankRisk(Risk):
     """The maximum of planes <u, f> + c, one for each way to rank, none of which knows a common shift."""
 
     infimum = 0.0
+    steepness: float = 2.0  # what all slopes add up to in absolute values, at most: 2 for a mean over pairs
+
+    def rise(self, slack: Vector) -> float:
+        return self.steepness * float(slack.max(initial=0.0)) * (1 + 16 * EPS)
 
     @abstractmethod
     def highest_plane(self, scores: Vector, u: Vector) -> float:
@@ -144,6 +149,7 @@ class OrdinalRisk(RankRisk):
         self.level, self.p = level, p
         mass = np.bincount(level, p)
         self.cost = np.triu(cost, 1) / float(mass[1:] @ np.cumsum(mass)[:-1])
+        self.steepness = 2.0 * float(mass @ self.cost @ mass)
 
     def highest_plane(self, scores: Vector, u: Vector) -> float:
         from gapfit.kernels.rank import pairs_with_costs

@@ -1,12 +1,13 @@
 """Losses of the residual r = f - y, for real targets, and Poisson counts."""
 
 import numpy as np
-from scipy.special import logsumexp, xlogy
+from scipy.special import logsumexp, xlog1py, xlogy
 
 from gapfit._types import Vector
 from gapfit.errors import as_number
 from gapfit.losses.piecewise import Atoms, PiecewiseLoss
 from gapfit.losses.pointwise import PointwiseLoss
+from gapfit.rounding import TINY as _TINY
 
 
 class Squared(PiecewiseLoss):
@@ -73,6 +74,11 @@ class Huber(PiecewiseLoss):
         return Atoms.each(y, lin=y, quad=1.0, lo=-self.delta, hi=self.delta)
 
 
+def _log(y: Vector) -> Vector:
+    """log y, and zero where y is zero."""
+    return np.log(np.where(y > 0, y, 1.0))
+
+
 class Poisson(PointwiseLoss):
     """exp(f) - y f + y log y - y, half the Poisson deviance of the mean exp(f), for y >= 0.
 
@@ -88,15 +94,36 @@ class Poisson(PointwiseLoss):
             raise ValueError(f"y must hold counts >= 0 for {self!r}")
 
     def value_and_slope(self, f: Vector, y: Vector) -> tuple[Vector, Vector]:
-        with np.errstate(over="ignore"):
-            mean = np.exp(f)
-        return mean - y * f + xlogy(y, y) - y, mean - y
+        """In terms of the distance from log y, so that large counts do not cancel: y (exp(r) - 1 - r)."""
+        r = self._distance(f, y)
+        with np.errstate(over="ignore", invalid="ignore"):
+            grown = np.expm1(r)
+            return np.where(y > 0, y * (grown - r), grown + 1.0), np.where(y > 0, y * grown, grown + 1.0)
+
+    def terms(self, f: Vector, y: Vector) -> Vector:
+        r = self._distance(f, y)
+        # log y is rounded as well, which moves r
+        moved = np.abs(np.expm1(r)) * (1.0 + np.abs(f) + np.abs(r))
+        return np.asarray(np.where(y > 0, y, 1.0) * (moved + np.abs(r) + (y == 0)))
 
     def curvature(self, f: Vector, y: Vector) -> Vector:
         return np.exp(f)
 
     def conjugate(self, v: Vector, y: Vector) -> Vector:
-        return np.asarray(xlogy(v + y, v + y) - v - xlogy(y, y))
+        """As the value: v log y + (v + y) log(1 + v / y) - v."""
+        share = v / np.where(y > 0, y, 1.0)
+        m = np.maximum(v + y, 0.0)
+        near = v * _log(y) + xlog1py(m, np.maximum(share, -1.0)) - v
+        return np.asarray(np.where(y > 0, near, xlogy(m, m) - v))
+
+    def conjugate_terms(self, v: Vector, y: Vector) -> Vector:
+        m = np.maximum(v + y, 0.0)
+        log = np.log(np.maximum(m, _TINY)) - _log(y)  # v / y and v + y are rounded once each
+        return np.asarray(np.abs(v) * (2.0 + np.abs(_log(y)) + np.abs(log)) + np.abs(m * log))
+
+    def _distance(self, f: Vector, y: Vector) -> Vector:
+        """f - log y; f itself where y is zero."""
+        return f - _log(y)
 
     def slope_range(self, y: Vector) -> tuple[Vector, Vector]:
         return -y, np.full_like(y, np.inf)

@@ -63,15 +63,16 @@ class Labellings:
 
         risk, theta = self.risk, self._theta(exponent)
         height = np.where(self.allowed, sharpness * self.loss, -np.inf)
-        shares = [np.empty(len(rows)) for rows in self.copies]
-        log_z, delta = marginals(*theta, height, self.loss, *shares)
+        shares, tables = [np.empty(len(rows)) for rows in self.copies], np.empty_like(height)
+        log_z = marginals(*theta, height, tables, *shares)
+        tables /= tables.sum()
         labelled = sum(
-            np.bincount(rows, share, len(risk.weight))
-            for rows, share in zip(self.copies, shares, strict=True)
+            np.bincount(rows, _attainable(share, tables.sum(axis=1 - side)), len(risk.weight))
+            for side, (rows, share) in enumerate(zip(self.copies, shares, strict=True))
         )
         truth = float(theta[0].sum())  # <u, exponent> counts from ybar = y
         u = np.where(risk.positive, *risk.scale) * (labelled - risk.weight * risk.positive)
-        return Gibbs(float(log_z) - truth, float(delta), u)
+        return Gibbs(float(log_z) - truth, float((tables * self.loss).sum()), u)
 
     def balanced(self, sharpness: float, exponent: Vector, shift: float) -> tuple[Gibbs, float]:
         """The distribution with a shift of all exponents that makes the sum of u vanish, and the shift.
@@ -106,6 +107,30 @@ class Labellings:
         """R_mu and its gradient."""
         gibbs = self.gibbs(1.0 / mu, scores / mu)
         return mu * (gibbs.log_z - self.log_count), gibbs.u
+
+
+def _attainable(shares: Vector, counts: Vector) -> Vector:
+    """The shares, mixed with equal ones as far as some distribution over labellings has both: these shares of
+    the samples labelled positive, and these probabilities of how many they are.
+
+    That is so if they add up to the mean, and any k of them to no more than that of the lesser of k and the
+    count. Sums over logarithms keep to it up to rounding that grows with their size; bounds must keep to it.
+    """
+    if len(shares) == 0:
+        return shares
+    most = np.cumsum(np.cumsum(counts[::-1])[::-1][1:])  # the means of min(count, k), k = 1, 2, ...
+    mean = float(most[-1])
+    total = float(shares.sum())
+    if total == 0:
+        return np.full_like(shares, mean / len(shares))
+    shares = shares * (mean / total)
+    highest = np.cumsum(np.sort(shares)[::-1])
+    equal = np.arange(1, len(shares) + 1) * (mean / len(shares))
+    over = highest - most > 4 * len(shares) * _EPS * mean  # what is less is rounding of these sums
+    if not over.any():
+        return shares
+    share = min(float(((highest - most)[over] / (highest - equal)[over]).max()), 1.0)
+    return np.asarray((1 - share) * shares + share * mean / len(shares))
 
 
 def _level(height: Vector, lift: Vector, b: float) -> float:
@@ -205,6 +230,9 @@ class SmoothedRisk(Risk):
         self.loss, self.mu, self.labellings = loss, loss.mu, labellings
         self.offsets = labellings.risk.offsets
         self.infimum = labellings.risk.infimum - loss.mu * labellings.log_count
+
+    def rise(self, slack: Vector) -> float | None:
+        return self.labellings.risk.rise(slack)
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         f = scores + b.sum()

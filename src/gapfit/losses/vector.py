@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from gapfit._types import Matrix, Vector
 from gapfit.losses.base import FREE, Cone, Loss, Risk
+from gapfit.rounding import gamma
 
 
 class VectorRisk(Risk):
@@ -22,6 +23,10 @@ class VectorRisk(Risk):
         """The scores as a matrix, offsets added; b has none where the problem has no intercept."""
         F = scores.reshape(-1, self.outputs)
         return F + b if b.size else F
+
+    def imbalance(self, u: Vector) -> Vector:
+        U = u.reshape(-1, self.outputs)
+        return np.asarray(np.abs(U.sum(axis=0)) + gamma(len(U) + 4) * np.abs(U).sum(axis=0))
 
     def flat(self, value: float, U: Matrix, b: Vector) -> tuple[float, Vector, Vector]:
         """What `value_and_subgradient` returns, from a subgradient in the matrix."""

@@ -10,11 +10,13 @@ g in the subdifferential at w. The gap then bounds the distance to the optimum; 
 
 from abc import ABC, abstractmethod
 from inspect import signature
+from typing import Any
 
 import numpy as np
 
 from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.design.rows import row_norms
+from gapfit.rounding import EPS, SUM, Estimate, gamma
 
 
 class Penalty(ABC):
@@ -51,10 +53,45 @@ class Penalty(ABC):
     def prox(self, v: Slope, step: float) -> Slope:
         """argmin over w of step * Omega(w) + |w - v|^2 / 2."""
 
-    def shrinkage(self, mu: Slope) -> float:
-        """The largest t <= 1 for which the conjugate is finite at t * mu."""
-        del mu
+    def shrinkage(self, mu: Slope, slack: float = 0.0) -> float:
+        """The largest t <= 1 for which the conjugate is finite at t times everything within slack of mu."""
+        del mu, slack
         return 1.0
+
+    # -- what is proved, rounding counted; distances are Euclidean, or those of the design's own space -------
+
+    def value_above(self, w: Slope) -> Estimate:
+        """Omega(w), by default for sums of terms that do not cancel."""
+        value = self.value(w)
+        return Estimate(value, gamma(self.roundings(w)) * abs(value))
+
+    def conjugate_above(self, mu: Slope, slack: float) -> Estimate:
+        """The conjugate, with an error that covers everything within `slack` of mu as well.
+
+        Its gradient is the maximiser, which moves by no more than 1 / modulus times as far as mu does.
+        """
+        value, length = self.conjugate(mu), self.length(self.argmax(mu))
+        if not np.isfinite(value):
+            return Estimate(np.inf, 0.0)
+        move = slack + 4 * EPS * self.length(mu)
+        return Estimate(value, gamma(self.roundings(mu)) * abs(value) + move * (length + move / self.modulus))
+
+    def roundings(self, w: Slope) -> int:
+        """How many operations a coordinate may go through on its way into the value or the conjugate."""
+        return w.size + SUM
+
+    def length(self, w: Slope) -> float:
+        """What <delta, w> is at most, for a delta of length one; and so for slopes."""
+        return float(np.linalg.norm(w)) * (1 + gamma(w.size + 8))
+
+    def astray(self, w: Slope) -> float:
+        """How far w, rounded, is outside the domain, in the sum of its coordinates."""
+        del w
+        return 0.0
+
+    def rounded(self, w: Slope, dtype: Any) -> Slope:
+        """w as it is returned: in the precision of the data, if the domain has such points near by."""
+        return w.astype(dtype, copy=False)
 
     def bounds(self, d: int) -> tuple[Vector, Vector]:
         """The box outside which Omega is infinite, for all its other parts."""

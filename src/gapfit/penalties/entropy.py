@@ -1,5 +1,7 @@
 """Entropies: penalties for non-negative weights and for weights on the simplex."""
 
+from typing import Any
+
 import numpy as np
 from scipy.special import logsumexp, softmax, wrightomega, xlogy
 
@@ -7,6 +9,7 @@ from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.design.rows import row_norms
 from gapfit.penalties.base import Penalty
 from gapfit.penalties.separable import Separable
+from gapfit.rounding import EPS, SUM, Estimate, gamma, plain_sum
 
 
 class Entropy(Separable):
@@ -23,6 +26,18 @@ class Entropy(Separable):
         with np.errstate(over="ignore"):
             return float(np.expm1(mu).sum())
 
+    def terms(self, w: Slope) -> Vector:
+        return np.asarray(np.abs(xlogy(w, np.maximum(w, 0.0))) + np.abs(w) + 1.0)
+
+    def conjugate_above(self, mu: Slope, slack: float) -> Estimate:
+        with np.errstate(over="ignore"):
+            here, move = np.expm1(mu), slack + 4 * EPS * np.abs(mu)
+            error = (here + 1.0) * np.expm1(move)  # it rises with every coordinate
+        if not np.isfinite(error).all():
+            return Estimate(np.inf, 0.0)
+        value = plain_sum(here, 8)
+        return Estimate(value.value, value.error + float(error.sum()) * (1 + gamma(SUM)))
+
     def argmax_slope(self, mu: Slope) -> Vector:
         return self.argmax(mu)
 
@@ -33,18 +48,40 @@ class Entropy(Separable):
         return _entropy_prox(v, step)
 
 
+_ASTRAY = 1e-13  # from one the sum of weights on the simplex may be, for each of them, by rounding
+
+
 class SimplexEntropy(Penalty):
     """sum w log w + log d on the probability simplex (+inf elsewhere)."""
 
     modulus = 1.0
 
     def value(self, w: Slope) -> float:
-        if (w < 0).any() or abs(w.sum() - 1) > 1e-6:
+        if (w < 0).any() or self.astray(w) > _ASTRAY * len(w):
             return np.inf
         return max(float(xlogy(w, w).sum()) + float(np.log(len(w))), 0.0)
 
+    def value_above(self, w: Slope) -> Estimate:
+        """Of w divided by its sum, which is 1 up to rounding."""
+        value = self.value(w)
+        size = float(np.abs(xlogy(w, w)).sum()) + np.log(len(w)) + 1.0
+        return Estimate(value, gamma(SUM + 8) * size + 2 * self.astray(w) * (1.0 + size))
+
     def conjugate(self, mu: Slope) -> float:
         return float(logsumexp(mu)) - float(np.log(len(mu)))
+
+    def conjugate_above(self, mu: Slope, slack: float) -> Estimate:
+        """No coordinate moves by more than the slack, and so does the maximum of all."""
+        size = float(np.abs(mu).max()) + float(np.log(len(mu))) + 1.0
+        return Estimate(self.conjugate(mu), slack + gamma(len(mu) + SUM) * size)
+
+    def astray(self, w: Slope) -> float:
+        return abs(float(w.sum()) - 1.0) + gamma(SUM) * float(np.abs(w).sum())
+
+    def rounded(self, w: Slope, dtype: Any) -> Slope:
+        """In full precision: in single precision the sum would not be one."""
+        del dtype
+        return w
 
     def argmax(self, mu: Slope) -> Slope:
         return np.asarray(softmax(mu))

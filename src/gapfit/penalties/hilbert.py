@@ -6,6 +6,7 @@ import numpy as np
 
 from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.penalties.base import Penalty
+from gapfit.rounding import EPS, Estimate, gamma
 
 
 class HilbertNorm(Penalty):
@@ -27,6 +28,21 @@ class HilbertNorm(Penalty):
 
     def conjugate(self, mu: Slope) -> float:
         return self.value(mu)
+
+    def value_above(self, w: Slope) -> Estimate:
+        """w'Kw is a sum over pairs of samples, and these may cancel."""
+        scores = self.design.scores(w)
+        error = float(np.abs(w) @ (self.design.slack(w) + gamma(w.size + 8) * np.abs(scores)))
+        return Estimate(self.value(w), 0.5 * error * (1 + gamma(w.size + 8)))
+
+    def conjugate_above(self, mu: Slope, slack: float) -> Estimate:
+        here = self.value_above(mu)
+        move = slack + 4 * EPS * self.design.length(mu)
+        length = float(np.sqrt(2 * max(here.above, 0.0)))
+        return Estimate(here.value, here.error + move * (length + 0.5 * move))
+
+    def length(self, w: Slope) -> float:
+        return float(np.sqrt(2 * max(self.value_above(w).above, 0.0)))
 
     def argmax(self, mu: Slope) -> Slope:
         return mu.copy()

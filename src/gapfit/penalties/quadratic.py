@@ -8,6 +8,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.errors import as_numbers
 from gapfit.penalties.base import Penalty
+from gapfit.rounding import EPS, Estimate, exact_dot, gamma
 
 
 class QuadraticForm(Penalty):
@@ -22,12 +23,22 @@ class QuadraticForm(Penalty):
         self.Q = as_numbers("Q", Q)
         if self.Q.ndim != 2 or self.Q.shape[0] != self.Q.shape[1] or not np.isfinite(self.Q).all():
             raise ValueError("Q must be a finite square matrix")
-        if not np.allclose(self.Q, self.Q.T):
-            raise ValueError("Q must be symmetric")
+        size = float(np.abs(self.Q).max(initial=0.0))
+        if (np.abs(self.Q - self.Q.T) > 8 * EPS * size).any():
+            raise ValueError("Q must be symmetric; take (Q + Q.T) / 2 if only rounding makes it differ")
+        self.Q = 0.5 * (self.Q + self.Q.T)
         try:
             self._factor = cho_factor(self.Q)
         except LinAlgError as error:
             raise ValueError("Q must be positive definite") from error
+        eigenvalues = np.linalg.eigvalsh(self.Q)
+        # eigenvalues are those of a matrix near by; what is left above zero is proved
+        self._least = float(eigenvalues[0] - 16 * len(self.Q) * EPS * eigenvalues[-1])
+        if not self._least > 0:
+            raise ValueError(
+                "Q must be positive definite beyond rounding: its eigenvalues range over "
+                f"[{eigenvalues[0]:.3g}, {eigenvalues[-1]:.3g}]; add a multiple of the identity"
+            )
 
     def value(self, w: Slope) -> float:
         return 0.5 * float(w @ self.Q @ w)
@@ -37,6 +48,21 @@ class QuadraticForm(Penalty):
 
     def argmax(self, mu: Slope) -> Slope:
         return np.asarray(cho_solve(self._factor, mu))
+
+    def value_above(self, w: Slope) -> Estimate:
+        size = 0.5 * float(np.abs(w) @ np.abs(self.Q) @ np.abs(w))
+        return Estimate(self.value(w), gamma(2 * w.size + 8) * size)
+
+    def conjugate_above(self, mu: Slope, slack: float) -> Estimate:
+        """With x a solution of Q x = mu up to a residual r: 1/2 x'Qx + <x, r> + 1/2 r'Q^-1 r."""
+        x = self.argmax(mu)
+        residual = mu - self.Q @ x
+        lost = gamma(x.size + 4) * (np.abs(mu) + np.abs(self.Q) @ np.abs(x))
+        rest = self.length(np.abs(residual) + lost) + slack + 4 * EPS * self.length(mu)
+        here = self.value_above(x)
+        cross = exact_dot(x, residual)
+        error = here.error + cross.error + float(np.abs(x) @ lost) * 2 + slack * self.length(x)
+        return Estimate(here.value + cross.value, error + 0.5 * rest * rest / self._least)
 
     def curvature(self, mu: Slope, V: Matrix) -> Matrix:
         return np.asarray(V.T @ cho_solve(self._factor, V))

@@ -8,6 +8,9 @@ import numpy as np
 from gapfit._types import Matrix, Slope, Vector
 from gapfit.errors import as_number, as_numbers
 from gapfit.penalties.base import Penalty
+from gapfit.rounding import EPS, Estimate, gamma, plain_sum
+
+_ROUNDINGS = 16  # on the way to a summand
 
 
 class Separable(Penalty):
@@ -32,14 +35,40 @@ class Separable(Penalty):
         w = self.argmax(mu)
         if not np.isfinite(w).all():
             return np.inf
-        return float(mu @ w - self.values(w).sum())
+        return float((mu * w - self.values(w)).sum())
+
+    def value_above(self, w: Slope) -> Estimate:
+        return plain_sum(self.values(w), _ROUNDINGS, float(self.terms(w).sum()))
+
+    def conjugate_above(self, mu: Slope, slack: float) -> Estimate:
+        """By the maximiser, where it moves no faster than mu; else every summand at the worse of its ends."""
+        if self.modulus > 0:
+            summands, size = self._summands(mu)
+            here, length = plain_sum(summands, _ROUNDINGS, size), self.length(self.argmax(mu))
+            move = slack + 4 * EPS * self.length(mu)
+            return Estimate(here.value, here.error + move * (length + move / self.modulus))
+        moves = slack + 4 * EPS * np.abs(mu)
+        (first, first_size), (second, second_size) = self._summands(mu - moves), self._summands(mu + moves)
+        return plain_sum(np.maximum(first, second), _ROUNDINGS, first_size + second_size)
+
+    def _summands(self, mu: Slope) -> tuple[Vector, float]:
+        """Those of the conjugate, and the sum of the absolute values that they are made of."""
+        w = self.argmax(mu)
+        if not np.isfinite(w).all():
+            return np.full_like(mu, np.inf), np.inf
+        return mu * w - self.values(w), float((np.abs(mu * w) + self.terms(w)).sum())
+
+    def terms(self, w: Slope) -> Vector:
+        """What is added up to Omega's summands, in absolute values."""
+        return np.abs(self.values(w))
 
     def curvature(self, mu: Slope, V: Matrix) -> Matrix:
         return np.asarray((V.T * self.argmax_slope(mu)) @ V)
 
-    def shrinkage(self, mu: Slope) -> float:
-        excess = float((np.abs(mu) / self.limits(mu)).max(initial=0.0))
-        return 1.0 if excess <= 1 else (1.0 - 4 * np.finfo(float).eps) / excess
+    def shrinkage(self, mu: Slope, slack: float = 0.0) -> float:
+        with np.errstate(over="ignore"):
+            excess = float(((np.abs(mu) * (1 + 8 * EPS) + slack) / self.limits(mu)).max(initial=0.0))
+        return 1.0 if excess <= 1 else (1.0 - 16 * EPS) / excess
 
 
 class ElasticNet(Separable):
@@ -68,6 +97,16 @@ class ElasticNet(Separable):
         if self.modulus == 0:
             return np.inf if beyond.any() else 0.0
         return 0.5 * float(beyond @ beyond) / self.modulus
+
+    def conjugate_above(self, mu: Slope, slack: float) -> Estimate:
+        """Half the square of the length of what is beyond, which moves no farther than mu."""
+        move = slack + 4 * EPS * self.length(mu)
+        beyond = np.maximum(np.abs(mu) - self.l1_ratio, 0.0)
+        if self.modulus == 0:
+            return Estimate(np.inf if self.shrinkage(mu, slack) < 1 else 0.0, 0.0)
+        length = self.length(beyond)
+        value = 0.5 * length * length / self.modulus
+        return Estimate(value, gamma(16) * value + move * (length + 0.5 * move) / self.modulus)
 
     def argmax_slope(self, mu: Slope) -> Vector:
         return np.where(np.abs(mu) > self.l1_ratio, 1.0, 0.0) / max(self.modulus, np.finfo(float).tiny)
@@ -149,6 +188,16 @@ class Box(Separable):
 
     def prox(self, v: Slope, step: float) -> Slope:
         return np.clip(self.penalty.prox(v, step), self.lo, self.hi)
+
+    def terms(self, w: Slope) -> Vector:
+        return self.penalty.terms(w)
+
+    def rounded(self, w: Slope, dtype: Any) -> Slope:
+        """Clipped again, to the outermost numbers of that precision in the box; else as it is."""
+        lo, hi = (bound.astype(dtype) for bound in (self.lo, self.hi))
+        lo = np.where(lo < self.lo, np.nextafter(lo, lo.dtype.type(np.inf)), lo)
+        hi = np.where(hi > self.hi, np.nextafter(hi, hi.dtype.type(-np.inf)), hi)
+        return np.clip(w.astype(dtype, copy=False), lo, hi) if (lo <= hi).all() else w
 
     def check(self, d: int) -> None:
         for name, bound in (("lo", self.lo), ("hi", self.hi)):

@@ -14,6 +14,7 @@ import numpy as np
 from gapfit._types import Slope, Vector
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
+from gapfit.rounding import Estimate, gamma
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 
@@ -39,6 +40,7 @@ class _Mixtures:
     """Planes of each sample, their shares, and the weights that all of them imply."""
 
     def __init__(self, problem: Problem, state: dict[str, Any], seed: int) -> None:
+        self.problem = problem
         self.risk = cast(Any, problem.risk)  # with `p` and `plane`
         self.rng = np.random.default_rng(seed)
         if "rng" in state:
@@ -117,9 +119,13 @@ class _Mixtures:
             shares /= shares.sum()
         a = self._slope()
         self.w = a / -self.alpha
-        terms = [p * float(own @ offsets) for p, (_, offsets, own) in zip(self.p, self.planes, strict=True)]
-        c = float(np.sum(terms))
-        return Minorant(a, np.zeros(0), c, "accumulated", 4 * _EPS * float(np.abs(terms).sum()))
+        terms, size = [], 0.0
+        for p, (slopes, offsets, own) in zip(self.p, self.planes, strict=True):
+            terms.append(p * float(own @ offsets))
+            size += p * float(own @ np.linalg.norm(slopes, axis=1))
+        lost = gamma(len(self.planes) + 4 * _PLANES)  # by shares, products and sums
+        c = Estimate(float(np.sum(terms)), lost * float(np.abs(terms).sum()))
+        return self.problem.accumulated(a, c, lost * size)
 
     def snapshot(self) -> dict[str, Any]:
         return {

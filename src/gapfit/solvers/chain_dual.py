@@ -22,16 +22,16 @@ from typing import Any
 
 import numpy as np
 
-from gapfit._types import Indices, Slope
+from gapfit._types import Indices, Matrix, Slope, Vector
 from gapfit.design.chain import ChainDesign, runs
 from gapfit.losses.chain import ChainRisk
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
+from gapfit.rounding import Estimate, gamma
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.chain_layout import ChainLayout
 
-_EPS = float(np.finfo(float).eps)
 _AT_RANDOM = 0.2  # of the visits; the others go where the gap was
 _BATCHES = 8  # a pass, between which the shares of the visits are set anew
 _FIRST_HEAT = 0.3  # where the loss has none of its own; a label costs 1
@@ -192,12 +192,24 @@ class _Blocks:
 
     def minorant(self) -> Minorant:
         """What the marginals prove: R >= <a, w> + c with c their expected cost, and entropy if it counts."""
-        risk, n = self.risk, len(self.risk.labels)
+        risk = self.risk
         c = float(risk.p @ self.entropy) * risk.heat
         if risk.cost.any():
             c += self._expected_cost()
-        noise = 4 * _EPS * (abs(c) + n * _EPS)
-        return Minorant(self._slope(), np.zeros(0), c, "accumulated", noise)
+        # every visit mixes marginals, which sums along the chain have made
+        longest = int(np.diff(risk.tokens).max())
+        lost = gamma(8 * longest * risk.n_labels + 8 * (self.passes + 2) + len(risk.p))
+        moved = 4 * lost * self.problem.design.reach(self._u(np.ones_like(self.mu)))
+        return self.problem.accumulated(self._u(self.mu), Estimate(c, lost * (abs(c) + 1.0)), moved)
+
+    def _u(self, mu: Matrix) -> Vector:
+        """What marginals are in the scores: p (mu - truth), transitions summed up, starts and ends."""
+        risk, tokens = self.risk, self.risk.tokens
+        u = mu.copy()
+        u[np.arange(len(u)), risk.labels] -= 1.0
+        u *= np.repeat(risk.p, np.diff(tokens))[:, None]
+        edges = np.tensordot(risk.p, self.pairs, 1).ravel() - self.true_pairs
+        return np.concatenate([u.ravel(), edges, u[tokens[:-1]].sum(axis=0), u[tokens[1:] - 1].sum(axis=0)])
 
     def _expected_cost(self) -> float:
         risk, total = self.risk, 0.0

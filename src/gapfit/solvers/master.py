@@ -75,8 +75,7 @@ class Master(ABC):
 
     def _mixture(self) -> Minorant:
         used = np.flatnonzero(self.shares)
-        without_slopes = [self.cuts[i]._replace(a=np.zeros(0)) for i in used]
-        return combine(without_slopes, self.shares[used])._replace(a=self.mixed_slope(self.shares))
+        return combine([self.cuts[i] for i in used], self.shares[used], self.mixed_slope(self.shares))
 
     def _append(self, cut: Minorant) -> None:
         self.cuts.append(cut)

@@ -190,8 +190,8 @@ def bound_of(problem: Problem, point: Place, dual: Vector) -> Minorant:
     """What the dual point proves, or the tangent at the next point where the loss knows no dual points."""
     if "conjugate" in problem.risk.capabilities:
         return problem.minorant_at(dual)
-    _, u, height, _ = problem.tangent(point.scores, point.b)
-    return problem.minorant(u, height, point.scores)
+    _, u, height, b = problem.tangent(point.scores, point.b)
+    return problem.minorant(u, height, point.scores, b)
 
 
 def _quadratic_form(problem: Problem) -> Matrix:

@@ -77,7 +77,7 @@ def _newton_cg_classes(problem: Problem, state: dict[str, Any]) -> Steps:
         scores = problem.scores(w)
         value, u, height, b = problem.tangent(scores)
         point = _evaluate(problem, w, b, scores)
-        bound = partial(problem.minorant, u, height, scores)
+        bound = partial(problem.minorant, u, height, scores, b)
         yield Iterate(w, b, bound, problem.alpha * problem.penalty.value(w) + value)
     while True:
         gradient = problem.alpha * point.w + design.adjoint(point.u)

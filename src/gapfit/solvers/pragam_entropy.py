@@ -28,10 +28,10 @@ from gapfit.losses.contingency import ContingencyRisk
 from gapfit.losses.smoothed import Gibbs, Labellings
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
+from gapfit.rounding import Estimate, gamma
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 
-_EPS = float(np.finfo(float).eps)
 _EASE = 0.7  # L is tried this much lower at each step
 _ROUNDING = 1e-12
 _LARGEST = 60  # doublings of L in one step
@@ -94,6 +94,9 @@ class _Family:
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.labellings = problem, Labellings(problem.risk)
+        self.largest = float(np.abs(self.labellings.loss).max())
+        # labellings that differ in all samples, were they all as far out as the farthest
+        self.farthest = float(self.labellings.risk.step.sum() * problem.design.row_sizes.max())
         self.log_centre = self.gibbs(0.0, np.zeros(problem.design.shape[0]))[0].log_z
 
     def gibbs(self, sharpness: float, exponent: Vector, shift: float = 0.0) -> tuple[Gibbs, float]:
@@ -106,10 +109,9 @@ class _Family:
         return _Point(gibbs.u, self.problem.design.adjoint(gibbs.u), gibbs.delta)
 
     def minorant(self, z: _Point) -> Minorant:
-        known = float(z.u @ self.problem.offset)
-        # a mean of cuts, by sums over logarithms that grow with n
-        noise = 64 * _EPS * (abs(z.delta) + abs(known) + float(np.abs(z.u).sum())) * np.log2(2 + len(z.u))
-        return Minorant(z.v, np.zeros(self.problem.n_offsets), z.delta + known, "cuts", float(noise))
+        """A mean over labellings, all of them cuts; its sums run over the samples."""
+        lost = gamma(64 * len(z.u) + 256)
+        return self.problem.accumulated(z.u, Estimate(z.delta, lost * self.largest), lost * self.farthest)
 
     def answer(self, z: _Point) -> Slope:
         """w(z), the minimiser of the penalty plus the minorant."""

@@ -144,25 +144,27 @@ def _evaluate(problem: Problem, w: Slope, scores: Vector, guess: Vector | None =
 def _bounds(problem: Problem, part: _Part, point: Point, a: Slope) -> tuple[float, float]:
     """J, and the gap if no other columns mattered."""
     primal = problem.alpha * part.penalty.value(point.w) + point.risk
-    minorant = _minorant(problem, part.penalty, point, a)
-    return primal, primal - minorant.c + problem.alpha * part.penalty.conjugate(minorant.a / -problem.alpha)
+    keep, c = _height(problem, part.penalty, point, a)
+    return primal, primal - c + problem.alpha * part.penalty.conjugate(keep * a / -problem.alpha)
 
 
-def _minorant(problem: Problem, penalty: Penalty, point: Point, a: Slope) -> Minorant:
-    """The tangent plane at the point, or, if it proves nothing, that of its derivatives scaled down."""
-    none, u, c = np.zeros(problem.n_offsets), point.u, point.height
-    c -= float(u @ (point.scores - problem.offset))
-    noise = 4 * _EPS * (abs(point.height) + float(np.abs(u) @ np.abs(point.scores)))
-    keep = penalty.shrinkage(a / -problem.alpha)
-    if keep == 1:
-        return Minorant(a, none, c, "cuts", noise)
+def _height(problem: Problem, penalty: Penalty, point: Point, a: Slope) -> tuple[float, float]:
+    """How far the derivatives at the point must be scaled down to prove something, and the height of what
+    they prove then."""
+    u, keep = point.u, penalty.shrinkage(a / -problem.alpha)
     if "conjugate" in problem.risk.capabilities:  # better than mixing with the zero plane
-        known, conjugate = keep * float(u @ problem.offset), problem.risk.conjugate(keep * u)
-        return Minorant(
-            keep * a, none, known - conjugate, "conjugate", 4 * _EPS * (abs(known) + abs(conjugate))
-        )
-    c = keep * c + (1 - keep) * problem.risk.infimum
-    return Minorant(keep * a, none, c, "cuts", keep * noise)
+        return keep, keep * float(u @ problem.offset) - problem.risk.conjugate(keep * u)
+    c = point.height - float(u @ (point.scores - problem.offset))
+    return keep, keep * c + (1 - keep) * problem.risk.infimum if keep < 1 else c
+
+
+def _minorant(problem: Problem, point: Point, a: Slope) -> Minorant:
+    """The tangent plane at the point, or, if it proves nothing, that of its derivatives scaled down."""
+    if "conjugate" not in problem.risk.capabilities:
+        return problem.minorant(point.u, point.height, point.scores, point.b)
+    keep, c = _height(problem, problem.penalty, point, a)
+    u = keep * point.u
+    return problem.claimed(u, keep * a, c - float(u @ problem.offset))
 
 
 class _Look:
@@ -185,7 +187,7 @@ class _Look:
             urges = self.terms.urges(a, self.w)
             urges[self.ids] = -np.inf
             self.ids = np.concatenate([self.ids, np.flatnonzero(urges > 0)])
-        return _minorant(self.problem, self.problem.penalty, self.point, a)
+        return _minorant(self.problem, self.point, a)
 
     def known(self, now: dict[str, Any]) -> dict[str, Any]:
         """The state, with what the look has found out."""

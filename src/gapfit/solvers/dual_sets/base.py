@@ -22,7 +22,6 @@ from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 
 _SPARE = 8  # arrays kept for reuse
-_EPS = float(np.finfo(float).eps)
 
 
 class Response(NamedTuple):
@@ -42,7 +41,6 @@ class DualSet(ABC):
         self.problem = problem
         self.b = np.zeros(problem.n_offsets)  # where the search for offsets begins
         self.spare: list[Any] = []
-        self.level = np.zeros(problem.n_offsets)  # the slope of all minorants in b
         self.offset = problem.offset if problem.offset.any() else None
 
     def scores(self, w: Slope) -> Vector:
@@ -100,9 +98,7 @@ class DualSet(ABC):
 
     def minorant(self, a: Slope, z: Any, h: float) -> Minorant:
         """The minorant of z, whose slope a = A'u(z) and h(z) are known."""
-        known = 0.0 if self.offset is None else float(self.slope(z) @ self.offset)
-        noise = 4 * _EPS * (abs(known) + abs(h))
-        return Minorant(a, self.level, known - h, "conjugate", noise)
+        return self.problem.claimed(self.slope(z), a, -h)
 
     def curvature(self, difference: Slope, squared: float) -> float:
         """How much the dual bends along a step: |A'du|^2 / alpha, in units of the squared step."""

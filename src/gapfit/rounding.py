@@ -1,0 +1,91 @@
+"""Rounding, counted: how far a computed sum can be from the exact one, and sums that are nearly exact.
+
+One operation in double precision has a relative error of at most `UNIT`, and k of them in a chain one of at
+most `gamma(k)` in terms of the absolute values that were added up, in whatever order. Where that is too much,
+`exact_sum` and `exact_dot` keep what each addition loses. docs/decisions/023-rounding.md derives the rest.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gapfit._types import Vector
+
+UNIT = 2.0**-53
+EPS = 2 * UNIT  # the distance from 1 to the next number
+TINY = float(np.finfo(float).tiny)  # below it, products lose digits: this much is allowed for each
+SUM = 64  # roundings on the way of a number through NumPy's pairwise sum, of up to 2^40 numbers
+_SPLITTER = 2.0**27 + 1.0
+_SAFE = 1e150  # numbers above this are not split: their halves could overflow
+
+
+def gamma(k: float) -> float:
+    """The relative error of a chain of k operations."""
+    return k * UNIT / (1.0 - k * UNIT) if k * UNIT < 0.5 else np.inf
+
+
+class Estimate(NamedTuple):
+    """A number, and how far it can be from the exact one."""
+
+    value: float
+    error: float
+
+    @property
+    def above(self) -> float:
+        return self.value + self.error * (1 + 4 * EPS) + 4 * EPS * abs(self.value)
+
+    @property
+    def below(self) -> float:
+        return self.value - self.error * (1 + 4 * EPS) - 4 * EPS * abs(self.value)
+
+
+def two_sum(x: Vector, y: Vector | float) -> tuple[Vector, Vector]:
+    """x + y, rounded, and what rounding has taken from it: their sum is exact."""
+    total = x + y
+    part = total - x
+    return total, (x - (total - part)) + (y - part)
+
+
+def two_product(x: Vector, y: Vector) -> tuple[Vector, Vector]:
+    """x * y, rounded, and what rounding has taken from it."""
+    product = x * y
+    x_high, x_low = _split(x)
+    y_high, y_low = _split(y)
+    return product, ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
+
+
+def _split(x: Vector) -> tuple[Vector, Vector]:
+    scaled = _SPLITTER * x
+    high = scaled - (scaled - x)
+    return high, x - high
+
+
+def exact_sum(x: Vector) -> Estimate:
+    """The sum of all entries, each addition with what it loses: nearly as if summed exactly, then rounded."""
+    level, lost, size = np.ravel(x), 0.0, 0.0
+    n = level.size
+    while level.size > 1:
+        half = level.size // 2
+        total, rest = two_sum(level[:half], level[half : 2 * half])
+        lost += float(rest.sum())
+        size += float(np.abs(rest).sum())
+        level = np.concatenate([total, level[2 * half :]])
+    value = float(level.sum()) + lost
+    return Estimate(value, UNIT * abs(value) + gamma(2 * SUM) * size + n * TINY * UNIT)
+
+
+def exact_dot(x: Vector, y: Vector) -> Estimate:
+    """<x, y>, each operation with what it loses; where entries are too large for that, as usual."""
+    products, rest = two_product(x, y)
+    largest = max(float(np.abs(x).max(initial=0.0)), float(np.abs(y).max(initial=0.0)))
+    if not largest < _SAFE:
+        return plain_sum(products)
+    total, less = exact_sum(products), plain_sum(rest)
+    value = total.value + less.value
+    return Estimate(value, total.error + less.error + UNIT * abs(value) + x.size * TINY)
+
+
+def plain_sum(terms: Vector, roundings: int = 1, size: float | None = None) -> Estimate:
+    """The sum of terms that took so many roundings each to compute, in terms of their size in all."""
+    size = float(np.abs(terms).sum()) if size is None else size
+    return Estimate(float(terms.sum()), gamma(SUM + roundings) * size + terms.size * TINY)
