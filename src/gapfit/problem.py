@@ -322,7 +322,9 @@ class Problem:
         if minorant.e.any():
             return Estimate(-np.inf, 0.0)
         alpha = self.alpha
-        conjugate = self.penalty.conjugate_above(minorant.a / -alpha, minorant.spread / alpha)
+        conjugate = Estimate(0.0, 0.0)  # of a level minorant: the least penalty is zero
+        if minorant.spread > 0 or minorant.a.any():
+            conjugate = self.penalty.conjugate_above(minorant.a / -alpha, minorant.spread / alpha)
         value = minorant.c - alpha * conjugate.value
         if not np.isfinite(value):
             return Estimate(-np.inf, 0.0)

@@ -21,6 +21,8 @@ from gapfit.solvers.base import check_needs, solver_name
 logger = logging.getLogger("gapfit")
 
 Callback = Callable[[Progress], Any]
+_NEAR_ZERO = 1e-6  # an objective that may be rounding
+_ROUNDINGS = 8  # times what rounding does at w = 0 cannot be told from it
 _ENDS = (Status.STALLED, Status.MAX_ITER, Status.TIME_LIMIT)  # of a fit whose last proof may have been enough
 
 
@@ -48,7 +50,8 @@ def solve(
         `functools.partial`, as in `partial(bundle, zero_plane=False)`.
     tol : float, default=1e-6
         Stop when gap <= tol * max(|primal|, |dual|). For optima at zero: or gap <= min(tol, 1e-12) times the
-        objective at the minimiser of the penalty (w = 0, for most) with its best intercept.
+        objective at the minimiser of the penalty (w = 0, for most) with its best intercept, or gap <= 8 times
+        what rounding may do to the objective there.
     max_iter, max_time : limits on the solver's steps and on seconds
         The reported gap is valid all the same.
     start : array or Solution, default=None
@@ -219,7 +222,16 @@ class _Best:
         self.proof: tuple[Slope, Minorant, Certificate] | None = None
         # for optima at zero; the data alone decide, not where the fit began
         self.scale = abs(at_rest) if np.isfinite(at_rest) else 0.0
-        self.atol = min(tol, 1e-12) * self.scale
+        self.atol = max(min(tol, 1e-12) * self.scale, self._rounding_at_rest())
+
+    def _rounding_at_rest(self) -> float:
+        """What rounding may do to both bounds at the minimiser of the penalty, if these are about zero."""
+        if self.tol == 0 or self.scale > _NEAR_ZERO:
+            return 0.0
+        problem, w = self.problem, self.problem.start()
+        b = problem.best(w, np.zeros(problem.n_offsets))[1]
+        bound = problem.zero_plane() or problem.oracle(w).minorant
+        return _ROUNDINGS * (problem.most(w, b).error + problem.least(problem.feasible(bound)).error)
 
     def elapsed(self) -> float:
         return perf_counter() - self.began

@@ -101,7 +101,7 @@ class KernelDesign(Design):
     def depth(self) -> tuple[int, int]:
         """Columns are added up block by block; the entries of K are rounded as well."""
         blocks = -(-self.shape[0] // self.tiles.width)
-        return self.tiles.width + blocks + self.tiles.roundings, 0
+        return min(self.tiles.width, self.shape[0]) + blocks + self.tiles.roundings, 0
 
     def slack(self, w: Slope) -> Vector:
         """A product may be another one, changed: what was added up on the way counts."""

@@ -36,14 +36,26 @@ class Reserve(NamedTuple):
 
 
 def reserve_of(risk: Risk, scores: Vector) -> Reserve:
-    """Tangents for all offsets, at these scores."""
+    """Tangents for all offsets, at these scores; of each part, where offsets separate."""
+    parts = risk.offset_parts() if risk.offsets.size > 1 else None
     value, b = best_offsets(risk, scores, np.zeros(risk.offsets.size))
+    if parts is None:
+        return _reserve_about(risk, scores, value, b)
+    each = []
+    for k in range(len(b)):
+        part, own = parts.pooled(scores, k, k + 1)
+        each.append(_reserve_about(part, own, value, b[k : k + 1]))
+    u, _ = parts.gather(np.concatenate([part.u for part in each]))
+    return Reserve(max(part.price for part in each), max(part.height for part in each), u, b)
+
+
+def _reserve_about(risk: Risk, scores: Vector, value: float, b: Vector) -> Reserve:
     tangents = [_steep(risk, scores, b, k, sign) for k in range(len(b)) for sign in (-1.0, 1.0)]
     steep = [tangent for tangent in tangents if tangent is not None]
     u = np.max([np.abs(tangent.u) for tangent in steep], axis=0) if steep else np.zeros_like(scores)
-    height = max((abs(tangent.height) for tangent in steep), default=abs(value))
+    height = max((abs(tangent.height) for tangent in steep), default=0.0)
     slopes = np.array([tangent.e for tangent in steep]).reshape(-1, len(b)).T
-    return Reserve(_price(slopes, risk), height, u, b)
+    return Reserve(_price(slopes, risk), abs(value) + height, u, b)
 
 
 class _Tangent(NamedTuple):
