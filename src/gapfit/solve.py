@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Generator, Iterable
 from numbers import Integral
+from operator import itemgetter
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -214,8 +215,8 @@ class _Best:
                 bounds.append(at.minorant)
             else:  # a start that is worse than none, or outside the domain, is no start
                 known.state.pop("w", None)
-        self.minorant = max((problem.feasible(m) for m in bounds if m is not None), key=problem.dual)
-        self.dual = problem.dual(self.minorant)
+        planes = [problem.feasible(m) for m in bounds if m is not None]
+        self.dual, self.minorant = max(((self._bound(m), m) for m in planes), key=itemgetter(0))
         self.demand = 1.0  # shrinks when the proved gap turns out larger than the running one
         self.best_gap, self.improved_at = np.inf, 0
         self.certificate = self._certificate()
@@ -307,11 +308,15 @@ class _Best:
     def _offer(self, minorant: Minorant) -> None:
         if minorant.maker != self.problem.maker:
             raise ContractError("a solver may report only minorants that its problem has made")
-        dual = self.problem.dual(minorant)
+        dual = self._bound(minorant)
         if dual > self.dual:
             if not minorant.made and minorant.u is not None:  # the solver may go on writing to it
                 minorant = minorant._replace(u=minorant.u.copy())
             self.minorant, self.dual = minorant, dual
+
+    def _bound(self, minorant: Minorant) -> float:
+        """The lower bound that a minorant proves, rounding counted."""
+        return float(self.problem.least(minorant).below)
 
     def _certificate(self) -> Certificate:
         return running(self.primal, self.minorant, self.dual)
@@ -322,7 +327,7 @@ class _Best:
         if w is self.w:
             return w, self.b
         w64 = w.astype(np.float64)
-        return w, self.problem.tangent(self.problem.scores(w64), self.b)[3]
+        return w, self.problem.tangent(self.problem.scores(w64), self.b).b
 
     def _final(self) -> Certificate:
         """The certificate of the point as it will be returned: proved, from nothing but X, y, w and the
@@ -345,7 +350,7 @@ class _Best:
 
     def _as_computed(self) -> Certificate:
         """The running bounds without any allowance: whether a proof is worth trying."""
-        return self.certificate._replace(gap=max(self.primal - self.dual, 0.0))
+        return self.certificate._replace(gap=max(self.primal - self.problem.dual(self.minorant), 0.0))
 
     def _meets(self, certificate: Certificate, demand: float) -> bool:
         if not np.isfinite([certificate.primal, certificate.dual, certificate.gap]).all():

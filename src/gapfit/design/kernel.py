@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gapfit._types import Data, Slope, Vector
-from gapfit.design.base import Design
+from gapfit.design.base import Design, Precise
 from gapfit.design.gram import CallableTiles, FunctionTiles, MatrixTiles, Tiles
 from gapfit.design.kernel_functions import KernelFunction
+from gapfit.design.memory import MemoryDesign
 from gapfit.rounding import gamma
 
 if TYPE_CHECKING:
@@ -111,6 +112,12 @@ class KernelDesign(Design):
     @cached_property
     def row_sizes(self) -> Vector:
         return np.asarray(np.sqrt(np.maximum(self.tiles.diagonal, 0.0)) * (1 + 8 * _EPS))
+
+    def precise_scores(self, w: Slope) -> Precise | None:
+        """Where K is kept, its entries are numbers like any others."""
+        if not isinstance(self.tiles, MatrixTiles):
+            return None
+        return MemoryDesign(np.ascontiguousarray(self.tiles.K, dtype=np.float64)).precise_scores(w)
 
     def length(self, w: Slope) -> float:
         """|K_ij| is at most the product of the two samples' lengths."""

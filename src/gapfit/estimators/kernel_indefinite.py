@@ -45,8 +45,8 @@ def local_solution(problem: Problem, tol: float) -> Solution:
     taken, violation = box.pairs(_STEPS * n, target)
     dual.v = box.v[:n]
     dual.f = K @ dual.v
-    risk, *_, b = problem.tangent(dual.f + problem.offset, np.full(problem.n_offsets, -dual.slopes().middle))
-    J = 0.5 * problem.alpha * float(dual.v @ dual.f) + risk
+    at = problem.tangent(dual.f + problem.offset, np.full(problem.n_offsets, -dual.slopes().middle))
+    b, J = at.b, 0.5 * problem.alpha * float(dual.v @ dual.f) + at.value
     return Solution(
         w=dual.v,
         intercept=float(b[0]),

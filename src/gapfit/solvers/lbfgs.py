@@ -30,11 +30,12 @@ def lbfgs(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
 
     def objective(w: Slope) -> tuple[float, Slope]:
         nonlocal guess
-        risk, u, _, guess = problem.tangent(problem.scores(w), guess)
-        if not np.isfinite(risk):
+        at = problem.tangent(problem.scores(w), guess)
+        guess = at.b
+        if not np.isfinite(at.value):
             return np.inf, np.zeros_like(w)
-        value = problem.alpha * problem.penalty.value(w) + risk
-        return value, problem.alpha * problem.penalty.subgradient(w) + problem.design.adjoint(u)
+        value = problem.alpha * problem.penalty.value(w) + at.value
+        return value, problem.alpha * problem.penalty.subgradient(w) + problem.design.adjoint(at.u)
 
     options = {"maxiter": _STEPS, "maxcor": _MEMORY, "ftol": 0.0, "gtol": 0.0, "maxls": 50}
     master = master_for(problem)

@@ -190,8 +190,7 @@ def bound_of(problem: Problem, point: Place, dual: Vector) -> Minorant:
     """What the dual point proves, or the tangent at the next point where the loss knows no dual points."""
     if "conjugate" in problem.risk.capabilities:
         return problem.minorant_at(dual)
-    _, u, height, b = problem.tangent(point.scores, point.b)
-    return problem.minorant(u, height, point.scores, b)
+    return problem.minorant(problem.tangent(point.scores, point.b), point.scores)
 
 
 def _quadratic_form(problem: Problem) -> Matrix:

@@ -75,10 +75,10 @@ def _newton_cg_classes(problem: Problem, state: dict[str, Any]) -> Steps:
     else:
         w = np.array(state.get("w", problem.start()))
         scores = problem.scores(w)
-        value, u, height, b = problem.tangent(scores)
-        point = _evaluate(problem, w, b, scores)
-        bound = partial(problem.minorant, u, height, scores, b)
-        yield Iterate(w, b, bound, problem.alpha * problem.penalty.value(w) + value)
+        at = problem.tangent(scores)
+        point = _evaluate(problem, w, at.b, scores)
+        bound = partial(problem.minorant, at, scores)
+        yield Iterate(w, at.b, bound, problem.alpha * problem.penalty.value(w) + at.value)
     while True:
         gradient = problem.alpha * point.w + design.adjoint(point.u)
         step = _newton_step(problem, risk, point, gradient, stand_in)

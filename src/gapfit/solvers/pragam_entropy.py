@@ -52,10 +52,10 @@ def pragam_entropy(problem: Problem, state: dict[str, Any] | None = None, *, L: 
     at = state["pair"] if resumes else family.start(L)
     while True:
         if not resumes:
-            risk, _, _, b = problem.tangent(at.scores, at.b)
-            primal = problem.alpha * problem.penalty.value(at.w) + risk
+            there = problem.tangent(at.scores, at.b)
+            primal = problem.alpha * problem.penalty.value(at.w) + there.value
             now: dict[str, Any] = {"objective": objective, "pair": at}
-            yield Iterate(at.w, b, family.minorant(at.z), primal, now.copy)
+            yield Iterate(at.w, there.b, family.minorant(at.z), primal, now.copy)
         resumes = False
         at = family.step(at, L)
 

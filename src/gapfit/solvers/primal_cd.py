@@ -24,6 +24,7 @@ import numpy as np
 from scipy import sparse
 
 from gapfit._types import Indices, Slope, Vector
+from gapfit.losses.base import Rest
 from gapfit.minorant import Minorant
 from gapfit.penalties import Box, Penalty
 from gapfit.problem import Problem
@@ -54,6 +55,7 @@ class Point(NamedTuple):
     b: Vector
     u: Vector  # balanced derivatives of the risk in the scores
     height: float  # of the tangent that belongs to u
+    left: Rest  # by rounding, of the slopes in b
 
 
 @needs("smooth", "curvature", penalty="elastic net", design="rows")
@@ -137,8 +139,8 @@ def _plausible(problem: Problem, l1: float, start: Point, rest: Slope) -> Indice
 
 
 def _evaluate(problem: Problem, w: Slope, scores: Vector, guess: Vector | None = None) -> Point:
-    risk, u, height, b = problem.tangent(scores, guess)
-    return Point(w, scores, risk, b, u, height)
+    at = problem.tangent(scores, guess)
+    return Point(w, scores, at.value, at.b, at.u, at.height, at.left)
 
 
 def _bounds(problem: Problem, part: _Part, point: Point, a: Slope) -> tuple[float, float]:
@@ -161,7 +163,7 @@ def _height(problem: Problem, penalty: Penalty, point: Point, a: Slope) -> tuple
 def _minorant(problem: Problem, point: Point, a: Slope) -> Minorant:
     """The tangent plane at the point, or, if it proves nothing, that of its derivatives scaled down."""
     if "conjugate" not in problem.risk.capabilities:
-        return problem.minorant(point.u, point.height, point.scores, point.b)
+        return problem.minorant(point, point.scores)
     keep, c = _height(problem, problem.penalty, point, a)
     u = keep * point.u
     return problem.claimed(u, keep * a, c - float(u @ problem.offset))

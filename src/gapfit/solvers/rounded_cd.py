@@ -118,7 +118,7 @@ class _Stage(NamedTuple):
             first *= _HARDLY
         rounding = _Rounding(np.zeros(len(scores)), first)
         if w.any():
-            _, u, _, _ = rounding.applied(problem).tangent(scores)
+            u = rounding.applied(problem).tangent(scores).u
             rounding = _Rounding.about(u, problem, _TOLD * first)
         return cls(rounding, first, 0, {"w": w})
 
@@ -130,8 +130,8 @@ class _Stage(NamedTuple):
         point: Point = inner["point"]
         easy = stuck or self.steps <= _EASY
         rounding = _Rounding.about(point.u, problem, self.rounding.mu * (_SHARPEN if easy else 1.0))
-        risk, u, height, b = rounding.applied(problem).tangent(point.scores, point.b)
-        point = point._replace(risk=risk, u=u, height=height, b=b)
+        at = rounding.applied(problem).tangent(point.scores, point.b)
+        point = point._replace(risk=at.value, u=at.u, height=at.height, b=at.b, left=at.left)
         return _Stage(rounding, self.first, 0, {**inner, "point": point, "lowest": (np.inf, np.inf)})
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapfit._types import Slope, Vector
+from gapfit.losses.base import Rest
 from gapfit.problem import Problem
 
 _LOOKS = 3  # at J between the two ends
@@ -24,12 +25,14 @@ class Point(NamedTuple):
     b: Vector
     u: Vector  # balanced subgradient of the risk in score space
     height: float  # of the tangent that belongs to u
+    left: Rest  # by rounding, of the slopes in b
 
 
 def evaluate(problem: Problem, w: Slope, scores: Vector, guess: Vector | None = None) -> Point:
     """Everything about the point w, whose scores are known."""
-    risk, u, height, b = problem.tangent(scores, guess)
-    return Point(w, scores, problem.alpha * problem.penalty.value(w) + risk, b, u, height)
+    at = problem.tangent(scores, guess)
+    J = problem.alpha * problem.penalty.value(w) + at.value
+    return Point(w, scores, J, at.b, at.u, at.height, at.left)
 
 
 def search(problem: Problem, best: Point, target: Point, reach: float = 1.0) -> tuple[Point, Point]:

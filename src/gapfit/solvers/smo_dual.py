@@ -140,7 +140,7 @@ class Dual:
         """J and its lower bound, as good as the scores are."""
         problem = self.problem
         square = 0.5 * problem.alpha * float(self.v @ self.f)
-        risk = problem.tangent(self.f + problem.offset, np.full(problem.n_offsets, b))[0]
+        risk = problem.tangent(self.f + problem.offset, np.full(problem.n_offsets, b)).value
         u = -problem.alpha * self.v
         return square + risk, float(u @ problem.offset) - problem.risk.conjugate(u) - square
 

@@ -79,7 +79,7 @@ class BoxSet(DualSet):
     def width(self, scores: Vector) -> float:
         range_ = self.range / self.p
         range_ = float(self.p @ np.where(np.isfinite(range_), range_, 1.0))
-        b = self.problem.tangent(scores)[3]
+        b = self.problem.tangent(scores).b
         off = float(self.p @ np.abs(scores + b.sum() - self.target))
         return off / range_ if off > 0 else 1.0
 
