@@ -23,12 +23,23 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # What each unit (a module or folder of the package) may import when it is loaded or run.
 # Every unit may import RECORDS and itself.
-RECORDS = {"_types", "checks", "errors", "minorant", "solution", "threads"}
+RECORDS = {
+    "_types",
+    "atomic",
+    "checks",
+    "errors",
+    "fingerprint",
+    "minorant",
+    "records",
+    "solution",
+    "threads",
+}
 DATA = {"losses", "penalties", "design", "projections"}
 MATHEMATICS = DATA | {"offset", "problem", "registry"}
 ENGINE = MATHEMATICS | {"solvers", "certify", "solve", "reductions"}
 ARROWS: dict[str, set[str]] = {
-    **{record: set() for record in RECORDS},
+    **{record: set() for record in RECORDS - {"fingerprint"}},
+    "fingerprint": {"kernels"},
     "kernels": set(),
     "projections": {"kernels"},
     "design": {"kernels", "penalties"},
@@ -40,7 +51,8 @@ ARROWS: dict[str, set[str]] = {
     "problem": DATA | {"offset", "registry"},
     "certify": MATHEMATICS,
     "solvers": MATHEMATICS | {"kernels"},
-    "solve": MATHEMATICS | {"solvers", "certify"},
+    "checkpoint": {"registry", "__init__"},
+    "solve": MATHEMATICS | {"solvers", "certify", "checkpoint"},
     "path": {"problem", "solve"},
     "reductions": {"design"},
     "datasets": {"kernels"},
@@ -68,10 +80,13 @@ ARROWS: dict[str, set[str]] = {
 }
 # `registry` serves `problem`, so it reaches for the solvers (which know `problem`) only when asked.
 # A kernel design turns L2 into the norm of its space, and `penalties` know designs.
-# `persistence` asks the package for its version, which is complete only after it.
-LAZY = {("registry", "solvers"), ("persistence", "__init__"), ("design", "penalties")} | {
-    (unit, "kernels") for unit in ("solvers", "losses", "projections", "design", "datasets")
-}
+# `persistence` and `checkpoint` ask the package for its version, which is complete only after it.
+LAZY = {
+    ("registry", "solvers"),
+    ("persistence", "__init__"),
+    ("checkpoint", "__init__"),
+    ("design", "penalties"),
+} | {(unit, "kernels") for unit in ("solvers", "losses", "projections", "design", "datasets", "fingerprint")}
 
 
 class Import(NamedTuple):

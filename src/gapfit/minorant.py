@@ -16,8 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from gapfit._types import Slope, Vector
+from gapfit.records import storable
 
 
+@storable
 class Minorant(NamedTuple):
     """R(A w + offset, b) >= <a, w> + <e, b> + c for all w and b."""
 

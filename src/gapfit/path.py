@@ -41,7 +41,7 @@ def path(
     """
     alphas = list(alphas)
     solutions: dict[float, Solution] = {}
-    start = None
+    problem, start = problem.sealed(), None
     for alpha in sorted(set(alphas), reverse=True):
         start = solutions[alpha] = solve(problem.at(alpha), solver, start=start, **options)
     return [solutions[alpha] for alpha in alphas]

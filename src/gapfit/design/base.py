@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gapfit._types import Slope, Vector
+from gapfit.fingerprint import fingerprint
 
 if TYPE_CHECKING:
     from gapfit.losses.base import Risk
@@ -68,6 +69,18 @@ class Design(ABC):
     def magnitude(self, a: Slope, w: Slope) -> float:
         """A bound on the terms that `inner` adds up, which rounding is proportional to."""
         return float(np.abs(a) @ np.abs(w))
+
+    def digest(self) -> str:
+        """What the data are, by their bytes. By default all that it holds, but for cached properties."""
+        return fingerprint(self)
+
+    def state(self) -> Any:
+        """What it remembers of earlier products, where that changes the last bits of later ones."""
+        return None
+
+    def restore(self, state: Any) -> None:
+        """Remember that."""
+        del state
 
     def penalty(self, penalty: "Penalty") -> "Penalty":
         """The penalty in terms of this design's weights."""

@@ -14,6 +14,7 @@ from gapfit._types import Data, Slope, Vector
 from gapfit.design.base import Design
 from gapfit.design.gram import CallableTiles, FunctionTiles, MatrixTiles, Tiles
 from gapfit.design.kernel_functions import KernelFunction
+from gapfit.records import storable
 
 if TYPE_CHECKING:
     from gapfit.penalties.base import Penalty
@@ -28,6 +29,7 @@ _EPS = float(np.finfo(float).eps)
 Kernel = str | KernelFunction | Callable[[Any, Any], Any]
 
 
+@storable
 class _Product(NamedTuple):
     w: Slope
     scores: Vector
@@ -62,6 +64,12 @@ class KernelDesign(Design):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_products": []}  # which can be made again
+
+    def state(self) -> Any:
+        return list(self._products)
+
+    def restore(self, state: Any) -> None:
+        self._products = list(state)
 
     @property
     def largest(self) -> float:

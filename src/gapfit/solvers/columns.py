@@ -10,6 +10,7 @@ from scipy import sparse
 from gapfit import threads
 from gapfit._types import Indices, Matrix, Slope, Vector
 from gapfit.design.memory import MemoryDesign
+from gapfit.records import storable
 
 _NARROW = 500  # columns
 _BLOCK = 4096  # rows
@@ -193,6 +194,7 @@ class Selection:
         return taken[:-1], slots[:-1], starts
 
 
+@storable
 class _Known(NamedTuple):
     """The Gram matrix X'DX of some dense columns."""
 

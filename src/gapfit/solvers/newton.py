@@ -31,6 +31,7 @@ from gapfit._types import Matrix, Slope, Vector
 from gapfit.errors import UnboundedProblem
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
+from gapfit.records import storable
 from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.line import Place, along, look
@@ -112,6 +113,7 @@ def is_astray(point: Place) -> bool:
     return float(np.abs(point.e).sum()) > _ASTRAY * float(np.abs(point.u).sum())
 
 
+@storable
 class _Known(NamedTuple):
     """What one step leaves to the next."""
 

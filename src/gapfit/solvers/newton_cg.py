@@ -20,6 +20,7 @@ from gapfit._types import Slope, Vector
 from gapfit.design.wide import WideDesign
 from gapfit.losses.multiclass import SoftmaxRisk
 from gapfit.problem import Problem
+from gapfit.records import storable
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.kronecker import Kronecker
@@ -33,6 +34,7 @@ _SINGULAR = 1e-13  # of the largest singular value, counts as zero: a common shi
 _PRODUCTS = 300  # or until so many products
 
 
+@storable
 class _Point(NamedTuple):
     """A point with everything known about it."""
 

@@ -27,6 +27,7 @@ from gapfit._types import Indices, Slope, Vector
 from gapfit.minorant import Minorant
 from gapfit.penalties import Box, Penalty
 from gapfit.problem import Problem
+from gapfit.records import storable
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.column_model import ColumnModel, Terms
@@ -45,6 +46,7 @@ _FLAT = 1e-9  # second derivatives count at least so much of their bound, or of 
 _STEEP = 1e-3  # or so much of the first ones
 
 
+@storable
 class Point(NamedTuple):
     """Weights of some columns, the others being at rest, with everything known about them."""
 

@@ -22,6 +22,7 @@ from gapfit._types import Slope, Vector
 from gapfit.losses.piecewise import Atoms, PiecewiseLoss, PiecewiseRisk
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
+from gapfit.records import storable
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.dual_sets import dual_set
@@ -81,6 +82,7 @@ class Rounded(PiecewiseLoss):
         return repr(self.loss)
 
 
+@storable
 class _Rounding(NamedTuple):
     """How the risk is rounded: about which dual point, for samples of weight one, and how widely."""
 
@@ -101,6 +103,7 @@ class _Rounding(NamedTuple):
         return cls(-risk.atoms.sign * u / risk.p, mu)
 
 
+@storable
 class _Stage(NamedTuple):
     """Where the path has got to: a rounding, and what `primal_cd` is to go on from with it."""
 

@@ -36,6 +36,7 @@ from gapfit.losses.multiclass import SimplexRisk
 from gapfit.losses.vector import one_hot
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
+from gapfit.records import storable
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 
@@ -345,6 +346,7 @@ class _Descent:
         return max(gap, 1e-15 * float(self.p @ np.abs(most)))  # rounding is no gap below zero
 
 
+@storable
 class _Way(NamedTuple):
     """A point, or a difference of two; the shares are those of the samples in the field."""
 
