@@ -137,10 +137,10 @@ class _Fit:
 
     def save(self, iterate: Iterate) -> None:
         """Write a checkpoint, if there is to be one, and if the solver can go on from this iterate."""
-        if self.part is None or iterate.snapshot is dict:
+        if self.part is None or not (solver := iterate.snapshot()) or solver.get("ended"):
             return
         states = {"best": self.best.state(), "schedule": self.schedule.state()}
-        self.part.save({**states, "design": self.problem.design.state(), "solver": iterate.snapshot()})
+        self.part.save({**states, "design": self.problem.design.state(), "solver": solver})
 
     def run(self, max_iter: int, max_time: float, callbacks: tuple[Callback, ...]) -> Status:
         """Run the solver until something ends it, and say what."""
@@ -351,8 +351,12 @@ class _Best:
             minorant=self.minorant,
             solver=solver,
             fingerprint=fingerprint,
-            state={} if fingerprint is None else self.snapshot(),
+            state={} if fingerprint is None else self._lasting(),
         )
+
+    def _lasting(self) -> dict[str, Any]:
+        """The solver's state, less what only a run needs that goes on with the same bytes: it is large."""
+        return {name: part for name, part in self.snapshot().items() if name != "exact"}
 
     def _offer(self, minorant: Minorant) -> None:
         dual = self.problem.dual(minorant)

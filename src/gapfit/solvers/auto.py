@@ -35,7 +35,6 @@ import logging
 from collections.abc import Generator, Iterator, Mapping
 from functools import partial
 from inspect import signature
-from itertools import count
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -43,6 +42,7 @@ import numpy as np
 
 from gapfit._types import Slope, Vector
 from gapfit.problem import Problem
+from gapfit.records import storable
 from gapfit.registry import as_solver
 from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import Steps, missing_need
@@ -85,14 +85,20 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
     state = state or {}
     choices = list(plan(problem))
     names = [choice.name for choice in choices]
-    if state.get("solver") in names:  # that is where the fit to be continued was
+    watch: _Watch | None = None
+    if "certificate" in state:  # the very same fit goes on
+        watch, passed = state["watch"], len(choices) - state["to_come"]
+        choices = choices[passed:]
+    elif state.get("solver") in names:  # that is where the fit to be continued was
         choices = choices[names.index(state["solver"]) :]
         choices[0] = choices[0]._replace(probe={})
     elif "solver" in state:
         state = {"w": state["w"]}  # the rest is in another solver's terms
-    for name, why, probe, haste, limit in choices[:-1]:
+    for place, (name, why, probe, haste, limit) in enumerate(choices[:-1]):
         steps = _start(problem, state, name, why, seed, **probe)
-        last, gave_up = yield from _while_the_gap_falls(steps, haste, limit)
+        patience = _Patience(haste, limit, len(choices) - place, watch)
+        last, gave_up = yield from patience.run(steps, state)
+        watch = None
         if gave_up and probe:
             logger.info("auto: %s gave up, too many samples are in play", name)
             continue  # so little has taught nothing
@@ -101,7 +107,8 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
     if "w" in state and len(choices) > 1:
         bound = last.minorant() if callable(last.minorant) else last.minorant
         state["cuts"] = [cut for cut in (problem.zero_plane(), bound) if cut is not None]
-    yield from _start(problem, state, *choices[-1][:2], seed)
+    last_one = _start(problem, state, *choices[-1][:2], seed)
+    yield from _labelled(last_one, to_come=1, watch=None)
 
 
 def _value(problem: Problem, b: Vector, w: Slope) -> float:
@@ -115,7 +122,7 @@ def _start(problem: Problem, state: dict[str, Any], name: str, why: str, seed: i
     solver = as_solver(name)
     if "seed" in signature(solver).parameters:
         options["seed"] = seed
-    return _labelled(name, solver(problem, state=state, **options))
+    return _labelled(solver(problem, state=state, **options), solver=name)
 
 
 def plan(problem: Problem) -> Iterator[Choice]:
@@ -221,44 +228,83 @@ def _is_parabola(problem: Problem) -> bool:
     return bool(np.isinf(atoms.lo).all() and np.isinf(atoms.hi).all() and not atoms.kink.any())
 
 
-def _while_the_gap_falls(
-    steps: Steps, haste: int, limit: int
-) -> Generator[Iterate, Certificate, tuple[Iterate, bool]]:
-    """Run a solver while the gap halves with every doubling of its steps; to a quarter, if in haste.
+@storable
+class _Watch(NamedTuple):
+    """How a solver has done so far, and its last iterate as far as the next one needs it."""
 
-    Returns its last iterate, and whether it ended by itself.
-    """
-    iterate = next(steps)
-    best = before = float("inf")
-    look_at, fall = (haste, QUICK) if haste else (PATIENCE, SLOW)
-    for step in count(1):
-        certificate = yield iterate
-        best = min(best, certificate.gap if iterate.estimate is None else iterate.estimate)
-        if step == 1 and haste:
-            before = best
-        if step == limit:
-            return iterate, False
-        if step == look_at:
-            if best > fall * before:
+    step: int
+    best: float
+    before: float
+    look_at: int
+    estimate: float | None
+    last: Any  # w, b, bound
+
+
+class _Patience:
+    """Lets a solver run while the gap halves with every doubling of its steps; to a quarter, if in haste."""
+
+    def __init__(self, haste: int, limit: int, to_come: int, watch: _Watch | None) -> None:
+        self.haste, self.limit, self.to_come = haste, limit, to_come
+        look_at, self.fall = (haste, QUICK) if haste else (PATIENCE, SLOW)
+        self.watch = watch or _Watch(0, np.inf, np.inf, look_at, None, None)
+
+    def run(
+        self, steps: Steps, state: dict[str, Any]
+    ) -> Generator[Iterate, Certificate, tuple[Iterate, bool]]:
+        """Returns the solver's last iterate, and whether it ended by itself."""
+        going_on = self.watch.step > 0
+        iterate = Iterate(*self.watch.last) if going_on else next(steps)
+        certificate: Certificate | None = state.get("certificate") if going_on else None
+        while True:
+            if certificate is None:
+                self.watch = self.watch._replace(step=self.watch.step + 1, estimate=iterate.estimate)
+                certificate = yield iterate._replace(snapshot=partial(self._state, iterate))
+            if self._lost(certificate):
                 return iterate, False
-            before, look_at = best, 2 * look_at
-        try:
-            iterate = steps.send(certificate)
-        except StopIteration:
-            return iterate, True
-    raise AssertionError("unreachable: the loop above is endless")
+            try:
+                iterate = next(steps) if going_on else steps.send(certificate)
+            except StopIteration:
+                return iterate, True
+            certificate, going_on = None, False
+
+    def _lost(self, certificate: Certificate) -> bool:
+        """Is it the next one's turn?"""
+        watch = self.watch
+        best = min(watch.best, certificate.gap if watch.estimate is None else watch.estimate)
+        before = best if watch.step == 1 and self.haste else watch.before
+        self.watch = watch._replace(best=best, before=before)
+        if watch.step == self.limit:
+            return True
+        if watch.step == watch.look_at:
+            if best > self.fall * before:
+                return True
+            self.watch = self.watch._replace(before=best, look_at=2 * watch.look_at)
+        return False
+
+    def _state(self, iterate: Iterate) -> dict[str, Any]:
+        """The solver's, and how it has done."""
+        if not (inner := iterate.snapshot()):
+            return {}
+        lazy = callable(iterate.w) or callable(iterate.minorant)
+        # what is lazy must not be made out of turn; then no state is told of steps that may be the last
+        if lazy and self.watch.step in (self.limit, self.watch.look_at):
+            return {**inner, "ended": True}
+        last = None if lazy else (iterate.w, iterate.b, iterate.minorant)
+        return {**inner, "to_come": self.to_come, "watch": self.watch._replace(last=last or (None, None))}
 
 
-def _labelled(name: str, steps: Steps) -> Steps:
-    """The solver's iterates, their states marked with its name."""
-    iterate = next(steps)
+def _labelled(steps: Steps, **marks: Any) -> Steps:
+    """The solver's iterates, their states marked with these."""
+    certificate = None
     while True:
-        certificate = yield iterate._replace(snapshot=partial(_with_name, name, iterate))
         try:
-            iterate = steps.send(certificate)
+            iterate = next(steps) if certificate is None else steps.send(certificate)
         except StopIteration:
             return
+        certificate = yield iterate._replace(snapshot=partial(_marked, iterate, **marks))
 
 
-def _with_name(name: str, iterate: Iterate) -> dict[str, Any]:
-    return {**iterate.snapshot(), "solver": name}
+def _marked(iterate: Iterate, **marks: Any) -> dict[str, Any]:
+    """The state, if there is one, with these marks."""
+    state = iterate.snapshot()
+    return {**state, **marks} if state else {}

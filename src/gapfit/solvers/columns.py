@@ -63,6 +63,19 @@ class Columns:
         take_columns(data, indices, indptr, place, fill, taken, rows)
         return taken, rows, sizes
 
+    def state(self) -> tuple[Indices, Any] | None:
+        """Which dense columns are there, in their order, and the Gram matrix of some of them."""
+        if self.sparse:
+            return None
+        there = np.flatnonzero(self.slots >= 0)
+        return there[np.argsort(self.slots[there])], self.known
+
+    def restore(self, state: tuple[Indices, Any] | None) -> None:
+        """Have them in the same order: sums of many columns depend on it."""
+        if state is not None:
+            self.at(state[0])
+            self.known = state[1]
+
     @property
     def entries(self) -> float:
         """Of all the columns."""

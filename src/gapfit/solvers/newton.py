@@ -72,7 +72,12 @@ def newton(problem: Problem, state: dict[str, Any] | None = None, *, seed: int =
     while moving:
         moving = descent.step()
         point = descent.point
-        now: dict[str, Any] = {"objective": objective, "point": point, "known": descent.known}
+        now: dict[str, Any] = {
+            "objective": objective,
+            "point": point,
+            "known": descent.known,
+            "ended": not moving,
+        }
         estimate = descent.estimate if moving else 0.0  # it is to look at the last point in any case
         yield Iterate(point.w, point.b, descent.bound, None, now.copy, estimate, point.J)
 

@@ -45,6 +45,7 @@ def rounded_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     objective = (problem.alpha, problem.penalty)
     if state.get("objective") == objective:
         at: _Stage = state["stage"]
+        at = at._replace(inner={**at.inner, "exact": state.get("exact")})
     else:
         at = _Stage.start(problem, state.get("w", problem.start()))
     while at.rounding.mu > _LEAST * at.first:
@@ -135,7 +136,8 @@ class _Stage(NamedTuple):
         rounding = _Rounding.about(point.u, problem, self.rounding.mu * (_SHARPEN if easy else 1.0))
         risk, u, height, b = rounding.applied(problem).tangent(point.scores, point.b)
         point = point._replace(risk=risk, u=u, height=height, b=b)
-        return _Stage(rounding, self.first, 0, {**inner, "point": point, "lowest": (np.inf, np.inf)})
+        fresh = {"point": point, "lowest": (np.inf, np.inf), "exact": None}
+        return _Stage(rounding, self.first, 0, {**inner, **fresh})
 
 
 def _pieces(problem: Problem) -> PiecewiseRisk:
@@ -144,7 +146,13 @@ def _pieces(problem: Problem) -> PiecewiseRisk:
 
 
 def _snapshot(objective: Any, then: Any) -> dict[str, Any]:
-    return {"objective": objective, "stage": then()}
+    stage: _Stage = then()
+    ended = not stage.rounding.mu > _LEAST * stage.first
+    inner = {**stage.inner, "exact": None}
+    return {
+        "objective": objective, "stage": stage._replace(inner=inner), "exact": stage.inner["exact"],
+        "ended": ended,
+    }  # fmt: skip
 
 
 def _bound(problem: Problem, iterate: Iterate, u: Vector) -> Minorant:
