@@ -356,7 +356,7 @@ class _Best:
 
     def _lasting(self) -> dict[str, Any]:
         """The solver's state, less what only a run needs that goes on with the same bytes: it is large."""
-        return {name: part for name, part in self.snapshot().items() if name != "exact"}
+        return {name: part for name, part in self.snapshot().items() if name != "to_the_bit"}
 
     def _offer(self, minorant: Minorant) -> None:
         dual = self.problem.dual(minorant)

@@ -75,7 +75,7 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
         point, lowest = point._replace(w=w[ids]), (np.inf, np.inf)
     columns, fresh = Columns(problem.memory, ids), False
     if state.get("objective") == objective:
-        columns.restore(state.get("exact"))
+        columns.restore(state.get("to_the_bit"))
     part = _Part.of(problem, columns, whole, rest)
     chosen = part.columns.at(recent)
     while True:
@@ -91,7 +91,7 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
             look = _Look(problem, point, columns.ids, whole, w, a)
             now = {
                 "objective": objective, "lowest": lowest, "recent": chosen.positions, "n_moving": n_moving,
-                "exact": columns.state(), "ended": stuck,
+                "to_the_bit": columns.state(), "ended": stuck,
             }  # fmt: skip
             snapshot = partial(look.known, now)
             yield Iterate(w, point.b, look, primal if stuck else None, snapshot, estimate, primal)

@@ -45,7 +45,7 @@ def rounded_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     objective = (problem.alpha, problem.penalty)
     if state.get("objective") == objective:
         at: _Stage = state["stage"]
-        at = at._replace(inner={**at.inner, "exact": state.get("exact")})
+        at = at._replace(inner={**at.inner, "to_the_bit": state.get("to_the_bit")})
     else:
         at = _Stage.start(problem, state.get("w", problem.start()))
     while at.rounding.mu > _LEAST * at.first:
@@ -136,7 +136,7 @@ class _Stage(NamedTuple):
         rounding = _Rounding.about(point.u, problem, self.rounding.mu * (_SHARPEN if easy else 1.0))
         risk, u, height, b = rounding.applied(problem).tangent(point.scores, point.b)
         point = point._replace(risk=risk, u=u, height=height, b=b)
-        fresh = {"point": point, "lowest": (np.inf, np.inf), "exact": None}
+        fresh = {"point": point, "lowest": (np.inf, np.inf), "to_the_bit": None}
         return _Stage(rounding, self.first, 0, {**inner, **fresh})
 
 
@@ -148,9 +148,9 @@ def _pieces(problem: Problem) -> PiecewiseRisk:
 def _snapshot(objective: Any, then: Any) -> dict[str, Any]:
     stage: _Stage = then()
     ended = not stage.rounding.mu > _LEAST * stage.first
-    inner = {**stage.inner, "exact": None}
+    inner = {**stage.inner, "to_the_bit": None}
     return {
-        "objective": objective, "stage": stage._replace(inner=inner), "exact": stage.inner["exact"],
+        "objective": objective, "stage": stage._replace(inner=inner), "to_the_bit": stage.inner["to_the_bit"],
         "ended": ended,
     }  # fmt: skip
 

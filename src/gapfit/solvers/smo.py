@@ -59,7 +59,7 @@ def smo(
     remembered = problem.design.state()
     dual = dual_of(problem, state.get("v", state.get("w")))
     trace = trace or Identification()
-    known = state["exact"] if "certificate" in state else None
+    known = state["to_the_bit"] if "certificate" in state else None
     if known is not None:
         problem.design.restore(remembered)
         dual.restore(known["dual"])

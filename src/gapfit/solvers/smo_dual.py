@@ -195,7 +195,7 @@ class Dual:
         offsets = np.full(self.problem.n_offsets, b)
 
         def snapshot() -> dict[str, Any]:
-            return {"v": v, "ended": ended, "exact": {**exact(), "dual": self.state()}}
+            return {"v": v, "ended": ended, "to_the_bit": {**exact(), "dual": self.state()}}
 
         return Iterate(v, offsets, minorant, claim, snapshot, estimate, objective)
 
