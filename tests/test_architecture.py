@@ -36,7 +36,7 @@ RECORDS = {
 }
 DATA = {"losses", "penalties", "design", "projections"}
 MATHEMATICS = DATA | {"offset", "problem", "registry"}
-ENGINE = MATHEMATICS | {"solvers", "certify", "solve", "reductions"}
+ENGINE = MATHEMATICS | {"solvers", "certify", "checkpoint", "solve", "reductions"}
 ARROWS: dict[str, set[str]] = {
     **{record: set() for record in RECORDS - {"fingerprint"}},
     "fingerprint": {"kernels"},

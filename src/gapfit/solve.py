@@ -86,14 +86,15 @@ def solve(
         known_by = resumable or checkpoint is not None or isinstance(start, Solution)
         mark = problem.fingerprint() if known_by else None
         with opened(checkpoint, problem, method, name, mark) as part:
-            if part is not None and part.solution is not None:
+            if part is not None and part.solution is not None and part.solution["tol"] == tol:
+                part.end(None)
                 return as_solution(part.solution)
             known = _Known.of(start, problem, name, mark)
             fit = _Fit(problem, method, tol, known, bool(callbacks), part)
             status = fit.run(max_iter, max_time, callbacks)
             solution = fit.best.solution(status, name, mark if resumable else None)
             if part is not None and status in ENDED:
-                part.end(as_plain(solution))
+                part.end(as_plain(solution, tol))
     best = fit.best
     logger.info("%s: %s after %d steps, gap %.3g", name, status.name, best.n_iter, solution.certificate.gap)
     return solution

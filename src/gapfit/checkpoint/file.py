@@ -38,7 +38,9 @@ _DTYPES = {"|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2",
 
 def write(path: str, header: dict[str, Any], arrays: Sequence[NDArray[Any]]) -> None:
     """Put a new file in the place of the old one; OSError, and the old one stays, if that fails."""
-    table, pieces, end = [], [], 0
+    table: list[Any] = []
+    pieces: list[Any] = []
+    end = 0
     for array in arrays:
         fortran = array.ndim > 1 and array.flags.f_contiguous and not array.flags.c_contiguous
         flat = np.asarray(array.T if fortran else array, array.dtype.newbyteorder("<"), order="C")

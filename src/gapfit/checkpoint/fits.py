@@ -24,10 +24,8 @@ def opened(checkpoint: Any, problem: Any, method: Any, name: str, mark: str | No
         return
     penalty = getattr(problem.penalty, "plain", problem.penalty)
     # the data come last: their fingerprint knows the loss as well, and a loss is a better answer
-    identity = Identity.of(
-        solver=name, options_of_the_solver=_options(method), loss=problem.loss, penalty=penalty,
-        alpha=problem.alpha, data=mark,
-    )  # fmt: skip
+    things = {"solver": name, "options of the solver": _options(method), "loss": problem.loss}
+    identity = Identity.of({**things, "penalty": penalty, "alpha": problem.alpha, "data": mark})
     shared = {"penalty": problem.penalty, "loss": problem.loss}
     if isinstance(checkpoint, Checkpoint):
         yield checkpoint.part(identity, **shared)
@@ -37,21 +35,23 @@ def opened(checkpoint: Any, problem: Any, method: Any, name: str, mark: str | No
 
 
 def _options(method: Any) -> dict[str, Any]:
-    """What functools.partial has set; of objects that only watch, nothing."""
+    """What functools.partial has set."""
     if not isinstance(method, partial):
         return {}
     return {**_options(method.func), **method.keywords}
 
 
-def as_plain(solution: Solution) -> dict[str, Any]:
-    """The solution as a state."""
+def as_plain(solution: Solution, tol: float) -> dict[str, Any]:
+    """The solution as a state, with the tolerance that it was to meet."""
     kept = {name: value for name, value in vars(solution).items() if name not in ("status", "history")}
-    return {**kept, "status": solution.status.name, "history": np.array(solution.history).reshape(-1, 5)}
+    history = np.array(solution.history).reshape(-1, 5)
+    return {**kept, "tol": tol, "status": solution.status.name, "history": history}
 
 
 def as_solution(plain: dict[str, Any]) -> Solution:
     """What `as_plain` was given."""
-    return Solution(**{**plain, "status": Status[plain["status"]], "history": as_history(plain["history"])})
+    kept = {name: value for name, value in plain.items() if name != "tol"}
+    return Solution(**{**kept, "status": Status[plain["status"]], "history": as_history(plain["history"])})
 
 
 def as_history(table: Any) -> list[Record]:

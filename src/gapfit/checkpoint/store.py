@@ -26,13 +26,12 @@ class Identity(NamedTuple):
     things: dict[str, tuple[str, str]]
 
     @classmethod
-    def of(cls, **things: Any) -> "Identity":
-        """The names are those that a user knows, with underscores for spaces."""
-        return cls({
-            name.replace("_", " "): (_SHORT.repr(thing), fingerprint(thing)) for name, thing in things.items()
-        })  # fmt: skip
+    def of(cls, things: Mapping[str, Any]) -> "Identity":
+        """The names are those that a user knows."""
+        return cls({name: (_SHORT.repr(thing), fingerprint(thing)) for name, thing in things.items()})
 
     def key(self) -> str:
+        """The same for the same things, and for no others."""
         return fingerprint([mark for _, mark in self.things.values()])
 
     def difference(self, other: Any) -> str | None:
@@ -115,13 +114,23 @@ class Checkpoint:
         self.parts[key] = _Stored(content, [array.copy(order="K") for array in arrays])  # they will move on
         self.changed = True
 
+    def accompany(self, name: str, what: Any, *, ended: bool) -> None:
+        """Keep the state of an object that watches a part; give it back if the part had ended before."""
+        key = f"beside {name}"
+        if not ended:
+            self.keep(key, {"beside": what.state()}, {})
+        elif key in self.parts:
+            with self._naming():
+                what.restore(decode(*self.parts[key], {})["beside"])
+
     def due(self) -> bool:
         """Is it time for a file?"""
         return perf_counter() >= self.next
 
     def write(self) -> None:
         """Write all that is known. What goes wrong is told once, and the fit goes on."""
-        began, parts, arrays = perf_counter(), {}, []
+        began, parts = perf_counter(), {}
+        arrays: list[Any] = []
         for key, part in self.parts.items():
             parts[key] = [len(arrays), len(arrays) + len(part.arrays), part.content]
             arrays += part.arrays
