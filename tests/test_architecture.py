@@ -53,7 +53,8 @@ ARROWS: dict[str, set[str]] = {
     "solvers": MATHEMATICS | {"kernels"},
     "checkpoint": {"registry", "__init__"},
     "solve": MATHEMATICS | {"solvers", "certify", "checkpoint"},
-    "path": {"problem", "solve"},
+    "path": {"checkpoint", "problem", "solve"},
+    "versions": {"__init__"},
     "reductions": {"design"},
     "datasets": {"kernels"},
     "testing": ENGINE,
@@ -73,10 +74,11 @@ ARROWS: dict[str, set[str]] = {
         "problem",
         "ranking_metrics",
         "registry",
+        "versions",
     },
     "__main__": {"cli"},
     "persistence": {"estimators", "certify", "metrics", "penalties", "registry", "structures", "__init__"},
-    "__init__": ENGINE | {"estimators", "path", "testing", "plotting", "persistence"},
+    "__init__": ENGINE | {"estimators", "path", "testing", "plotting", "persistence", "versions"},
 }
 # `registry` serves `problem`, so it reaches for the solvers (which know `problem`) only when asked.
 # A kernel design turns L2 into the norm of its space, and `penalties` know designs.

@@ -37,7 +37,8 @@ class Identity(NamedTuple):
     def difference(self, other: Any) -> str | None:
         """The first thing that is not the same there, in words."""
         for name, (here, mark) in self.things.items():
-            shown, there = other.get(name, ("none", "")) if isinstance(other, dict) else ("none", "")
+            found = other.get(name) if isinstance(other, dict) else None
+            shown, there = found if isinstance(found, list) and len(found) == 2 else ("not known", "")
             if there != mark:
                 return f"{name} differs" if shown == here else f"{name} was {shown} and is {here}"
         return None
