@@ -216,6 +216,21 @@ def test_a_full_disk_loses_nothing(room, whole, often, monkeypatch):
     assert_goes_on_without(whole, expected, data)
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
+def test_the_full_device_loses_nothing(whole, often, monkeypatch):
+    expected = solve(problem(), "bundle", tol=1e-8, max_iter=12)
+    data, really_open = whole.read_bytes(), open
+
+    def opened(path, mode="r", *args, **kwargs):
+        if mode == "xb":
+            really_open(path, mode).close()
+            return really_open("/dev/full", "wb")
+        return really_open(path, mode, *args, **kwargs)
+
+    monkeypatch.setattr("builtins.open", opened)
+    assert_goes_on_without(whole, expected, data)
+
+
 @pytest.mark.parametrize("call", ["fsync", "replace"])
 def test_a_disk_that_fails_loses_nothing(call, whole, often, monkeypatch):
     expected = solve(problem(), "bundle", tol=1e-8, max_iter=12)

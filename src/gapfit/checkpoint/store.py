@@ -28,7 +28,8 @@ class Identity(NamedTuple):
     @classmethod
     def of(cls, things: Mapping[str, Any]) -> "Identity":
         """The names are those that a user knows."""
-        return cls({name: (_SHORT.repr(thing), fingerprint(thing)) for name, thing in things.items()})
+        shown = {name: "" if name == "data" else _SHORT.repr(thing) for name, thing in things.items()}
+        return cls({name: (shown[name], fingerprint(thing)) for name, thing in things.items()})
 
     def key(self) -> str:
         """The same for the same things, and for no others."""
