@@ -4,8 +4,8 @@ The arrows point one way:
 
     estimators -> solve -> {solvers, certify} -> problem -> {losses, penalties, design}
 
-`kernels` is reached only from `solvers`, `losses`, `projections`, `design` and `datasets`, and only
-inside functions, so that `import gapfit` does not load numba.
+`kernels` is reached only from `solvers`, `losses`, `projections`, `design`, `datasets` and `fingerprint`,
+and only inside functions, so that `import gapfit` does not load numba.
 """
 
 import ast

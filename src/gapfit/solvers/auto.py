@@ -32,7 +32,7 @@ logged under `gapfit` at level INFO.
 """
 
 import logging
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from inspect import signature
 from types import MappingProxyType
@@ -42,11 +42,11 @@ import numpy as np
 
 from gapfit._types import Slope, Vector
 from gapfit.problem import Problem
-from gapfit.records import storable
 from gapfit.registry import as_solver
-from gapfit.solution import Certificate, Iterate
+from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, missing_need
 from gapfit.solvers.dual_cd import dual_cd
+from gapfit.solvers.patience import Patience, Watch
 
 logger = logging.getLogger("gapfit")
 
@@ -63,11 +63,10 @@ IN_PLAY_OF_SAMPLE = 0.35
 VISITS = 10.0  # to each sample, after which coordinate descent on classes must have made headway
 LOOSE = 0.5  # alpha times the samples, below which they hold each other up in block methods
 KEPT = 2**23  # numbers in a plane for each sample
-PATIENCE, SLOW = 64, 0.5  # steps before the first look at the gap, and what may be left of it at the next
 DEAR = 6  # passes over X is a Hessian that is not set up without need
 WORTH = 2.0  # steps of conjugate gradients for each pass that it costs; half as many, if the loss has seams
 ENOUGH = 3  # samples for each feature, for conjugate gradients to be quick
-HASTE, QUICK = 6, 0.25  # in haste, from the first step on; twice as many, if the loss has kinks
+HASTE = 6  # steps, in haste, from the first one on; twice as many, if the loss has kinks
 
 
 class Choice(NamedTuple):
@@ -85,7 +84,7 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
     state = state or {}
     choices = list(plan(problem))
     names = [choice.name for choice in choices]
-    watch: _Watch | None = None
+    watch: Watch | None = None
     if "certificate" in state:  # the very same fit goes on
         watch, passed = state["watch"], len(choices) - state["to_come"]
         choices = choices[passed:]
@@ -96,7 +95,7 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
         state = {"w": state["w"]}  # the rest is in another solver's terms
     for place, (name, why, probe, haste, limit) in enumerate(choices[:-1]):
         steps = _start(problem, state, name, why, seed, **probe)
-        patience = _Patience(haste, limit, len(choices) - place, watch)
+        patience = Patience(haste, limit, len(choices) - place, watch)
         last, gave_up = yield from patience.run(steps, state)
         watch = None
         if gave_up and probe:
@@ -226,71 +225,6 @@ def _is_parabola(problem: Problem) -> bool:
         return False
     atoms = problem.risk.dual_atoms()
     return bool(np.isinf(atoms.lo).all() and np.isinf(atoms.hi).all() and not atoms.kink.any())
-
-
-@storable
-class _Watch(NamedTuple):
-    """How a solver has done so far, and its last iterate as far as the next one needs it."""
-
-    step: int
-    best: float
-    before: float
-    look_at: int
-    estimate: float | None
-    last: Any  # w, b, bound
-
-
-class _Patience:
-    """Lets a solver run while the gap halves with every doubling of its steps; to a quarter, if in haste."""
-
-    def __init__(self, haste: int, limit: int, to_come: int, watch: _Watch | None) -> None:
-        self.haste, self.limit, self.to_come = haste, limit, to_come
-        look_at, self.fall = (haste, QUICK) if haste else (PATIENCE, SLOW)
-        self.watch = watch or _Watch(0, np.inf, np.inf, look_at, None, None)
-
-    def run(
-        self, steps: Steps, state: dict[str, Any]
-    ) -> Generator[Iterate, Certificate, tuple[Iterate, bool]]:
-        """Returns the solver's last iterate, and whether it ended by itself."""
-        going_on = self.watch.step > 0
-        iterate = Iterate(*self.watch.last) if going_on else next(steps)
-        certificate: Certificate | None = state.get("certificate") if going_on else None
-        while True:
-            if certificate is None:
-                self.watch = self.watch._replace(step=self.watch.step + 1, estimate=iterate.estimate)
-                certificate = yield iterate._replace(snapshot=partial(self._state, iterate))
-            if self._lost(certificate):
-                return iterate, False
-            try:
-                iterate = next(steps) if going_on else steps.send(certificate)
-            except StopIteration:
-                return iterate, True
-            certificate, going_on = None, False
-
-    def _lost(self, certificate: Certificate) -> bool:
-        """Is it the next one's turn?"""
-        watch = self.watch
-        best = min(watch.best, certificate.gap if watch.estimate is None else watch.estimate)
-        before = best if watch.step == 1 and self.haste else watch.before
-        self.watch = watch._replace(best=best, before=before)
-        if watch.step == self.limit:
-            return True
-        if watch.step == watch.look_at:
-            if best > self.fall * before:
-                return True
-            self.watch = self.watch._replace(before=best, look_at=2 * watch.look_at)
-        return False
-
-    def _state(self, iterate: Iterate) -> dict[str, Any]:
-        """The solver's, and how it has done."""
-        if not (inner := iterate.snapshot()):
-            return {}
-        lazy = callable(iterate.w) or callable(iterate.minorant)
-        # what is lazy must not be made out of turn; then no state is told of steps that may be the last
-        if lazy and self.watch.step in (self.limit, self.watch.look_at):
-            return {**inner, "ended": True}
-        last = None if lazy else (iterate.w, iterate.b, iterate.minorant)
-        return {**inner, "to_come": self.to_come, "watch": self.watch._replace(last=last or (None, None))}
 
 
 def _labelled(steps: Steps, **marks: Any) -> Steps:
