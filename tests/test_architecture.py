@@ -4,8 +4,8 @@ The arrows point one way:
 
     estimators -> solve -> {solvers, certify} -> problem -> {losses, penalties, design}
 
-`kernels` is reached only from `solvers`, `losses`, `projections`, `design` and `datasets`, and only
-inside functions, so that `import gapfit` does not load numba.
+`kernels` is reached only from `solvers`, `losses`, `projections`, `design`, `datasets` and `fingerprint`,
+and only inside functions, so that `import gapfit` does not load numba.
 """
 
 import ast
@@ -23,12 +23,24 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # What each unit (a module or folder of the package) may import when it is loaded or run.
 # Every unit may import RECORDS and itself.
-RECORDS = {"_types", "checks", "errors", "minorant", "rounding", "solution", "threads"}
+RECORDS = {
+    "_types",
+    "atomic",
+    "checks",
+    "errors",
+    "fingerprint",
+    "minorant",
+    "records",
+    "rounding",
+    "solution",
+    "threads",
+}
 DATA = {"losses", "penalties", "design", "projections"}
 MATHEMATICS = DATA | {"offset", "problem", "registry"}
-ENGINE = MATHEMATICS | {"solvers", "certify", "solve", "reductions"}
+ENGINE = MATHEMATICS | {"solvers", "certify", "checkpoint", "solve", "reductions"}
 ARROWS: dict[str, set[str]] = {
-    **{record: set() for record in RECORDS},
+    **{record: set() for record in RECORDS - {"fingerprint"}},
+    "fingerprint": {"kernels"},
     "kernels": set(),
     "projections": {"kernels"},
     "design": {"kernels", "penalties"},
@@ -40,8 +52,10 @@ ARROWS: dict[str, set[str]] = {
     "problem": DATA | {"offset", "registry"},
     "certify": MATHEMATICS,
     "solvers": MATHEMATICS | {"kernels"},
-    "solve": MATHEMATICS | {"solvers", "certify"},
-    "path": {"problem", "solve"},
+    "checkpoint": {"registry", "__init__"},
+    "solve": MATHEMATICS | {"solvers", "certify", "checkpoint"},
+    "path": {"checkpoint", "problem", "solve"},
+    "versions": {"__init__"},
     "reductions": {"design"},
     "datasets": {"kernels"},
     "testing": ENGINE,
@@ -61,17 +75,21 @@ ARROWS: dict[str, set[str]] = {
         "problem",
         "ranking_metrics",
         "registry",
+        "versions",
     },
     "__main__": {"cli"},
     "persistence": {"estimators", "certify", "metrics", "penalties", "registry", "structures", "__init__"},
-    "__init__": ENGINE | {"estimators", "path", "testing", "plotting", "persistence"},
+    "__init__": ENGINE | {"estimators", "path", "testing", "plotting", "persistence", "versions"},
 }
 # `registry` serves `problem`, so it reaches for the solvers (which know `problem`) only when asked.
 # A kernel design turns L2 into the norm of its space, and `penalties` know designs.
-# `persistence` asks the package for its version, which is complete only after it.
-LAZY = {("registry", "solvers"), ("persistence", "__init__"), ("design", "penalties")} | {
-    (unit, "kernels") for unit in ("solvers", "losses", "projections", "design", "datasets")
-}
+# `persistence` and `checkpoint` ask the package for its version, which is complete only after it.
+LAZY = {
+    ("registry", "solvers"),
+    ("persistence", "__init__"),
+    ("checkpoint", "__init__"),
+    ("design", "penalties"),
+} | {(unit, "kernels") for unit in ("solvers", "losses", "projections", "design", "datasets", "fingerprint")}
 
 
 class Import(NamedTuple):

@@ -1,5 +1,7 @@
 """gapfit: linear models fitted to the loss you report, with a proof of how close to optimal the fit is."""
 
+from gapfit.errors import CheckpointError as CheckpointError
+from gapfit.errors import CheckpointWarning as CheckpointWarning
 from gapfit.errors import ContractError as ContractError
 from gapfit.errors import DataError as DataError
 from gapfit.errors import GapfitError as GapfitError
@@ -27,5 +29,6 @@ from gapfit.solution import Certificate as Certificate
 from gapfit.solution import Solution as Solution
 from gapfit.solution import Status as Status
 from gapfit.solve import solve as solve
+from gapfit.versions import show_versions as show_versions
 
 __version__ = "0.1.0"

@@ -43,6 +43,14 @@ class ModelFileError(DataError):
     """A model file is damaged, or holds what this version of gapfit does not know."""
 
 
+class CheckpointError(DataError):
+    """A checkpoint is damaged, or belongs to another fit; the message says what differs and the way out."""
+
+
+class CheckpointWarning(UserWarning):
+    """A checkpoint could not be written. The fit goes on, and an older checkpoint stays as it is."""
+
+
 class ModelVersionWarning(UserWarning):
     """A newer version of gapfit wrote the model file; like scikit-learn's InconsistentVersionWarning."""
 

@@ -10,7 +10,6 @@ the unpenalised offset b, and turns a minorant into a lower bound of the optimum
 
 from copy import copy
 from functools import cached_property
-from hashlib import blake2b
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -22,6 +21,7 @@ from gapfit.design.base import Design
 from gapfit.design.memory import MemoryDesign, as_design
 from gapfit.design.wide import WideDesign
 from gapfit.errors import UnboundedProblem, as_number
+from gapfit.fingerprint import fingerprint
 from gapfit.losses.base import Loss, Rest
 from gapfit.minorant import Minorant, mix
 from gapfit.offset import Balanced, Reserve, best_offsets, minimise_offsets, reserve_of
@@ -108,6 +108,7 @@ class Problem:
         self.groups = groups
         self._centred: tuple[Slope, Vector] | None = None
         self.maker = next(_makers)
+        self._sealed: str | None = None
         self.n_offsets = self.risk.offsets.size if intercept else 0
         if self.n_offsets and (why := self.risk.unattained()):
             raise UnboundedProblem(f"{self.loss!r} with an intercept has no minimum: {why}")
@@ -378,24 +379,24 @@ class Problem:
         """The w that minimises alpha * Omega + the minorant."""
         return self.penalty.argmax(minorant.a / -self.alpha)
 
-    def fingerprint(self) -> tuple[Loss, str]:
+    def fingerprint(self) -> str:
         """What minorants depend on: problems with equal fingerprints can share them, whatever alpha is.
 
-        All data are seen through one fixed random combination per sample, which costs one pass over X. It is
-        taken anew at each call, so data that were changed in place are noticed.
+        By the bytes of all data, read anew at each call: data that were changed in place are noticed.
         """
-        d = self.design.shape[1]
-        # no two entries alike (an odd factor modulo 2^32 leads everywhere), and quick to make
-        probe = np.arange(1, d + 1, dtype=np.uint32) * np.uint32(2654435769) / 2.0**32
-        seen = self.design.scores(probe)
-        if self.shifted:
-            seen += np.sqrt(3.0) * self.offset
-        digest = blake2b(seen.tobytes(), digest_size=16)
-        digest.update((self.y.T + np.e * self.weight).tobytes())
-        digest.update(bytes([min(self.n_offsets, 255)]))
-        if self.groups is not None:
-            digest.update(self.groups.tobytes())
-        return self.loss, digest.hexdigest()
+        if self._sealed is not None:
+            return self._sealed
+        known = self.offset if self.shifted else None
+        return fingerprint(
+            self.design.digest(), self.y, self.weight, known, self.groups, self.n_offsets, self.loss
+        )
+
+    def sealed(self) -> "Problem":
+        """The same problem, for who promises that its data stay as they are: they are not read again for
+        their fingerprint, whatever alpha follows."""
+        other = copy(self)
+        other._sealed = self.fingerprint()
+        return other
 
     def inner(self, a: Slope, other: Slope) -> float:
         """<a, other> in the dual metric of a quadratic penalty."""

@@ -12,6 +12,7 @@ import numpy as np
 from gapfit import threads
 from gapfit._types import Slope, Vector
 from gapfit.certify import certify, running
+from gapfit.checkpoint import ENDED, Part, as_history, as_plain, as_solution, opened
 from gapfit.errors import ContractError, UnboundedProblem, as_number
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
@@ -38,6 +39,7 @@ def solve(
     callbacks: Iterable[Callback] = (),
     n_jobs: int | None = None,
     resumable: bool = True,
+    checkpoint: Any = None,
 ) -> Solution:
     """Minimise the problem until its duality gap is proved to be small enough.
 
@@ -66,6 +68,11 @@ def solve(
     resumable : bool, default=True
         Keep what `start` needs to go on from this solution with all that is known: the solver's state, and a
         fingerprint of the data, which costs a pass over them. Without it, only w is used again.
+    checkpoint : path, default=None
+        A file that keeps what is known while the fit runs, written every few seconds and when a limit, a
+        callback or an interrupt ends it. The same call goes on from it, with the same bytes as if nothing had
+        happened: steps before count towards `max_iter`, seconds do not towards `max_time`, and `start` is not
+        used again. A fit that ends by itself removes it. See the page on checkpoints.
 
     Returns
     -------
@@ -77,17 +84,26 @@ def solve(
         raise TypeError(f"max_iter must be an integer, got {max_iter!r}")
     if not (as_number("max_iter", max_iter) >= 0 and as_number("max_time", max_time) >= 0):
         raise ValueError(f"max_iter and max_time must not be negative, got {max_iter!r} and {max_time!r}")
-    method = as_solver(solver)
+    method, callbacks = as_solver(solver), tuple(callbacks)
     check_needs(method, problem)
     name = solver_name(method)
     # a step that overflows is a bad step: its point and its bound are not taken, and nobody need be told
     with threads.using(n_jobs), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        known = _Known.of(start, problem, name)
-        best = _Best(problem, known, tol)
-        status = _drive(best, method(problem, state=known.state), max_iter, max_time, tuple(callbacks))
-        if status in _ENDS and best.met():
-            status = Status.CERTIFIED
-        solution = best.solution(status, name, resumable)
+        known_by = resumable or checkpoint is not None or isinstance(start, Solution)
+        mark = problem.fingerprint() if known_by else None
+        with opened(checkpoint, problem, method, name, mark) as part:
+            if part is not None and part.solution is not None and part.solution["tol"] == tol:
+                part.end(None)
+                return as_solution(part.solution)
+            known = _Known.of(start, problem, name, mark)
+            fit = _Fit(problem, method, tol, known, bool(callbacks), part)
+            status = fit.run(max_iter, max_time, callbacks)
+            if status in _ENDS and fit.best.met():
+                status = Status.CERTIFIED
+            solution = fit.best.solution(status, name, mark if resumable else None)
+            if part is not None and status in ENDED:
+                part.end(as_plain(solution, tol))
+    best = fit.best
     logger.info("%s: %s after %d steps, gap %.3g", name, status.name, best.n_iter, solution.certificate.gap)
     return solution
 
@@ -99,7 +115,7 @@ class _Known(NamedTuple):
     minorant: Minorant | None
 
     @classmethod
-    def of(cls, start: Any, problem: Problem, solver: str) -> "_Known":
+    def of(cls, start: Any, problem: Problem, solver: str, fingerprint: str | None) -> "_Known":
         if start is None:
             return cls({}, None)
         earlier = start if isinstance(start, Solution) else None
@@ -107,47 +123,79 @@ class _Known(NamedTuple):
         d = problem.design.shape[1]
         if w.shape != (d,) or not np.isfinite(w).all():
             raise ValueError(f"start must be a finite vector of length {d}, got shape {w.shape}")
-        if earlier is None or earlier.fingerprint != problem.fingerprint():
+        if earlier is None or earlier.fingerprint != fingerprint:
             return cls({"w": w}, None)  # bounds found on other data prove nothing here
         state = earlier.state if earlier.solver == solver else {}
         return cls({**state, "w": w}, problem.adopt(earlier.minorant))
 
 
-def _drive(
-    best: "_Best",
-    steps: Generator[Iterate, Certificate, None],
-    max_iter: int,
-    max_time: float,
-    callbacks: tuple[Callback, ...],
-) -> Status:
-    """Run the solver until something ends it, and say what."""
-    schedule = _Schedule(watched=bool(callbacks))
-    certificate = None
-    try:
-        while True:
-            if best.proved():
-                return Status.CERTIFIED
-            if best.hopeless() or not np.isfinite(best.primal):  # from an infinite J no way down can be seen
-                return Status.STALLED
-            out_of_steps, out_of_time = best.n_iter >= max_iter, best.elapsed() >= max_time
-            if out_of_steps or out_of_time:
-                return Status.MAX_ITER if out_of_steps else Status.TIME_LIMIT
-            try:
-                iterate = next(steps) if certificate is None else steps.send(certificate)
-            except StopIteration:
-                return Status.STALLED
-            best.n_iter += 1
-            last = best.n_iter >= max_iter or best.elapsed() >= max_time
-            if last or schedule.due(best, iterate):
-                record = best.take(iterate)
-                schedule.looked(best, iterate)
-                logger.debug("step %d: primal %.10g, dual %.10g, gap %.3g", *record[:1], *record[2:])
-                if _any_asks_to_stop(callbacks, Progress(*record, best.w, as_intercept(best.b))):
+class _Fit:
+    """The solver and what is known of its progress: all that a checkpoint has to hold."""
+
+    def __init__(
+        self, problem: Problem, method: Any, tol: float, known: _Known, watched: bool, part: Part | None
+    ) -> None:
+        self.problem, self.part = problem, part
+        self.best, self.schedule = _Best(problem, known, tol), _Schedule(watched)
+        state = known.state
+        if part is not None and part.state is not None:
+            self.best.restore(part.state["best"])
+            self.schedule.restore(part.state["schedule"])
+            problem.design.restore(part.state["design"])
+            state = {**part.state["solver"], "certificate": self.best.certificate}
+        self.steps: Generator[Iterate, Certificate, None] = method(problem, state=state)
+
+    def save(self, iterate: Iterate) -> None:
+        """Write a checkpoint, if there is to be one, and if the solver can go on from this iterate."""
+        if self.part is None or not (solver := iterate.snapshot()) or solver.get("ended"):
+            return
+        states = {"best": self.best.state(), "schedule": self.schedule.state()}
+        self.part.save({**states, "design": self.problem.design.state(), "solver": solver})
+
+    def run(self, max_iter: int, max_time: float, callbacks: tuple[Callback, ...]) -> Status:
+        """Run the solver until something ends it, and say what."""
+        best, schedule, steps = self.best, self.schedule, self.steps
+        certificate = None
+        over = best.limit(max_iter, max_time)
+        try:
+            while True:
+                if best.proved():
+                    return Status.CERTIFIED
+                if best.hopeless() or not np.isfinite(best.primal):  # no way down can be seen from there
+                    return Status.STALLED
+                if over:
+                    return over
+                try:
+                    iterate = next(steps) if certificate is None else steps.send(certificate)
+                except StopIteration:
+                    return Status.STALLED
+                best.n_iter += 1
+                over, due, stop = best.limit(max_iter, max_time), schedule.due(best, iterate), False
+                if over and not due:
+                    self.save(iterate)  # before a look out of turn, without which the fit would have gone on
+                if over or due:
+                    record = best.take(iterate)
+                    schedule.looked(best, iterate)
+                    logger.debug("step %d: primal %.10g, dual %.10g, gap %.3g", *record[:1], *record[2:])
+                    stop = self.tell(callbacks, Progress(*record, best.w, as_intercept(best.b)), iterate)
+                    over = over or best.limit(max_iter, max_time)
+                if (due and (stop or over)) or (self.part is not None and not over and self.part.due()):
+                    self.save(iterate)
+                if stop:
                     return Status.CERTIFIED if best.proved() else Status.STOPPED
-            certificate = best.certificate
-    except KeyboardInterrupt:
-        best.snapshot = dict  # the solver was cut off in the middle of a step
-        return Status.INTERRUPTED
+                certificate = best.certificate
+        except KeyboardInterrupt:
+            best.snapshot = dict  # the solver was cut off in the middle of a step
+            return Status.INTERRUPTED
+
+    def tell(self, callbacks: tuple[Callback, ...], progress: Progress, iterate: Iterate) -> bool:
+        """Call every callback, also after one has asked to stop; does any? One that fails ends the fit."""
+        try:
+            answers = [callback(progress) for callback in callbacks]
+            return any(answers)
+        except BaseException:
+            self.save(iterate)
+            raise
 
 
 class _Schedule:
@@ -162,6 +210,17 @@ class _Schedule:
         self.watched = watched
         self.next = 1
         self.guessed, self.correction, self.hidden = 1.0, 1.0, 0.0  # at the last look
+
+    _KEPT = ("next", "guessed", "correction", "hidden")
+
+    def state(self) -> dict[str, Any]:
+        """What `restore` needs."""
+        return {name: getattr(self, name) for name in self._KEPT}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+        for name in self._KEPT:
+            setattr(self, name, state[name])
 
     def due(self, best: "_Best", iterate: Iterate) -> bool:
         if iterate.estimate is None:
@@ -183,18 +242,12 @@ class _Schedule:
             self.hidden = (ratio - self.correction) * iterate.estimate
 
 
-def _any_asks_to_stop(callbacks: tuple[Callback, ...], progress: Progress) -> bool:
-    """Call every callback, also after one has asked to stop."""
-    answers = [callback(progress) for callback in callbacks]
-    return any(answers)
-
-
 class _Best:
     """The best point and the best minorant so far, and whether they prove enough."""
 
     def __init__(self, problem: Problem, known: _Known, tol: float) -> None:
         self.problem, self.tol = problem, tol
-        self.began = perf_counter()
+        self.began, self.earlier = perf_counter(), 0.0  # seconds of runs before this one
         self.n_iter = 0
         self.history: list[Record] = []
         self.snapshot: Callable[[], dict[str, Any]] = dict
@@ -234,8 +287,33 @@ class _Best:
         bound = problem.zero_plane() or problem.oracle(w).minorant
         return _ROUNDINGS * (problem.most(w, b).error + problem.least(problem.feasible(bound)).error)
 
-    def elapsed(self) -> float:
-        return perf_counter() - self.began
+    _KEPT = (
+        "n_iter", "w", "b", "primal", "minorant", "dual", "demand", "best_gap", "improved_at", "certificate",
+        "scale", "atol",
+    )  # fmt: skip
+
+    def state(self) -> dict[str, Any]:
+        """What `restore` needs to go on with the same bytes."""
+        kept = {name: getattr(self, name) for name in self._KEPT}
+        return {**kept, "history": np.array(self.history).reshape(-1, 5), "seconds": self.seconds()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+        for name in self._KEPT:
+            setattr(self, name, state[name])
+        self.history, self.earlier = as_history(state["history"]), state["seconds"]
+        self.scores, self.proof = None, None
+        self.problem.adopt(self.minorant)
+
+    def limit(self, max_iter: int, max_time: float) -> Status | None:
+        """Which limit was reached?"""
+        if self.n_iter >= max_iter:
+            return Status.MAX_ITER
+        return Status.TIME_LIMIT if perf_counter() - self.began >= max_time else None
+
+    def seconds(self) -> float:
+        """Of this run and those it goes on from."""
+        return self.earlier + perf_counter() - self.began
 
     def take(self, iterate: Iterate) -> Record:
         """Certify an iterate, keep what improves a bound, and write the history."""
@@ -256,7 +334,7 @@ class _Best:
         self.certificate = self._certificate()
         if self.certificate.gap < 0.999 * self.best_gap:
             self.best_gap, self.improved_at = self.certificate.gap, self.n_iter
-        record = Record(self.n_iter, self.elapsed(), *self.certificate[:3])
+        record = Record(self.n_iter, self.seconds(), *self.certificate[:3])
         self.history.append(record)
         return record
 
@@ -290,7 +368,7 @@ class _Best:
         patience_lost = self.n_iter > max(2 * self.improved_at, self.improved_at + 200)
         return rounding_only or patience_lost or self.demand < 1e-3
 
-    def solution(self, status: Status, solver: str, resumable: bool) -> Solution:
+    def solution(self, status: Status, solver: str, fingerprint: str | None) -> Solution:
         w, b = self._output()
         return Solution(
             w=w,
@@ -301,9 +379,13 @@ class _Best:
             history=self.history,
             minorant=self.minorant,
             solver=solver,
-            fingerprint=self.problem.fingerprint() if resumable else None,
-            state=self.snapshot() if resumable else {},
+            fingerprint=fingerprint,
+            state={} if fingerprint is None else self._lasting(),
         )
+
+    def _lasting(self) -> dict[str, Any]:
+        """The solver's state, less what only a run needs that goes on with the same bytes: it is large."""
+        return {name: part for name, part in self.snapshot().items() if name != "to_the_bit"}
 
     def _offer(self, minorant: Minorant) -> None:
         if minorant.maker != self.problem.maker:

@@ -16,6 +16,7 @@ from gapfit.design.base import Design, Precise
 from gapfit.design.gram import CallableTiles, FunctionTiles, MatrixTiles, Tiles
 from gapfit.design.kernel_functions import KernelFunction
 from gapfit.design.memory import MemoryDesign
+from gapfit.records import storable
 from gapfit.rounding import gamma
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ _EPS = float(np.finfo(float).eps)
 Kernel = str | KernelFunction | Callable[[Any, Any], Any]
 
 
+@storable
 class _Product(NamedTuple):
     w: Slope
     scores: Vector
@@ -66,6 +68,12 @@ class KernelDesign(Design):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_products": []}  # which can be made again
+
+    def state(self) -> Any:
+        return list(self._products)
+
+    def restore(self, state: Any) -> None:
+        self._products = list(state)
 
     @property
     def largest(self) -> float:

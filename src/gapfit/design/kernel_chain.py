@@ -55,6 +55,12 @@ class KernelChainDesign(Design):
         kept = {key: value for key, value in vars(self).items() if key != "matrix"}
         return {**kept, "_products": []}  # both can be made again
 
+    def state(self) -> Any:
+        return list(self._products)
+
+    def restore(self, state: Any) -> None:
+        self._products = list(state)
+
     @cached_property
     def matrix(self) -> Matrix:
         """G, symmetric to the last bit."""

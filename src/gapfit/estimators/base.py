@@ -27,6 +27,7 @@ from gapfit.checks import as_column, as_weights
 from gapfit.design.memory import MemoryDesign, check_sparse_indices
 from gapfit.errors import as_number
 from gapfit.estimators.callbacks import Steps
+from gapfit.estimators.checkpoints import kept
 from gapfit.losses.base import Loss
 from gapfit.penalties import Box, Penalty
 from gapfit.problem import Problem
@@ -63,6 +64,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
     tol: float
     max_iter: int
     max_time: float | None
+    checkpoint: Any
     warm_start: bool
     random_state: Any
     n_jobs: int | None
@@ -136,7 +138,8 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         context.call_on_fit_task_begin(estimator=self)
         solutions: list[Solution] = []
         balls, support = [], []
-        with shown(self.verbose), threads.using(self.n_jobs):
+        data = (design, targets, weight, samples.offset, samples.groups, loss)
+        with shown(self.verbose), threads.using(self.n_jobs), kept(self, data) as checkpoint:
             for target, start in zip(targets, self._starts(design.shape[1], len(targets)), strict=True):
                 problem = Problem(
                     design, target, loss, penalty, self.alpha, weight, intercept,
@@ -154,6 +157,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
                         callbacks=callbacks,
                         n_jobs=self.n_jobs,
                         resumable=self.warm_start,
+                        checkpoint=checkpoint,
                     )
                 if solution.status in (Status.INTERRUPTED, Status.STOPPED):
                     max_iter = 0  # the other parts get the bounds that come for free

@@ -26,6 +26,7 @@ from gapfit.estimators.base import (
     shown,
     warn_unfinished,
 )
+from gapfit.estimators.checkpoints import kept
 from gapfit.estimators.kernel_bounds import SupportBall, support_ball
 from gapfit.estimators.kernel_indefinite import indefinite, local_solution
 from gapfit.estimators.kernel_names import named_kernel
@@ -117,7 +118,8 @@ class KernelModel(LinearModel):
         support, since = [], []
         machines: list[Machine] = []
         balls: list[SupportBall | None] = []
-        with shown(self.verbose), threads.using(self.n_jobs):
+        data = (design, parts, loss, alphas, samples.weight)
+        with shown(self.verbose), threads.using(self.n_jobs), kept(self, data) as checkpoint:
             for part, alpha, start in zip(parts, alphas, self._starts(n, len(parts)), strict=True):
                 everyone = len(part.rows) == n
                 some = design if everyone else design.take(part.rows)
@@ -130,10 +132,12 @@ class KernelModel(LinearModel):
                     solution = local_solution(problem, self.tol) if local else solve(
                         problem, self._traced(trace), tol=self.tol, max_iter=max_iter, max_time=left,
                         start=None if start is None else start.w, callbacks=callbacks,
-                        n_jobs=self.n_jobs, resumable=False,
+                        n_jobs=self.n_jobs, resumable=False, checkpoint=checkpoint,
                     )  # fmt: skip
                 if solution.status in (Status.INTERRUPTED, Status.STOPPED):
                     max_iter = 0  # the other parts get the bounds that come for free
+                if checkpoint is not None:
+                    checkpoint.accompany(f"trace {len(solutions)}", trace, ended=trace.since is None)
                 machine = machine_of(problem, solution.w, float(solution.intercept))
                 if solution.status in (Status.CERTIFIED, Status.STALLED):
                     check_margin(problem, machine)

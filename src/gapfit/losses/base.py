@@ -23,6 +23,7 @@ import numpy as np
 from gapfit._types import Matrix, Vector
 from gapfit.checks import as_column
 from gapfit.projections import project_between, project_box_hyperplane
+from gapfit.records import storable
 from gapfit.rounding import SUM, UNIT, Estimate, exact_sum, gamma
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class Cone(NamedTuple):
         return np.cumsum(e[::-1])[::-1] if self.ordered else e
 
 
+@storable
 class Rest(NamedTuple):
     """What rounding has left of slopes in b that should vanish, and how well that is known."""
 

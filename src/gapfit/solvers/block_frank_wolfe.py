@@ -59,7 +59,8 @@ class _Mixtures:
             self.w: Slope = state["w"].copy()
             for i in range(n):
                 self._keep(i, *self.risk.plane(i, self.w))
-        self.w = self._slope() / -self.alpha
+        same = state.get("alpha") == self.alpha
+        self.w = state["weights"].copy() if same else self._slope() / -self.alpha
 
     def sweep(self) -> None:
         n, total = len(self.gaps), float(self.gaps.sum())
@@ -133,5 +134,6 @@ class _Mixtures:
             "gaps": self.gaps.copy(),
             "passes": self.passes,
             "rng": self.rng.bit_generator.state,
-            "w": self.w.copy(),
+            "alpha": self.alpha,
+            "weights": self.w.copy(),
         }

@@ -50,6 +50,8 @@ _NO_PENALTY = 1e300  # an alpha under which no block's step is held back
 def chain_dual(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
     """One step is a pass, as many visits as there are chains; some passes where there is heat to be set."""
     blocks = _Blocks(problem, seed, state or {})
+    if blocks.smoothed and state and "certificate" in state:
+        blocks.cool(state["certificate"].gap)
     while True:
         if not blocks.smoothed:
             blocks.sweep()
@@ -104,12 +106,16 @@ class _Blocks:
             # all marginals at w: without a penalty to hold them, blocks go all the way
             self.weights = self.layout.sort(state["w"])
             self._visit(np.arange(chains), _NO_PENALTY)
-        self.weights = self.layout.sort(self._slope())
-        self.weights /= -problem.alpha
+        if same and "weights" in state:
+            self.weights = state["weights"].copy()
+        else:
+            self.weights = self.layout.sort(self._slope())
+            self.weights /= -problem.alpha
         if self.pull:
             self.anchor = state.get("anchor", self.weights).copy()
             self.before = state.get("before", self.weights).copy()
-            self._pull()
+            if not (same and "weights" in state):
+                self._pull()
 
     def _true_pairs(self) -> Iterator[tuple[Indices, Indices, Indices]]:
         """The transitions of the labels, by runs of chains: of which chain, from, to."""
@@ -256,5 +262,5 @@ class _Blocks:
             "mu": self.mu.copy(), "pairs": self.pairs.copy(), "entropy": self.entropy.copy(),
             "gaps": self.gaps.copy(), "stretch": self.stretch.copy(), "heat": self.heat,
             "passes": self.passes, "alpha": self.problem.alpha, "rng": self.rng.bit_generator.state,
-            "w": self.w().copy(), **ahead,
+            "weights": self.weights.copy(), **ahead,
         }  # fmt: skip

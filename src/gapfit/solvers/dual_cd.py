@@ -25,7 +25,6 @@ few sums.
 The gap is a sum over rows, and a sweep sees each term in passing: the driver knows when a look is worth it.
 """
 
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -71,10 +70,11 @@ def dual_cd(
     most_active : give up if a larger share of the samples than this is still active after the first sweep.
     """
     descent = _Descent(problem, state or {}, seed)
-    for step in count(1):
+    while True:
+        descent.steps += 1
         descent.step_beyond()
         descent.choose_rows()
-        if step == 2 and len(descent.order) > most_active * descent.n:
+        if descent.steps == 2 and len(descent.order) > most_active * descent.n:
             return
         descent.descend()
         if descent.news:
@@ -117,15 +117,16 @@ class _Descent:
         self.estimate = self.told = self.threshold = np.inf
         self.missed = 1.0  # how much more of the gap than is usual was shown when all rows were looked at
         self.visits, self.sweeps, self.untold, self.exact, self.surveyed = 0, 0, 0, False, False
+        self.steps = 0
         self.over, self.too_fine = True, False  # the epoch; the gap, for rows in single precision
-        if same:
+        if same or "certificate" in state:  # which is there only if the very same fit goes on
             self._restore(state)
 
     # -- state ----------------------------------------------------------------------------------------------
 
     _NUMBERS = (
         "b", "s", "c", "latest", "threshold", "gap", "full_gap", "estimate", "missed", "told", "visits",
-        "sweeps", "untold", "exact", "surveyed", "over", "too_fine", "random",
+        "sweeps", "untold", "exact", "surveyed", "over", "too_fine", "random", "steps",
     )  # fmt: skip
 
     def snapshot(self) -> dict[str, Any]:

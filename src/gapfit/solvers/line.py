@@ -6,6 +6,7 @@ import numpy as np
 
 from gapfit._types import Slope, Vector
 from gapfit.problem import Problem
+from gapfit.records import storable
 
 _EPS = float(np.finfo(float).eps)
 _LOOKS = 40  # at J, each O(n)
@@ -14,6 +15,7 @@ _ENOUGH = 0.25  # of the decrement: if J has fallen so much after the whole step
 _FURTHER = 4.0  # times as far at most from one look to the next
 
 
+@storable
 class Place(NamedTuple):
     """A point (w, b), J there, and the derivatives of the risk."""
 

@@ -6,6 +6,7 @@ such QPs; a polyhedral penalty a linear program.
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
@@ -69,6 +70,13 @@ class LinearMaster(Master):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self.reach = 1e3
+
+    def state(self) -> dict[str, Any]:
+        return {**super().state(), "reach": self.reach}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        super().restore(state)
+        self.reach = state.get("reach", self.reach)
 
     def _solve(self) -> Slope:
         d = self.problem.design.shape[1]

@@ -31,6 +31,7 @@ from gapfit._types import Matrix, Slope, Vector
 from gapfit.errors import UnboundedProblem
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
+from gapfit.records import storable
 from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.line import Place, along, look
@@ -71,7 +72,12 @@ def newton(problem: Problem, state: dict[str, Any] | None = None, *, seed: int =
     while moving:
         moving = descent.step()
         point = descent.point
-        now: dict[str, Any] = {"objective": objective, "point": point, "known": descent.known}
+        now: dict[str, Any] = {
+            "objective": objective,
+            "point": point,
+            "known": descent.known,
+            "ended": not moving,
+        }
         estimate = descent.estimate if moving else 0.0  # it is to look at the last point in any case
         yield Iterate(point.w, point.b, descent.bound, None, now.copy, estimate, point.J)
 
@@ -112,6 +118,7 @@ def is_astray(point: Place) -> bool:
     return float(np.abs(point.e).sum()) > _ASTRAY * float(np.abs(point.u).sum())
 
 
+@storable
 class _Known(NamedTuple):
     """What one step leaves to the next."""
 

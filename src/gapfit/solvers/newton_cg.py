@@ -20,6 +20,7 @@ from gapfit._types import Slope, Vector
 from gapfit.design.wide import WideDesign
 from gapfit.losses.multiclass import SoftmaxRisk
 from gapfit.problem import Problem
+from gapfit.records import storable
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.kronecker import Kronecker
@@ -33,6 +34,7 @@ _SINGULAR = 1e-13  # of the largest singular value, counts as zero: a common shi
 _PRODUCTS = 300  # or until so many products
 
 
+@storable
 class _Point(NamedTuple):
     """A point with everything known about it."""
 
@@ -92,11 +94,12 @@ def _newton_cg_classes(problem: Problem, state: dict[str, Any]) -> Steps:
         guess += unbalanced * (1.0 + float(np.ptp(there.b) if len(there.b) else 0.0))
         bound = partial(problem.minorant_at, point.u + s * step.u)
         point = there
-        now = {"alpha": problem.alpha, "point": point, "stand_in": stand_in.state()}
+        ended = gain <= 2 * _EPS * abs(point.J)  # what is left to gain is rounding
+        now = {"alpha": problem.alpha, "point": point, "stand_in": stand_in.state(), "ended": ended}
         done = gain <= _ROUNDING * abs(point.J)
         yield Iterate(point.w, point.b, bound, point.J, now.copy, None if done else guess, point.J)
-        if gain <= 2 * _EPS * abs(point.J):
-            return  # what is left to gain is rounding
+        if ended:
+            return
 
 
 def _evaluate(problem: Problem, w: Slope, b: Vector, scores: Vector) -> _Point:

@@ -28,6 +28,7 @@ from gapfit.losses.contingency import ContingencyRisk
 from gapfit.losses.smoothed import Gibbs, Labellings
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
+from gapfit.records import storable
 from gapfit.rounding import Estimate, gamma
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
@@ -68,6 +69,7 @@ def lipschitz(problem: Problem) -> float:
     return float(problem.risk.step @ distances) ** 2 / problem.alpha
 
 
+@storable
 class _Point(NamedTuple):
     """The means over a distribution of labellings."""
 
@@ -76,6 +78,7 @@ class _Point(NamedTuple):
     delta: float
 
 
+@storable
 class _Pair(NamedTuple):
     """w, its scores, the smoothed response there and its offset; z with J_mu(w) <= D(z)."""
 

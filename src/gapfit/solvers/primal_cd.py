@@ -28,6 +28,7 @@ from gapfit.losses.base import Rest
 from gapfit.minorant import Minorant
 from gapfit.penalties import Box, Penalty
 from gapfit.problem import Problem
+from gapfit.records import storable
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.column_model import ColumnModel, Terms
@@ -46,6 +47,7 @@ _FLAT = 1e-9  # second derivatives count at least so much of their bound, or of 
 _STEEP = 1e-3  # or so much of the first ones
 
 
+@storable
 class Point(NamedTuple):
     """Weights of some columns, the others being at rest, with everything known about them."""
 
@@ -74,6 +76,8 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
         ids = _plausible(problem, whole.l1, point, rest)
         point, lowest = point._replace(w=w[ids]), (np.inf, np.inf)
     columns, fresh = Columns(problem.memory, ids), False
+    if state.get("objective") == objective:
+        columns.restore(state.get("to_the_bit"))
     part = _Part.of(problem, columns, whole, rest)
     chosen = part.columns.at(recent)
     while True:
@@ -89,6 +93,7 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
             look = _Look(problem, point, columns.ids, whole, w, a)
             now = {
                 "objective": objective, "lowest": lowest, "recent": chosen.positions, "n_moving": n_moving,
+                "to_the_bit": columns.state(), "ended": stuck,
             }  # fmt: skip
             snapshot = partial(look.known, now)
             yield Iterate(w, point.b, look, primal if stuck else None, snapshot, estimate, primal)

@@ -11,11 +11,13 @@ import numpy as np
 from gapfit._types import Slope, Vector
 from gapfit.losses.base import Rest
 from gapfit.problem import Problem
+from gapfit.records import storable
 
 _LOOKS = 3  # at J between the two ends
 _BEYOND = 0.1  # cut this share of the remaining way beyond the minimum: cuts from its far side say more
 
 
+@storable
 class Point(NamedTuple):
     """A point with everything known about it."""
 
