@@ -261,11 +261,12 @@ class _Best:
         bounds = [problem.zero_plane(), known.minorant]
         if "w" in known.state or bounds[0] is None:  # costs a pass over the data
             w = known.state.get("w", self.w)
-            at = problem.oracle(w)
-            primal = problem.alpha * problem.penalty.value(w) + at.risk
+            scores = problem.scores(w)
+            at = problem.tangent(scores)
+            primal = problem.alpha * problem.penalty.value(w) + at.value
             if primal <= at_rest:
-                self.w, self.b, self.scores, self.primal = w, at.b, at.scores, primal
-                bounds.append(at.minorant)
+                self.w, self.b, self.scores, self.primal = w, at.b, scores, primal
+                bounds.append(problem.minorant(at, scores))
             else:  # a start that is worse than none, or outside the domain, is no start
                 known.state.pop("w", None)
         planes = [problem.feasible(m) for m in bounds if m is not None]
