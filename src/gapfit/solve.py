@@ -2,13 +2,14 @@
 
 import logging
 from collections.abc import Callable, Generator, Iterable
+from dataclasses import replace
 from numbers import Integral
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapfit import threads
+from gapfit import limits, threads
 from gapfit._types import Slope, Vector
 from gapfit.certify import certify, certify_claim
 from gapfit.errors import UnboundedProblem, as_number
@@ -37,7 +38,8 @@ def solve(
 ) -> Solution:
     """Minimise the problem until its duality gap is proved to be small enough.
 
-    Ctrl-C ends the fit with the best point so far and its certificate.
+    Ctrl-C ends the fit with the best point so far and its certificate, and so does the time limit: a step that
+    takes longer is given up.
 
     Parameters
     ----------
@@ -49,7 +51,8 @@ def solve(
         Stop when gap <= tol * max(|primal|, |dual|). For optima at zero: or gap <= min(tol, 1e-12) times the
         objective (or the gap, if larger) at the start.
     max_iter, max_time : limits on the solver's steps and on seconds
-        The reported gap is valid all the same.
+        The reported gap is valid all the same. `max_time` counts from the call; what is found is certified
+        beyond it, which takes a pass or two over the data.
     start : array or Solution, default=None
         A point w, or an earlier `Solution` to continue from. If that was found on the same data with the
         same loss (alpha and penalty may differ), its bounds are used again, else only its w.
@@ -72,14 +75,18 @@ def solve(
         raise TypeError(f"max_iter must be an integer, got {max_iter!r}")
     if not (as_number("max_iter", max_iter) >= 0 and as_number("max_time", max_time) >= 0):
         raise ValueError(f"max_iter and max_time must not be negative, got {max_iter!r} and {max_time!r}")
+    began = perf_counter()
     method = as_solver(solver)
     check_needs(method, problem)
     name = solver_name(method)
-    with threads.using(n_jobs):
+    with threads.using(n_jobs), limits.Interrupts() as interrupts:
         known = _Known.of(start, problem, name)
-        best = _Best(problem, known, tol)
-        status = _drive(best, method(problem, state=known.state), max_iter, max_time, tuple(callbacks))
+        best = _Best(problem, known, tol, began)
+        steps = method(problem, state=known.state)
+        status = _drive(best, steps, max_iter, max_time, tuple(callbacks), interrupts)
         solution = best.solution(status, name, resumable)
+    if interrupts.pressed:  # perhaps when all was done: who pressed wants no more fits after this one
+        solution = replace(solution, status=Status.INTERRUPTED)
     logger.info("%s: %s after %d steps, gap %.3g", name, status.name, best.n_iter, solution.certificate.gap)
     return solution
 
@@ -110,6 +117,7 @@ def _drive(
     max_iter: int,
     max_time: float,
     callbacks: tuple[Callback, ...],
+    interrupts: limits.Interrupts,
 ) -> Status:
     """Run the solver until something ends it, and say what."""
     schedule = _Schedule(watched=bool(callbacks))
@@ -120,25 +128,30 @@ def _drive(
                 return Status.CERTIFIED
             if best.hopeless():
                 return Status.STALLED
-            out_of_steps, out_of_time = best.n_iter >= max_iter, best.elapsed() >= max_time
-            if out_of_steps or out_of_time:
-                return Status.MAX_ITER if out_of_steps else Status.TIME_LIMIT
+            if best.n_iter >= max_iter:
+                return Status.MAX_ITER
+            if best.elapsed() >= max_time or interrupts.pressed:
+                return best.ended(Status.INTERRUPTED if interrupts.pressed else Status.TIME_LIMIT)
             try:
-                iterate = next(steps) if certificate is None else steps.send(certificate)
+                with limits.until(best.began + max_time), interrupts.allowed():
+                    iterate = next(steps) if certificate is None else steps.send(certificate)
             except StopIteration:
                 return Status.STALLED
             best.n_iter += 1
+            best.unseen = iterate
             last = best.n_iter >= max_iter or best.elapsed() >= max_time
             if last or schedule.due(best, iterate):
                 record = best.take(iterate)
                 schedule.looked(best, iterate)
                 logger.debug("step %d: primal %.10g, dual %.10g, gap %.3g", *record[:1], *record[2:])
-                if _any_asks_to_stop(callbacks, Progress(*record, best.w, as_intercept(best.b))):
+                with interrupts.allowed():
+                    stop = _any_asks_to_stop(callbacks, Progress(*record, best.w, as_intercept(best.b)))
+                if stop:
                     return Status.CERTIFIED if best.proved() else Status.STOPPED
             certificate = best.certificate
-    except KeyboardInterrupt:
-        best.snapshot = dict  # the solver was cut off in the middle of a step
-        return Status.INTERRUPTED
+    except (limits.TimeUp, KeyboardInterrupt) as cut:
+        best.tear()
+        return best.ended(Status.TIME_LIMIT if isinstance(cut, limits.TimeUp) else Status.INTERRUPTED)
 
 
 class _Schedule:
@@ -159,7 +172,9 @@ class _Schedule:
             return iterate.primal is not None or best.n_iter >= self.next
         overdue = best.n_iter >= (self.next if self.watched else max(64, 4 * self.next))
         guess = self._corrected(iterate.estimate)
-        return (overdue and iterate.estimate < np.inf) or best.suffices(guess, iterate.objective)
+        if (overdue and iterate.estimate < np.inf) or best.out_of_patience():
+            return True
+        return best.suffices(guess, iterate.objective)
 
     def _corrected(self, estimate: float) -> float:
         """A part of the gap that the solver did not see last time falls more slowly than what it sees."""
@@ -183,10 +198,11 @@ def _any_asks_to_stop(callbacks: tuple[Callback, ...], progress: Progress) -> bo
 class _Best:
     """The best point and the best minorant so far, and whether they prove enough."""
 
-    def __init__(self, problem: Problem, known: _Known, tol: float) -> None:
+    def __init__(self, problem: Problem, known: _Known, tol: float, began: float) -> None:
         self.problem, self.tol = problem, tol
-        self.began = perf_counter()
-        self.n_iter = 0
+        self.began = began  # by `perf_counter`
+        self.n_iter = self.looked_at = 0
+        self.unseen: Iterate | None = None  # the last iterate, unless the driver has looked at it
         self.history: list[Record] = []
         self.snapshot: Callable[[], dict[str, Any]] = dict
         started = "w" in known.state
@@ -235,7 +251,27 @@ class _Best:
             self.best_gap, self.improved_at = self.certificate.gap, self.n_iter
         record = Record(self.n_iter, self.elapsed(), *self.certificate[:3])
         self.history.append(record)
+        self.looked_at, self.unseen = self.n_iter, None
         return record
+
+    def tear(self) -> None:
+        """The solver was cut off in the middle of a step: its arrays may be half way to the next iterate.
+
+        That makes another point and another bound of the last one, or none at all. So nothing counts that was
+        claimed for it, and there is no state to go on from.
+        """
+        self.snapshot, self.evaluated = dict, False
+        if self.unseen is not None:
+            self.unseen = self.unseen._replace(primal=None, snapshot=dict)
+
+    def ended(self, how: Status) -> Status:
+        """Look at the last iterate, if that was not done, before the fit ends so."""
+        if self.unseen is not None:
+            try:
+                self.take(self.unseen)
+            except Exception as error:  # whatever a torn iterate may lead to, what was found before counts
+                logger.debug("the last iterate cannot be used: %s", error)
+        return Status.CERTIFIED if how is Status.TIME_LIMIT and self.proved() else how
 
     def proved(self) -> bool:
         """Is the tolerance met, and confirmed on the very point that would be returned?"""
@@ -260,8 +296,12 @@ class _Best:
         """Is the remaining gap rounding, or has nothing improved over half of a long run?"""
         certificate = self.certificate
         rounding_only = certificate.gap > 2 * (certificate.primal - certificate.dual)
-        patience_lost = self.n_iter > max(2 * self.improved_at, self.improved_at + 200)
+        patience_lost = self.looked_at == self.n_iter and self.out_of_patience()
         return rounding_only or patience_lost or self.demand < 1e-3
+
+    def out_of_patience(self) -> bool:
+        """Was no look better over half of a long run? Then it is time for one, and for the last if it fails."""
+        return self.n_iter > max(2 * self.improved_at, self.improved_at + 200)
 
     def solution(self, status: Status, solver: str, resumable: bool) -> Solution:
         w, b = self._output()

@@ -6,6 +6,7 @@ give up the interpreter lock while they run, so plain threads do.
 """
 
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from typing import Any, TypeVar
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
+from gapfit import limits
 from gapfit._types import Vector
 
 Result = TypeVar("Result")
@@ -51,6 +53,46 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+class _OneBlasThread:
+    """BLAS with one thread in the whole process, from the first block that asks for it to the end of the last.
+
+    The number of threads belongs to the process. Fits in several threads overlap, and one that put back what
+    it had found would put back what another one had set.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.holders: list[int] = []  # threads, once for each block
+        self.limit: Any = None
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._alone)
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if not self.holders:
+                self.limit = _blas().limit(limits=1, user_api="blas")
+            self.holders.append(threading.get_ident())
+
+    def __exit__(self, *_: Any) -> None:
+        with self.lock:
+            self.holders.remove(threading.get_ident())
+            self._restore_if_free()
+
+    def _alone(self) -> None:
+        """In the child of a fork only the thread that forked lives on."""
+        self.lock = threading.Lock()
+        held, self.holders = self.holders, [one for one in self.holders if one == threading.get_ident()]
+        if held:
+            self._restore_if_free()
+
+    def _restore_if_free(self) -> None:
+        if not self.holders:
+            self.limit.restore_original_limits()
+
+
+_one_blas_thread = _OneBlasThread()
+
+
 @contextmanager
 def using(n_jobs: int | None) -> Iterator[None]:
     """Let the work inside use `n_jobs` threads: None for every core that is free to use, -1 for all.
@@ -65,7 +107,7 @@ def using(n_jobs: int | None) -> Iterator[None]:
     team = _Team(size)
     token = _team.set(team)
     try:
-        with _blas().limit(limits=1, user_api="blas"):
+        with _one_blas_thread:
             yield
     finally:
         _team.reset(token)
@@ -92,6 +134,7 @@ def parts(rows: int, work: float) -> list[slice]:
 
 def each(function: Callable[[Any], Result], items: Sequence[Any]) -> list[Result]:
     """function(item) for each item, on the threads of this fit; results in the order of the items."""
+    limits.look()
     team = _team.get(None)
     if team is None or team.size == 1 or len(items) < 2:
         return [function(item) for item in items]
