@@ -17,7 +17,7 @@ from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
 from gapfit.solution import Certificate, Iterate, Progress, Record, Solution, Status, as_intercept
-from gapfit.solvers.base import check_needs, solver_name
+from gapfit.solvers.base import OVERFLOWS, check_needs, solver_name
 
 logger = logging.getLogger("gapfit")
 
@@ -137,8 +137,12 @@ def _drive(
                     iterate = next(steps) if certificate is None else steps.send(certificate)
             except StopIteration:
                 return Status.STALLED
+            except OVERFLOWS as error:
+                logger.info("a step overflowed: %s", error)
+                best.tear()
+                return best.ended(Status.STALLED)
             best.n_iter += 1
-            best.unseen = iterate
+            best.latest = best.unseen = iterate
             last = best.n_iter >= max_iter or best.elapsed() >= max_time
             if last or schedule.due(best, iterate):
                 record = best.take(iterate)
@@ -202,7 +206,8 @@ class _Best:
         self.problem, self.tol = problem, tol
         self.began = began  # by `perf_counter`
         self.n_iter = self.looked_at = 0
-        self.unseen: Iterate | None = None  # the last iterate, unless the driver has looked at it
+        self.latest: Iterate | None = None
+        self.unseen: Iterate | None = None  # the same, unless the driver has looked at it
         self.history: list[Record] = []
         self.snapshot: Callable[[], dict[str, Any]] = dict
         started = "w" in known.state
@@ -257,12 +262,12 @@ class _Best:
     def tear(self) -> None:
         """The solver was cut off in the middle of a step: its arrays may be half way to the next iterate.
 
-        That makes another point and another bound of the last one, or none at all. So nothing counts that was
-        claimed for it, and there is no state to go on from.
+        That makes another point and another bound of the last one, often better ones, or none at all. So it is
+        to be looked at again; nothing counts that was claimed for it, and there is no state to go on from.
         """
         self.snapshot, self.evaluated = dict, False
-        if self.unseen is not None:
-            self.unseen = self.unseen._replace(primal=None, snapshot=dict)
+        if self.latest is not None:
+            self.unseen = self.latest._replace(primal=None, snapshot=dict)
 
     def ended(self, how: Status) -> Status:
         """Look at the last iterate, if that was not done, before the fit ends so."""
@@ -271,7 +276,7 @@ class _Best:
                 self.take(self.unseen)
             except Exception as error:  # whatever a torn iterate may lead to, what was found before counts
                 logger.debug("the last iterate cannot be used: %s", error)
-        return Status.CERTIFIED if how is Status.TIME_LIMIT and self.proved() else how
+        return Status.CERTIFIED if how is not Status.INTERRUPTED and self.proved() else how
 
     def proved(self) -> bool:
         """Is the tolerance met, and confirmed on the very point that would be returned?"""

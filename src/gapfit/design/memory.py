@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
-from gapfit import threads
+from gapfit import limits, threads
 from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.design.base import Design
 from gapfit.design.rows import take_rows
@@ -41,6 +41,7 @@ class MemoryDesign(Design):
 
     def scores(self, w: Slope) -> Vector:
         """X w."""
+        limits.look()
         if not w.any():
             return np.zeros((self.shape[0], *w.shape[1:]))  # where every fit starts
         if len(self._parts) == 1:

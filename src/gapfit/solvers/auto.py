@@ -45,7 +45,7 @@ from gapfit._types import Slope, Vector
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
 from gapfit.solution import Certificate, Iterate
-from gapfit.solvers.base import Steps, missing_need
+from gapfit.solvers.base import OVERFLOWS, Steps, missing_need
 from gapfit.solvers.dual_cd import dual_cd
 
 logger = logging.getLogger("gapfit")
@@ -90,15 +90,17 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
         choices[0] = choices[0]._replace(probe={})
     elif "solver" in state:
         state = {"w": state["w"]}  # the rest is in another solver's terms
+    last: Iterate | None = None
     for name, why, probe, haste, limit in choices[:-1]:
         steps = _start(problem, state, name, why, seed, **probe)
-        last, gave_up = yield from _while_the_gap_falls(steps, haste, limit)
-        if gave_up and probe:
+        reached, gave_up = yield from _while_the_gap_falls(steps, haste, limit)
+        if reached is None or (gave_up and probe):
             logger.info("auto: %s gave up, too many samples are in play", name)
             continue  # so little has taught nothing
+        last = reached
         logger.info("auto: the gap of %s stopped falling", name)
         state = {"w": min(last.point(), problem.start(), key=partial(_value, problem, last.b))}
-    if "w" in state and len(choices) > 1:
+    if last is not None:
         bound = last.minorant() if callable(last.minorant) else last.minorant
         state["cuts"] = [cut for cut in (problem.zero_plane(), bound) if cut is not None]
     yield from _start(problem, state, *choices[-1][:2], seed)
@@ -223,12 +225,14 @@ def _is_parabola(problem: Problem) -> bool:
 
 def _while_the_gap_falls(
     steps: Steps, haste: int, limit: int
-) -> Generator[Iterate, Certificate, tuple[Iterate, bool]]:
+) -> Generator[Iterate, Certificate, tuple[Iterate | None, bool]]:
     """Run a solver while the gap halves with every doubling of its steps; to a quarter, if in haste.
 
-    Returns its last iterate, and whether it ended by itself.
+    Returns its last iterate, if there is one, and whether it ended by itself.
     """
-    iterate = next(steps)
+    iterate = next(steps, None)
+    if iterate is None:
+        return None, True
     best = before = float("inf")
     look_at, fall = (haste, QUICK) if haste else (PATIENCE, SLOW)
     for step in count(1):
@@ -250,14 +254,17 @@ def _while_the_gap_falls(
 
 
 def _labelled(name: str, steps: Steps) -> Steps:
-    """The solver's iterates, their states marked with its name."""
-    iterate = next(steps)
+    """The solver's iterates, their states marked with its name; it ends where one of its steps overflows."""
+    certificate: Any = None
     while True:
-        certificate = yield iterate._replace(snapshot=partial(_with_name, name, iterate))
         try:
             iterate = steps.send(certificate)
         except StopIteration:
             return
+        except OVERFLOWS as error:
+            logger.info("auto: a step of %s overflowed: %s", name, error)
+            return
+        certificate = yield iterate._replace(snapshot=partial(_with_name, name, iterate))
 
 
 def _with_name(name: str, iterate: Iterate) -> dict[str, Any]:

@@ -9,11 +9,15 @@ from collections.abc import Callable, Generator
 from functools import partial
 from typing import Any, TypeVar
 
+from numpy.linalg import LinAlgError
+
 from gapfit.errors import IncompatibleSolver
 from gapfit.penalties import ElasticNet, Penalty
 from gapfit.problem import Problem
 from gapfit.registry import SOLVERS, as_solver
 from gapfit.solution import Certificate, Iterate
+
+OVERFLOWS = (ArithmeticError, LinAlgError)  # what a step may raise where numbers are too large for it
 
 Steps = Generator[Iterate, Certificate, None]
 Method = TypeVar("Method", bound=Callable[..., Steps])

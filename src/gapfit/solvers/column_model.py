@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gapfit import limits
 from gapfit._types import Indices, Slope, Vector
 from gapfit.problem import Problem
 from gapfit.solvers.columns import Selection
@@ -94,12 +95,14 @@ class ColumnModel:
         sweeps closer to it if it is not settled which coordinates are zero there."""
         for _ in range(_ROUNDS if self.settled else 1):
             for _ in range(self.form.sweeps if self.settled else _SWEEPS):
+                limits.look()
                 signs = np.sign(self.w)
                 if self.form.sweep(self.terms, self.w) <= tolerance:
                     return self.w
                 if self.settled and np.array_equal(np.sign(self.w), signs):
                     break
             for _ in range(_RUNS if self.settled else 0):
+                limits.look()
                 if not self.glide(tolerance):
                     return self.w
         return self.w

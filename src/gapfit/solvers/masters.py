@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 from scipy.optimize import linprog
 
+from gapfit import limits
 from gapfit._types import Slope, Vector
 from gapfit.problem import Problem
 from gapfit.solvers.master import Master
@@ -31,6 +32,7 @@ class SmoothMaster(Master):
         # by the gradient: no cut may promise more than the mixture has
         residual = np.inf
         for _ in range(60):
+            limits.look()
             g = gradient(x)
             previous, residual = residual, float((g - g @ x).max())
             exact = residual <= 4e-16 * float(np.abs(c).max() + np.abs(g).max())
@@ -86,8 +88,12 @@ class LinearMaster(Master):
             b_ub=-self.constants / self.problem.alpha,
             bounds=np.vstack([positive, negative, [[-np.inf, np.inf]]]),
             method="highs-ds",
-            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+            options={
+                "primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10,
+                **({"time_limit": limits.left()} if limits.left() < np.inf else {}),
+            },
         )
+        limits.look()
         if answer.x is None:
             return self.problem.start()  # keep the shares: still a valid bound
         shares = np.maximum(-answer.ineqlin.marginals, 0.0)

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from gapfit import limits
 from gapfit._types import Indices, Slope, Vector
 from gapfit.minorant import Minorant
 from gapfit.penalties import Box, Penalty
@@ -137,6 +138,7 @@ def _plausible(problem: Problem, l1: float, start: Point, rest: Slope) -> Indice
 
 
 def _evaluate(problem: Problem, w: Slope, scores: Vector, guess: Vector | None = None) -> Point:
+    limits.look()
     risk, u, height, b = problem.tangent(scores, guess)
     return Point(w, scores, risk, b, u, height)
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapfit import limits
 from gapfit._types import Slope, Vector
 from gapfit.problem import Problem
 
@@ -28,6 +29,7 @@ class Point(NamedTuple):
 
 def evaluate(problem: Problem, w: Slope, scores: Vector, guess: Vector | None = None) -> Point:
     """Everything about the point w, whose scores are known."""
+    limits.look()
     risk, u, height, b = problem.tangent(scores, guess)
     return Point(w, scores, problem.alpha * problem.penalty.value(w) + risk, b, u, height)
 
@@ -86,6 +88,7 @@ class _Line:
             return self._known(s, self.point(s))
         w, scores = self._at(s)
         b = self.start.b + s * self.b
+        limits.look()
         risk, u, e = self.problem.risk.value_and_subgradient(scores, b)
         J = self.problem.alpha * self.problem.penalty.value(w) + risk
         return _Probe(s, J, self._slope(J, w, u) + float(e @ self.b), None)
