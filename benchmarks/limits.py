@@ -3,7 +3,7 @@
     python benchmarks/limits.py [--shapes dense sparse kernel text] [--solvers auto bundle ...] [--losses ...]
                                 [--seconds 1] [--interrupt] [--data FOLDER] [--seed 0]
 
-A fit is timed from the call to its return: validation, set-up, the steps and the last certificate. A line says
+A fit is timed from the call to its return: validation, set-up, steps and the last certificate. A line says
 how much longer it took than it was given, in seconds and in passes over the data (a pass is a product with X,
 or with a kernel matrix; whatever is cheaper than a millisecond counts as one). What is promised is one second
 and three passes. Each fit runs in a process of its own, after the same fit on a small share of the data has
@@ -54,7 +54,7 @@ class Shape(NamedTuple):
     classes: Any
 
     def some(self, small: bool) -> "Shape":
-        rows = slice(0, 400 if small else None)
+        rows = slice(0, 4000 if small else None)
         return Shape(*(part[rows] for part in self))
 
 
@@ -89,7 +89,9 @@ def text(folder: Path) -> Shape:
     return shape._replace(margins=np.where(positive, 1.0, -1.0))
 
 
-def linear_cases(shape: Shape, solvers: list[str], losses: list[str], alphas: tuple[float, ...]) -> Iterator[Case]:
+def linear_cases(
+    shape: Shape, solvers: list[str], losses: list[str], alphas: tuple[float, ...]
+) -> Iterator[Case]:
     for loss in losses:
         for penalty in PENALTIES:
             for alpha in alphas:
@@ -124,7 +126,7 @@ def kernel_cases(shape: Shape, solvers: list[str]) -> Iterator[Case]:
     def fit(make: Callable[..., Any], name: str, seconds: float, few: bool) -> Any:
         X, margins, numbers, _ = shape.some(few)
         if "precomputed" in name:
-            X = X[: 4000, :]
+            X = X[:4000, :]
             margins = margins[:4000]
             X = np.exp(-0.05 * ((X**2).sum(1)[:, None] + (X**2).sum(1) - 2 * X @ X.T))
         return make(tol=TOL, max_time=seconds).fit(X, numbers if "SVR" in name else margins)
@@ -162,7 +164,11 @@ def measure(case: Case, seconds: float, interrupt: bool, answer: Any) -> None:
     """In a process of its own."""
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    case.fit(0.5, True)
+    try:
+        case.fit(0.5, True)
+    except MemoryError as error:
+        answer.send((0.0, "refused", str(error)))
+        return
     if interrupt:
         threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)).start()
     began = time.perf_counter()
@@ -183,7 +189,11 @@ def run(case: Case, seconds: float, interrupt: bool, passes: float) -> bool:
     mine, theirs = context.Pipe(False)
     process = context.Process(target=measure, args=(case, seconds, interrupt, theirs))
     process.start()
-    found = mine.poll(PATIENCE + seconds + 60) and mine.recv()
+    theirs.close()
+    try:
+        found = mine.poll(PATIENCE + seconds + 60) and mine.recv()
+    except EOFError:
+        found = False
     if found is False:
         process.kill()
         print(f"{case.name:45} KILLED", flush=True)
@@ -192,12 +202,18 @@ def run(case: Case, seconds: float, interrupt: bool, passes: float) -> bool:
     took, status, note = found
     over = max(took - seconds, 0.0)
     kept = over <= 1.0 + 3 * passes and ":" not in status
-    print(f"{case.name:45} {status:12} {over:7.2f} s {over / passes:9.1f} passes  {note} {'' if kept else ' LATE'}", flush=True)
+    late = "" if kept else "LATE"
+    print(
+        f"{case.name:45} {status:12} {over:7.2f} s {over / passes:9.1f} passes  {note[:60]} {late}",
+        flush=True,
+    )
     return kept
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--shapes", nargs="+", default=["dense", "sparse", "kernel", "text"])
     parser.add_argument("--solvers", nargs="+", default=list(SOLVERS))
     parser.add_argument("--losses", nargs="+", default=[*MARGINS, *NUMBERS, *CLASSES])

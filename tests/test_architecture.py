@@ -23,7 +23,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # What each unit (a module or folder of the package) may import when it is loaded or run.
 # Every unit may import RECORDS and itself.
-RECORDS = {"_types", "checks", "errors", "minorant", "solution", "threads"}
+RECORDS = {"_types", "checks", "errors", "limits", "minorant", "room", "solution", "threads"}
 DATA = {"losses", "penalties", "design", "projections"}
 MATHEMATICS = DATA | {"offset", "problem", "registry"}
 ENGINE = MATHEMATICS | {"solvers", "certify", "solve", "reductions"}

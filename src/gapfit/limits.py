@@ -4,7 +4,7 @@ A solver knows no clock, but the work it does can look at one. While a step runs
 known here; products with X, tiles of kernel matrices, epochs of compiled loops and the loops of inner
 problems `look` at it, and once it is passed the step is given up by `TimeUp`, which the driver takes for the
 end. Between steps the driver looks itself, and a step gets a moment of grace: one that ends in time leaves a
-state to go on from. Worker threads have no deadline; the thread that handed them their parts looks.
+state to go on from. Worker threads are given the deadline along with their parts.
 
 Ctrl-C may break off a step, and nothing else. While the driver evaluates, or computes the last certificate,
 it is noted and waits: a second one cannot lose what the first one asked for.
@@ -12,12 +12,14 @@ it is noted and waits: a second one cannot lose what the first one asked for.
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from time import perf_counter
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
 
 _GRACE = 0.3  # seconds after the deadline in which a step may still come to its end
 
@@ -30,9 +32,9 @@ class TimeUp(BaseException):
 
 
 @contextmanager
-def until(deadline: float) -> Iterator[None]:
-    """Give up what runs in this block once the deadline is passed; an earlier one around it still holds."""
-    token = _deadline.set(min(deadline + _GRACE, _deadline.get()))
+def until(deadline: float, grace: float = _GRACE) -> Iterator[None]:
+    """Give up what runs in this block some time after the deadline; an earlier one around it still holds."""
+    token = _deadline.set(min(deadline + grace, _deadline.get()))
     try:
         yield
     finally:
@@ -45,6 +47,17 @@ def look() -> None:
         raise TimeUp
 
 
+def keeping(work: Callable[[int], Result]) -> Callable[[int], Result]:
+    """The work with the deadline that holds here, in whatever thread it runs."""
+    deadline = _deadline.get()
+
+    def limited(part: int) -> Result:
+        with until(deadline, 0.0):
+            return work(part)
+
+    return work if deadline == float("inf") else limited
+
+
 def left() -> float:
     """Seconds up to the deadline, for those who keep a clock of their own; infinite if there is none."""
     return max(_deadline.get() - perf_counter(), 0.0)
@@ -52,8 +65,8 @@ def left() -> float:
 
 @contextmanager
 def started() -> Iterator[None]:
-    """A fit begins here, before its data are validated; an outer one has begun before."""
-    token = _began.set(_began.get() or perf_counter())
+    """A fit begins here, before its data are validated."""
+    token = _began.set(perf_counter())
     try:
         yield
     finally:

@@ -21,6 +21,8 @@ from gapfit.solvers.base import OVERFLOWS, check_needs, solver_name
 
 logger = logging.getLogger("gapfit")
 
+_LAST_OFFSETS = 0.3  # seconds for the offsets of the last iterate when time is up
+
 Callback = Callable[[Progress], Any]
 
 
@@ -38,8 +40,8 @@ def solve(
 ) -> Solution:
     """Minimise the problem until its duality gap is proved to be small enough.
 
-    Ctrl-C ends the fit with the best point so far and its certificate, and so does the time limit: a step that
-    takes longer is given up.
+    Ctrl-C ends the fit with the best point so far and its certificate, and so does the time limit: a step
+    that takes longer is given up.
 
     Parameters
     ----------
@@ -262,8 +264,8 @@ class _Best:
     def tear(self) -> None:
         """The solver was cut off in the middle of a step: its arrays may be half way to the next iterate.
 
-        That makes another point and another bound of the last one, often better ones, or none at all. So it is
-        to be looked at again; nothing counts that was claimed for it, and there is no state to go on from.
+        That makes another point and another bound of the last one, often better ones, or none at all. So it
+        is to be looked at again; nothing counts that was claimed for it, and no state is there to go on from.
         """
         self.snapshot, self.evaluated = dict, False
         if self.latest is not None:
@@ -273,10 +275,22 @@ class _Best:
         """Look at the last iterate, if that was not done, before the fit ends so."""
         if self.unseen is not None:
             try:
-                self.take(self.unseen)
+                self.take(self._valued(self.unseen))
             except Exception as error:  # whatever a torn iterate may lead to, what was found before counts
                 logger.debug("the last iterate cannot be used: %s", error)
         return Status.CERTIFIED if how is not Status.INTERRUPTED and self.proved() else how
+
+    def _valued(self, iterate: Iterate) -> Iterate:
+        """With its value at the best offsets, or, where these take long to find, at those it came with."""
+        if iterate.primal is not None:
+            return iterate
+        w, b = iterate.point(), iterate.b
+        try:
+            with limits.until(perf_counter(), _LAST_OFFSETS):
+                primal, b = self.problem.best(w, b)
+        except limits.TimeUp:
+            primal = self.problem.evaluate(w, b)
+        return iterate._replace(w=w, b=b, primal=primal)
 
     def proved(self) -> bool:
         """Is the tolerance met, and confirmed on the very point that would be returned?"""
@@ -305,7 +319,7 @@ class _Best:
         return rounding_only or patience_lost or self.demand < 1e-3
 
     def out_of_patience(self) -> bool:
-        """Was no look better over half of a long run? Then it is time for one, and for the last if it fails."""
+        """Was no look better over half of a long run? Then it is time for one, the last one if it fails."""
         return self.n_iter > max(2 * self.improved_at, self.improved_at + 200)
 
     def solution(self, status: Status, solver: str, resumable: bool) -> Solution:

@@ -16,6 +16,7 @@ from itertools import pairwise
 from numbers import Integral
 from typing import Any, TypeVar
 
+import threadpoolctl
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
@@ -53,8 +54,15 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def _let_go_of_blas() -> None:
+    """To threadpoolctl only the thread that has set a limit may set another, until it lets others."""
+    clear = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:  # earlier versions let everyone
+        clear()
+
+
 class _OneBlasThread:
-    """BLAS with one thread in the whole process, from the first block that asks for it to the end of the last.
+    """BLAS with one thread in the whole process, from the first block that asks for it to the last one's end.
 
     The number of threads belongs to the process. Fits in several threads overlap, and one that put back what
     it had found would put back what another one had set.
@@ -71,6 +79,7 @@ class _OneBlasThread:
         with self.lock:
             if not self.holders:
                 self.limit = _blas().limit(limits=1, user_api="blas")
+                _let_go_of_blas()
             self.holders.append(threading.get_ident())
 
     def __exit__(self, *_: Any) -> None:
@@ -88,6 +97,7 @@ class _OneBlasThread:
     def _restore_if_free(self) -> None:
         if not self.holders:
             self.limit.restore_original_limits()
+            _let_go_of_blas()
 
 
 _one_blas_thread = _OneBlasThread()
@@ -143,7 +153,8 @@ def each(function: Callable[[Any], Result], items: Sequence[Any]) -> list[Result
     def some(first: int) -> list[Result]:
         return [function(item) for item in items[first::share]]
 
-    others = [team.submit(some, first) for first in range(1, share)]
+    theirs = limits.keeping(some)
+    others = [team.submit(theirs, first) for first in range(1, share)]
     mine = some(0)
     columns = [mine, *(other.result() for other in others)]
     return [columns[k % share][k // share] for k in range(len(items))]

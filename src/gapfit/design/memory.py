@@ -102,6 +102,7 @@ class MemoryDesign(Design):
         if not sparse.issparse(self.X):
             gram, step = np.zeros((d, d)), max(1, _GRAM_ELEMENTS // d)
             for first in range(rows.start, rows.stop, step):
+                limits.look()
                 some = slice(first, min(first + step, rows.stop))
                 for sign in (1.0, -1.0):  # a product with its own transpose costs half
                     chosen = sign * weight[some] > 0
@@ -115,8 +116,11 @@ class MemoryDesign(Design):
             add_weighted_gram,
         )  # compiled code is loaded only when it is to run
 
-        gram = np.zeros((d, d))
-        add_weighted_gram(*self._kernel_rows, weight, rows.start, rows.stop, gram)
+        gram, step = np.zeros((d, d)), max(1, _GRAM_ELEMENTS * self.shape[0] // max(self.size, 1))
+        for first in range(rows.start, rows.stop, step):
+            limits.look()
+            last = min(first + step, rows.stop)
+            add_weighted_gram(*self._kernel_rows, weight, first, last, gram)
         return gram
 
     def distances(self, penalty: "Penalty", centre: Slope) -> Vector:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from gapfit import limits
 from gapfit.errors import as_number
 from gapfit.estimators.base import check_flag, shown
 from gapfit.problem import Problem
@@ -25,7 +26,8 @@ def fit_single(estimator: Any, problem: Problem) -> Solution:
     limit = np.inf if estimator.max_time is None else as_number("max_time", estimator.max_time)
     with shown(estimator.verbose):
         solution = solve(
-            problem, seeded(estimator), tol=estimator.tol, max_iter=estimator.max_iter, max_time=limit,
+            problem, seeded(estimator), tol=estimator.tol, max_iter=estimator.max_iter,
+            max_time=limits.remaining(limit),
             start=start, n_jobs=estimator.n_jobs, resumable=bool(estimator.warm_start),
         )  # fmt: skip
     certificate = solution.certificate

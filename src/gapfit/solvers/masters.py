@@ -89,7 +89,8 @@ class LinearMaster(Master):
             bounds=np.vstack([positive, negative, [[-np.inf, np.inf]]]),
             method="highs-ds",
             options={
-                "primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10,
+                "primal_feasibility_tolerance": 1e-10,
+                "dual_feasibility_tolerance": 1e-10,
                 **({"time_limit": limits.left()} if limits.left() < np.inf else {}),
             },
         )

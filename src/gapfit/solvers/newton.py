@@ -51,7 +51,7 @@ _TINIEST = 1e-300
 Start = tuple[Slope, Vector | None]  # w, and b if it is known
 
 
-@needs("curvature", penalty="quadratic", design="rows")
+@needs("curvature", penalty="quadratic", design="rows", squares=6)
 def newton(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
     """One step: one line search, and one dense factorisation or less. For up to some thousand features.
 
@@ -210,17 +210,22 @@ def solve_definite(hessian: Matrix, gradient: Slope) -> Slope:
 def factorised(hessian: Matrix) -> Any:
     """The Cholesky factor, for `cho_solve`; where rounding has cost definiteness, of a matrix near by.
 
-    Only the lower triangle of the Hessian counts. A ridge is added that grows from the rounding of the largest
-    entry until the matrix is definite, at the latest when it exceeds the sum of any row.
+    Only the lower triangle of the Hessian counts. A ridge is added that grows from the rounding of the
+    largest entry until the matrix is definite, at the latest when it exceeds the sum of any row.
     """
     ridge = 0.0
     for _ in range(_RIDGES):
         try:
             # a lower triangle, row by row, is an upper one, column by column, as LAPACK wants it
-            return cho_factor(hessian.T, lower=False, check_finite=False)
+            factor = cho_factor(hessian.T, lower=False, check_finite=False)
+            if np.isfinite(np.diagonal(factor[0])).all():
+                return factor
+            break
         except LinAlgError:
             largest = max(float(np.trace(hessian)), float(np.abs(np.tril(hessian)).max()))
             more = max(100 * ridge, _EPS * largest, _TINIEST)
+            if not more < np.inf:
+                break
             hessian = hessian + (more - ridge) * np.eye(len(hessian))
             ridge = more
     raise OverflowError("the second derivatives of the risk are too large")
