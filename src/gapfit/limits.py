@@ -41,9 +41,9 @@ def until(deadline: float, grace: float = _GRACE) -> Iterator[None]:
         _deadline.reset(token)
 
 
-def look() -> None:
-    """Raise `TimeUp` if the deadline has passed."""
-    if perf_counter() > _deadline.get():
+def look(ahead: float = 0.0) -> None:
+    """Raise `TimeUp` if the deadline has passed, or will have after so many seconds that nothing can shorten."""
+    if perf_counter() + ahead > _deadline.get():
         raise TimeUp
 
 

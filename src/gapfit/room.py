@@ -1,4 +1,4 @@
-"""Is there room for what is about to be asked for? If not it is refused by name, before a bare MemoryError is.
+"""Is there room for what is about to be asked for? If not, it is refused by name, in place of a MemoryError.
 
 Nothing is refused that could be had: what counts is the memory that the operating system can still give, and
 where that is not known, nothing is said before it has failed.

@@ -40,6 +40,9 @@ def lbfgs(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
             lowest = (value, w.copy())  # which is what counts if the run is cut off
         return value, problem.alpha * problem.penalty.subgradient(w) + problem.design.adjoint(u)
 
+    def point() -> Slope:
+        return lowest[1]
+
     options = {"maxiter": _STEPS, "maxcor": _MEMORY, "ftol": 0.0, "gtol": 0.0, "maxls": 50}
     master = master_for(problem)
     master.restore(state)
@@ -51,7 +54,7 @@ def lbfgs(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
         model, suggestion = master.minimise()
         lowest = (primal, w)
         if fresh:
-            yield Iterate(lambda: lowest[1], at.b, model, primal, earlier.copy)
+            yield Iterate(point, at.b, model, primal, earlier.copy)
         fresh = True
         start = suggestion if objective(suggestion)[0] < primal else w
         answer = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)

@@ -18,6 +18,9 @@ from gapfit.solvers.quadratic_master import QuadraticMaster
 from gapfit.solvers.simplex_qp import maximise_on_simplex
 
 
+_SECONDS = 2e-6  # for each entry of a linear program, at least
+
+
 class SmoothMaster(Master):
     """A differentiable conjugate: Newton's method on the simplex, a QP and an exact line search a step."""
 
@@ -82,6 +85,7 @@ class LinearMaster(Master):
         negative = np.column_stack([np.maximum(-hi, 0.0), np.maximum(-lo, 0.0)])
         # divided by alpha, so that the program's tolerances are relative to the penalty
         A = np.array([cut.a for cut in self.cuts]) / self.problem.alpha
+        limits.look(_SECONDS * A.size)  # setting up the program knows no limit
         answer = linprog(
             np.ones(2 * d + 1),
             A_ub=np.column_stack([A, -A, -np.ones(len(A))]),
