@@ -32,6 +32,7 @@ from gapfit.design.kernel_functions import Gaussian
 from gapfit.registry import SOLVERS, as_solver
 from gapfit.solvers.base import missing_need
 
+WARM = 3.0  # seconds in which the small fit meets all that is compiled
 PATIENCE = 60.0  # seconds after the limit
 TOL = 1e-13  # which no fit of this size reaches in a second, or STALLED says so
 MARGINS = ("hinge", "squared_hinge", "logistic", "exponential")
@@ -165,7 +166,7 @@ def measure(case: Case, seconds: float, interrupt: bool, answer: Any) -> None:
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        case.fit(0.5, True)
+        case.fit(WARM, True)
     except MemoryError as error:
         answer.send((0.0, "refused", str(error)))
         return

@@ -17,7 +17,6 @@ from gapfit.solvers.master import Master
 from gapfit.solvers.quadratic_master import QuadraticMaster
 from gapfit.solvers.simplex_qp import maximise_on_simplex
 
-
 _SECONDS = 2e-6  # for each entry of a linear program, at least
 
 
