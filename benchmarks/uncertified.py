@@ -1,4 +1,4 @@
-"""Which fits of the default solver are not certified? All pointwise losses on real data, raw and standardised.
+"""Which fits of the default solver are not certified? All pointwise losses on real data, raw and scaled.
 
     python benchmarks/uncertified.py --data FOLDER [--out uncertified.csv] [--sets ...] [--losses ...]
                                      [--penalties ...] [--seconds 10] [--tol 1e-4]

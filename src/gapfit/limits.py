@@ -42,7 +42,7 @@ def until(deadline: float, grace: float = _GRACE) -> Iterator[None]:
 
 
 def look(ahead: float = 0.0) -> None:
-    """Raise `TimeUp` if the deadline has passed, or will have after so many seconds of work without a look."""
+    """Raise `TimeUp` if the deadline has passed, or will have after so many seconds without a look."""
     if perf_counter() + ahead > _deadline.get():
         raise TimeUp
 

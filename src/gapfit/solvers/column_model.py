@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from gapfit import limits
 from gapfit._types import Indices, Slope, Vector
@@ -32,7 +33,7 @@ _PRODUCTS = 200  # in a run,
 _LOOK = 10  # which ends at the next look after it has passed a kink, looking every so many products,
 _FORCING = 0.003  # or when the gradient has shrunk so much
 _SMALL = 100  # equations that are solved directly,
-_WORTH = 20  # or more, if that is no more work than so many passes over the entries
+WORTH = 20  # or more, if that is no more work than so many passes over the entries
 _SOLVED = 32  # equations, the worst that are left, which are solved as a small system of their own
 _FINER = 0.1  # or is typically so much below the tolerance
 
@@ -75,20 +76,26 @@ class ColumnModel:
     """The model around a point, on some columns. `w` moves away from the point's weights.
 
     `a` are the derivatives of the risk in the weights there; u and D the first and second ones in the scores.
+    The matrix is set up if that is no more work than `worth` passes over the entries.
     """
 
     def __init__(
         self,
         columns: Selection, terms: Terms, w: Slope, a: Slope, u: Vector, D: Vector,
-        *, centred: bool, settled: bool,
+        *, centred: bool, settled: bool, worth: float = WORTH,
     ) -> None:  # fmt: skip
         self.terms, self.w, self.settled = terms, w.copy(), settled
         per_total = 1.0 / float(D.sum()) if centred else 0.0
         self.form: _ByMatrix | _ByColumns
-        if settled and (len(w) <= _SMALL or columns.gram_work(D) <= _WORTH * columns.entries):
+        if settled and (len(w) <= _SMALL or columns.gram_work(D) <= worth * columns.entries):
             self.form = _ByMatrix(columns, a, D, per_total)
         else:
             self.form = _ByColumns(columns, u, D, per_total)
+
+    @property
+    def passes(self) -> float:
+        """Over the entries, which minimisation has taken."""
+        return self.form.passes
 
     def minimise(self, tolerance: float) -> Slope:
         """The w near the model's minimum at which no sweep changes a derivative by more than this; only some
@@ -164,6 +171,7 @@ class _ByMatrix:
     """The second derivatives as a matrix, for few columns: then rows of X are not needed any more."""
 
     sweeps = _MORE * _SWEEPS
+    passes = 0.0
 
     def __init__(self, columns: Selection, a: Slope, D: Vector, per_total: float) -> None:
         self.H, self.a = columns.gram(D), a.copy()
@@ -190,7 +198,12 @@ class _ByMatrix:
         del tolerance, far_enough
         H = self.H[np.ix_(some, some)]
         H[np.diag_indices(len(some))] += l2 + self.rounding[some]
-        return np.asarray(np.linalg.solve(H, b))
+        try:
+            return np.asarray(
+                cho_solve(cho_factor(H, overwrite_a=True, check_finite=False), b, check_finite=False)
+            )
+        except LinAlgError:  # rounding
+            return np.full_like(b, np.nan)
 
     def image(self, some: Indices, step: Slope) -> Vector:
         """What a step of these coordinates changes; linear in the step."""
@@ -211,6 +224,7 @@ class _ByColumns:
     def __init__(self, columns: Selection, u: Vector, D: Vector, per_total: float) -> None:
         self.columns, self.D, self.per_total = columns, D, per_total
         self.sweeps = 1 if columns.columns.sparse else _SWEEPS
+        self.passes = 0.0
         self.r, self.shift = u.copy(), 0.0
         self.m, self.square = columns.moments(D)
         self.h = np.maximum(self.square - per_total * self.m**2, 1e-15 * self.square)
@@ -219,6 +233,7 @@ class _ByColumns:
         """See `_ByMatrix`."""
         from gapfit.kernels.columns import sweep
 
+        self.passes += 1.0
         l1, l2, lower, upper = terms
         worst, self.shift = sweep(
             *self.columns.flat, self.columns.slots, w, self.h, self.m, lower, upper, l1, l2,
@@ -240,6 +255,7 @@ class _ByColumns:
         m = self.m[some]
 
         def times(v: Slope) -> Slope:
+            self.passes += 2.0
             whole = np.zeros_like(self.m)
             whole[some] = v
             return self.curved(whole)[some] - self.per_total * float(m @ v) * m + l2 * v
