@@ -9,7 +9,7 @@ from scipy import sparse
 
 from gapfit import Problem, solve
 from gapfit.penalties import L1, Box, ElasticNet
-from gapfit.solvers.column_model import ColumnModel
+from gapfit.solvers.column_model import ColumnModel, Effort
 from gapfit.solvers.columns import Columns
 from gapfit.solvers.primal_cd import primal_cd
 
@@ -215,7 +215,7 @@ def test_the_matrix_of_second_derivatives_or_products(loss, intercept, layout, m
     monkeypatch.setattr(ColumnModel, "__init__", spy)
     by_matrix = solve(problem, "primal_cd", tol=1e-9)
     assert forms[-1] == "_ByMatrix"
-    given["worth"] = 0.0
+    given["effort"] = Effort(passes=0.0)
     agree(by_matrix, solve(problem, "primal_cd", tol=1e-9))
     assert forms[-1] == "_ByColumns"
 
@@ -275,3 +275,17 @@ def test_a_bound_holds_when_all_columns_were_added_one_after_another(monkeypatch
         if iterate.primal is not None:
             break
     assert everything == 12
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_separable_data_at_a_small_alpha_take_few_models(loss, seed, monkeypatch):
+    """Most samples lie where the loss has no second derivative, and the model knows no distance there."""
+    rng = np.random.default_rng(seed)
+    X = rng.poisson(1.0, size=(400, 40)) * rng.uniform(0.5, 8.0, 40)
+    y = np.where(X @ rng.normal(size=40) > 0, 1.0, -1.0)
+    models, build = [], ColumnModel.__init__
+    monkeypatch.setattr(ColumnModel, "__init__", lambda *a, **k: models.append(1) or build(*a, **k))
+    solver = "primal_cd" if loss == "squared_hinge" else "rounded_cd"
+    assert solve(Problem(X, y, loss, "l1", alpha=1e-6), solver, tol=1e-4).converged
+    assert len(models) <= 3000

@@ -33,8 +33,9 @@ _PRODUCTS = 200  # in a run,
 _LOOK = 10  # which ends at the next look after it has passed a kink, looking every so many products,
 _FORCING = 0.003  # or when the gradient has shrunk so much
 _SMALL = 100  # equations that are solved directly,
-WORTH = 20  # or more, if that is no more work than so many passes over the entries
+_WORTH = 20  # or more, if that is no more work than so many passes over the entries
 _SOLVED = 32  # equations, the worst that are left, which are solved as a small system of their own
+_WRONG = 0.05  # of its way is where a model that was good for no more is not worth an exact minimum
 _FINER = 0.1  # or is typically so much below the tolerance
 
 
@@ -65,6 +66,11 @@ class Terms(NamedTuple):
         middle = 0.5 * (target + w)
         return self.l1 * (np.abs(target) - np.abs(w)) + self.l2 * (target - w) * middle
 
+    def slope(self, w: Slope, way: Slope) -> float:
+        """How fast alpha * Omega grows along the way from w."""
+        signs = np.where(w == 0, np.sign(way), np.sign(w))
+        return float(way @ (self.l1 * signs + self.l2 * w))
+
     def urges(self, a: Slope, w: Slope) -> Vector:
         """See `kernels.columns.urges`."""
         from gapfit.kernels.columns import urges
@@ -72,22 +78,39 @@ class Terms(NamedTuple):
         return np.asarray(urges(a, w, self.lower, self.upper, self.l1, self.l2))
 
 
+class Effort(NamedTuple):
+    """What minimising a model is worth, by what the last one was.
+
+    One that was right for a tiny share of its way only is not worth an exact minimum; and one that took many
+    passes over the entries would have been worth a matrix.
+    """
+
+    rounds: int = _ROUNDS
+    passes: float = _WORTH
+
+    def after(self, passes: float, share: float) -> "Effort":
+        """A model that took so many passes, and was right for such a share of its way."""
+        rounds = max(self.rounds // 2, 1) if share < _WRONG else min(2 * self.rounds, _ROUNDS)
+        return Effort(rounds, max(passes, _WORTH) if passes else self.passes)
+
+
 class ColumnModel:
     """The model around a point, on some columns. `w` moves away from the point's weights.
 
     `a` are the derivatives of the risk in the weights there; u and D the first and second ones in the scores.
-    The matrix is set up if that is no more work than `worth` passes over the entries.
+    The matrix is set up if that is no more work than the passes over the entries that the effort allows.
     """
 
     def __init__(
         self,
         columns: Selection, terms: Terms, w: Slope, a: Slope, u: Vector, D: Vector,
-        *, centred: bool, settled: bool, worth: float = WORTH,
+        *, centred: bool, settled: bool, effort: "Effort",
     ) -> None:  # fmt: skip
         self.terms, self.w, self.settled = terms, w.copy(), settled
+        self.rounds = effort.rounds if settled else 1
         per_total = 1.0 / float(D.sum()) if centred else 0.0
         self.form: _ByMatrix | _ByColumns
-        if settled and (len(w) <= _SMALL or columns.gram_work(D) <= worth * columns.entries):
+        if settled and (len(w) <= _SMALL or columns.gram_work(D) <= effort.passes * columns.entries):
             self.form = _ByMatrix(columns, a, D, per_total)
         else:
             self.form = _ByColumns(columns, u, D, per_total)
@@ -100,7 +123,7 @@ class ColumnModel:
     def minimise(self, tolerance: float) -> Slope:
         """The w near the model's minimum at which no sweep changes a derivative by more than this; only some
         sweeps closer to it if it is not settled which coordinates are zero there."""
-        for _ in range(_ROUNDS if self.settled else 1):
+        for _ in range(self.rounds):
             for _ in range(self.form.sweeps if self.settled else _SWEEPS):
                 limits.look()
                 signs = np.sign(self.w)

@@ -17,7 +17,6 @@ not matter. When that is small enough for the driver to look, the lower bound is
 column that matters after all is copied as well.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -31,7 +30,7 @@ from gapfit.penalties import Box, Penalty
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
-from gapfit.solvers.column_model import WORTH, ColumnModel, Terms
+from gapfit.solvers.column_model import ColumnModel, Effort, Terms
 from gapfit.solvers.columns import Columns, Selection
 
 _EPS = float(np.finfo(float).eps)
@@ -43,8 +42,10 @@ _MORE = 1.1  # times as many columns at work as before: their number still grows
 _CHEAP = 0.05  # of the entries of all: work on so few costs little beside finding out who wants to work
 _SHARPER = 0.2  # work lowers the urges on its columns to this share of the largest of all
 _NEWTON_STEPS = 20  # on one working set
-_SHORT = 0.1  # of a step: one that must be so much shorter was the model's fault
-_EASE = 0.5
+_LOOKS = 20  # at J along a step,
+_LEVEL = 0.3  # until its slope is such a share of the first,
+_BEYOND = 4.0  # each so many times as far as the last one says,
+_NO_LESS = 1e-4  # but no less of the way to it
 _FLAT = 1e-9  # second derivatives count at least so much of their bound, or of the mean of all derivatives,
 _STEEP = 1e-3  # or so much of the first ones
 
@@ -65,10 +66,10 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     """One step: sweeps or Newton steps on one working set of columns."""
     state = state or {}
     whole, rest, objective = Terms.of(problem), problem.start(), (problem.alpha, problem.penalty)
-    recent, n_moving, learnt = np.empty(0, np.int64), -1, _Learnt()
+    recent, n_moving, effort = np.empty(0, np.int64), -1, Effort()
     if state.get("objective") == objective:
-        ids, recent, n_moving, point, lowest, learnt = (
-            state[key] for key in ("ids", "recent", "n_moving", "point", "lowest", "learnt")
+        ids, recent, n_moving, point, lowest, effort = (
+            state[key] for key in ("ids", "recent", "n_moving", "point", "lowest", "effort")
         )
     else:
         w = np.clip(state.get("w", rest), whole.lower, whole.upper)
@@ -91,7 +92,7 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
             look = _Look(problem, point, columns.ids, whole, w, a)
             now = {
                 "objective": objective, "lowest": lowest, "recent": chosen.positions, "n_moving": n_moving,
-                "learnt": learnt,
+                "effort": effort,
             }  # fmt: skip
             snapshot = partial(look.known, now)
             yield Iterate(w, point.b, look, primal if stuck else None, snapshot, estimate, primal)
@@ -110,32 +111,10 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
             chosen = part.columns.at(working)
         cheap = chosen.entries <= _CHEAP * part.columns.entries
         settled = few_others or cheap or n_moving <= _MORE * before
-        point, learnt = _work(
-            problem, part, point, chosen, a[chosen.positions], worst, learnt, settled=settled
+        point, effort = _work(
+            problem, part, point, chosen, a[chosen.positions], worst, effort, settled=settled
         )
         fresh = True
-
-
-class _Learnt(NamedTuple):
-    """What steps have taught for the next.
-
-    The least second derivatives, of a bound of them: where most samples lie on lines the model knows no
-    distance, and goes far beyond where others take over. What a step had to be shortened by tells what the
-    model lacks; that is taken back as soon as whole steps are good. And the passes over the entries that a
-    model was worth.
-    """
-
-    floor: float = _FLAT
-    passes: float = WORTH
-
-    def after(self, model: ColumnModel, share: float, lacks: Callable[[], float]) -> "_Learnt":
-        """A step of which this share was good."""
-        floor = self.floor
-        if share < _SHORT:
-            floor = min(max(floor, lacks() / share), 1.0)
-        elif share == 1:
-            floor = max(_EASE * floor, _FLAT)
-        return _Learnt(floor, max(model.passes, WORTH) if model.passes else self.passes)
 
 
 class _Part(NamedTuple):
@@ -243,9 +222,10 @@ def _nearly(working: Indices, recent: Indices) -> bool:
 
 def _work(
     problem: Problem, part: _Part, start: Point, columns: Selection, a: Slope, worst: float,
-    learnt: _Learnt, *, settled: bool,
-) -> tuple[Point, _Learnt]:  # fmt: skip
-    """Newton steps on the working columns until none of them wants to move much, or a single rough one."""
+    effort: Effort, *, settled: bool,
+) -> tuple[Point, Effort]:  # fmt: skip
+    """Newton steps on the working columns until none of them wants to move much, or a single rough one; and
+    the effort that the next model is worth."""
     working = columns.positions
     terms = part.terms.take(working)
     point = start._replace(w=start.w[working])
@@ -253,63 +233,70 @@ def _work(
         urge = float(terms.urges(a, point.w).max(initial=0.0))
         if urge <= _SHARPER * worst:
             break
-        D, bound = _curvature(problem, point, learnt.floor)
+        D = _curvature(problem, point)
         model = ColumnModel(
             columns, terms, point.w, a, point.u, D,
-            centred=problem.n_offsets > 0, settled=settled, worth=learnt.passes,
+            centred=problem.n_offsets > 0, settled=settled, effort=effort,
         )  # fmt: skip
         target = model.minimise(max(0.5 * _SHARPER * worst, 0.1 * urge))
-        f = columns.scores(target - point.w)
-        moved, share = _line_search(problem, terms, point, a, target, f, D)
+        moved, share = _line_search(problem, terms, point, a, target, columns.scores(target - point.w), D)
         if moved is None:
             break
         point = moved
-        learnt = learnt.after(model, share, partial(_ratio, f, D, bound))
+        effort = effort.after(model.passes, share)
         a = columns.adjoint(point.u)
         if not settled:
             break
     w = start.w.copy()
     w[working] = point.w
-    return point._replace(w=w), learnt
+    return point._replace(w=w), effort
 
 
-def _ratio(f: Vector, D: Vector, bound: Vector) -> float:
-    return float(f @ (D * f)) / float(f @ (bound * f))
-
-
-def _curvature(problem: Problem, point: Point, floor: float) -> tuple[Vector, Vector]:
-    """Second derivatives, none nearly zero: where they vanish the model would know no distance. And a bound
-    of them, or what they usually are, of which each is at least such a share."""
+def _curvature(problem: Problem, point: Point) -> Vector:
+    """Second derivatives, none nearly zero: where they vanish the model would know no distance."""
     D = problem.risk.curvature(point.scores, point.b)
     if "dual_atoms" in problem.risk.capabilities:
-        bound = 1.0 / problem.risk.dual_atoms().quad
-        return np.asarray(np.maximum(D, floor * bound)), bound
+        return np.asarray(np.maximum(D, _FLAT / problem.risk.dual_atoms().quad))
     steep = np.abs(point.u)  # far out, first derivatives are all there is; where they vanish as well, nothing
     usual = float(D.sum() + steep.sum()) or 1.0
-    bound = usual * problem.weight / problem.weight.sum()
-    return np.asarray(np.maximum(D, np.maximum(_STEEP * steep, floor * bound))), bound
+    least = np.maximum(_STEEP * steep, _FLAT * usual * problem.weight / problem.weight.sum())
+    return np.asarray(np.maximum(D, least))
 
 
 def _line_search(
     problem: Problem, terms: Terms, point: Point, a: Slope, target: Slope, f: Vector, D: Vector
 ) -> tuple[Point | None, float]:
-    """A point 1, 1/2, 1/4, ... of the way to the target, where the scores change by f: the first where J
-    falls by half of what the model says, or else the lowest. And which share of the way it is."""
-    penalty, bend = terms.value(point.w), 0.5 * float(f @ (D * f))
+    """The target, where the scores change by f, if J falls there by half of what the model says; else a point
+    on the way to it where the slope of J nearly vanishes, or the lowest that was met. And its share of the
+    way.
+
+    J is convex along the way. Where most samples lie on lines the model knows no distance, and only a tiny
+    share of the way is good. The far end tells its size: where the slope would vanish if it were linear, and
+    where the tangents at both ends meet. Then looks are between shares at which J falls and at which it rises.
+    """
+    penalty, bend, way = terms.value(point.w), 0.5 * float(f @ (D * f)), target - point.w
     if problem.n_offsets:
         bend -= 0.5 * float(D @ f) ** 2 / float(D.sum())
     noise = 4 * _EPS * (abs(point.risk) + penalty)
-    slope = float((a * (target - point.w) + terms.changes(point.w, target)).sum())
-    s, best, most, share = 1.0, None, -noise, 0.0
-    while slope < 0 and s > 1e-10:
-        w = target if s == 1 else (1 - s) * point.w + s * target
-        trial = _evaluate(problem, w, point.scores + s * f, point.b)
+    slope = float((a * way + terms.changes(point.w, target)).sum())
+    share, best, most, good = 1.0, None, -noise, 0.0
+    low, high = 0.0, 1.0  # shares at which J falls, and at which it rises
+    for _ in range(_LOOKS if slope < 0 else 0):
+        w = target if share == 1 else (1 - share) * point.w + share * target
+        trial = _evaluate(problem, w, point.scores + share * f, point.b)
         fallen = point.risk - trial.risk + penalty - terms.value(trial.w)
-        if best is not None and not fallen > most:
-            break
-        if fallen >= max(-0.5 * s * (slope + s * bend), 0.0) - noise:
-            return trial, s
+        if share == 1 and fallen >= max(-0.5 * (slope + bend), 0.0) - noise:
+            return trial, share
         if fallen > most:
-            best, most, share = trial, fallen, s
-        s *= 0.5
-    return best, share
+            best, most, good = trial, fallen, share
+        there = float(trial.u @ f) + terms.slope(w, way) if np.isfinite(trial.risk) else np.inf
+        low, high = (low, share) if there > 0 else (share, high)
+        if (abs(there) <= -_LEVEL * slope and fallen > 0) or high <= 2 * low:
+            break
+        if low > 0:
+            share = float(np.sqrt(low * high))
+        else:
+            parabola = slope / (slope - there)
+            lines = (fallen + there * share) / ((there - slope) * share) if there < np.inf else 0.0
+            share *= min(max(_BEYOND * min(parabola, lines), _NO_LESS), 0.5)
+    return best, good
