@@ -272,7 +272,7 @@ def _line_search(
 
     J is convex along the way. Where most samples lie on lines the model knows no distance, and only a tiny
     share of the way is good. The far end tells its size: where the slope would vanish if it were linear, and
-    where the tangents at both ends meet. Then looks are between shares at which J falls and at which it rises.
+    where the tangents at both ends meet. Then looks go between shares at which J falls and at which it rises.
     """
     penalty, bend, way = terms.value(point.w), 0.5 * float(f @ (D * f)), target - point.w
     if problem.n_offsets:
