@@ -281,7 +281,7 @@ def test_a_bound_holds_when_all_columns_were_added_one_after_another(monkeypatch
 @pytest.mark.parametrize("digit", [1, 3, 8])
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 def test_separable_data_at_a_small_alpha_take_few_looks(loss, digit, monkeypatch):
-    """Most samples lie where the loss has no second derivative: the model knows no distance, a tiny share only
+    """Most samples lie where the loss has no second derivative: the model knows no distance, only a tiny part
     of its way is good, and to halve it down to that would take twenty looks at J."""
     X, y = load_digits(return_X_y=True)
     problem = Problem(X, np.where(y == digit, 1.0, -1.0), loss, "l1", alpha=1e-6)
