@@ -35,7 +35,7 @@ import logging
 from collections.abc import Generator, Iterator, Mapping
 from functools import partial
 from inspect import signature
-from itertools import count
+from itertools import count, islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -67,6 +67,9 @@ PATIENCE, SLOW = 64, 0.5  # steps before the first look at the gap, and what may
 DEAR = 6  # passes over X is a Hessian that is not set up without need
 WORTH = 2.0  # steps of conjugate gradients for each pass that it costs; half as many, if the loss has seams
 ENOUGH = 3  # samples for each feature, for conjugate gradients to be quick
+CROWDED = 10  # samples for each feature: with more, larger alphas teach less than they cost
+SMALL_ALPHA, FIRST_ALPHA = 1e-4, 0.03  # of the largest that lets a weight move: below which others go first
+DOWN, ROUGH = 10**0.5, 0.1  # from one alpha to the next, and the gap at which it is left
 HASTE, QUICK = 6, 0.25  # in haste, from the first step on; twice as many, if the loss has kinks
 
 
@@ -78,6 +81,7 @@ class Choice(NamedTuple):
     probe: Mapping[str, Any] = MappingProxyType({})
     haste: int = 0
     limit: int = 0  # of its steps
+    descends: bool = False  # by larger alphas first, if this one is small
 
 
 def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
@@ -91,7 +95,9 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
     elif "solver" in state:
         state = {"w": state["w"]}  # the rest is in another solver's terms
     last: Iterate | None = None
-    for name, why, probe, haste, limit in choices[:-1]:
+    for name, why, probe, haste, limit, descends in choices[:-1]:
+        if descends and "w" not in state:
+            state = yield from _from_larger_alphas(problem, name)
         steps = _start(problem, state, name, why, seed, **probe)
         reached, gave_up = yield from _while_the_gap_falls(steps, haste, limit)
         if reached is None or (gave_up and probe):
@@ -104,6 +110,28 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
         bound = last.minorant() if callable(last.minorant) else last.minorant
         state["cuts"] = [cut for cut in (problem.zero_plane(), bound) if cut is not None]
     yield from _start(problem, state, *choices[-1][:2], seed)
+
+
+def _from_larger_alphas(problem: Problem, name: str) -> Generator[Iterate, Certificate, dict[str, Any]]:
+    """A point to start from at a small alpha: rough solutions at larger ones, where few weights are not zero.
+
+    From nothing a small alpha lets nearly all weights in, and it takes long until most of them are out again.
+    """
+    state: dict[str, Any] = {}
+    u = problem.tangent(problem.scores(problem.start()))[1]
+    largest = float(np.abs(problem.design.adjoint(u)).max())  # at which the first weight moves, about
+    if not problem.alpha < SMALL_ALPHA * largest < np.inf:
+        return state
+    more = int(np.ceil(np.log(FIRST_ALPHA * largest / problem.alpha) / np.log(DOWN)))
+    logger.info("auto: %s at %d larger alphas, because this one is small", name, more)
+    for k in range(more, 0, -1):
+        steps = as_solver(name)(problem.at(problem.alpha * DOWN**k), state=state)
+        for iterate in islice(steps, HASTE):
+            yield iterate._replace(minorant=None, primal=None, snapshot=dict, estimate=np.inf)
+            state = {"w": iterate.point()}
+            if iterate.estimate <= ROUGH * abs(iterate.objective):
+                break
+    return state
 
 
 def _value(problem: Problem, b: Vector, w: Slope) -> float:
@@ -176,9 +204,11 @@ def plan(problem: Problem) -> Iterator[Choice]:
     elif takes("block_frank_wolfe") and _mixes_well(problem):
         yield Choice("block_frank_wolfe", "each sample has planes of its own, and few are to be asked for")
     elif takes("rounded_cd") and not problem.penalty.smooth and _has_lines(problem):
-        yield Choice("rounded_cd", "the loss has lines and the penalty makes weights zero")
+        why = "the loss has lines and the penalty makes weights zero"
+        yield Choice("rounded_cd", why, descends=n <= CROWDED * d)
     elif takes("primal_cd") and not problem.penalty.smooth:
-        yield Choice("primal_cd", "the loss is smooth and the penalty makes weights zero")
+        why = "the loss is smooth and the penalty makes weights zero"
+        yield Choice("primal_cd", why, descends=n <= CROWDED * d)
     elif takes("lbfgs"):
         yield Choice("lbfgs", "loss and penalty are differentiable")
     yield Choice("bundle", "it takes every loss and every penalty")
