@@ -35,7 +35,7 @@ import logging
 from collections.abc import Generator, Iterator, Mapping
 from functools import partial
 from inspect import signature
-from itertools import count, islice
+from itertools import count
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -47,6 +47,7 @@ from gapfit.registry import as_solver
 from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import OVERFLOWS, Steps, missing_need
 from gapfit.solvers.dual_cd import dual_cd
+from gapfit.solvers.larger_alphas import from_larger_alphas
 
 logger = logging.getLogger("gapfit")
 
@@ -68,8 +69,6 @@ DEAR = 6  # passes over X is a Hessian that is not set up without need
 WORTH = 2.0  # steps of conjugate gradients for each pass that it costs; half as many, if the loss has seams
 ENOUGH = 3  # samples for each feature, for conjugate gradients to be quick
 CROWDED = 10  # samples for each feature: with more, larger alphas teach less than they cost
-SMALL_ALPHA, FIRST_ALPHA = 1e-4, 0.03  # of the largest that lets a weight move: below which others go first
-DOWN, ROUGH = 10**0.5, 0.1  # from one alpha to the next, and the gap at which it is left
 HASTE, QUICK = 6, 0.25  # in haste, from the first step on; twice as many, if the loss has kinks
 
 
@@ -97,7 +96,7 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
     last: Iterate | None = None
     for name, why, probe, haste, limit, descends in choices[:-1]:
         if descends and "w" not in state:
-            state = yield from _from_larger_alphas(problem, name)
+            state = yield from from_larger_alphas(problem, name)
         steps = _start(problem, state, name, why, seed, **probe)
         reached, gave_up = yield from _while_the_gap_falls(steps, haste, limit)
         if reached is None or (gave_up and probe):
@@ -110,28 +109,6 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
         bound = last.minorant() if callable(last.minorant) else last.minorant
         state["cuts"] = [cut for cut in (problem.zero_plane(), bound) if cut is not None]
     yield from _start(problem, state, *choices[-1][:2], seed)
-
-
-def _from_larger_alphas(problem: Problem, name: str) -> Generator[Iterate, Certificate, dict[str, Any]]:
-    """A point to start from at a small alpha: rough solutions at larger ones, where few weights are not zero.
-
-    From nothing a small alpha lets nearly all weights in, and it takes long until most of them are out again.
-    """
-    state: dict[str, Any] = {}
-    u = problem.tangent(problem.scores(problem.start()))[1]
-    largest = float(np.abs(problem.design.adjoint(u)).max())  # at which the first weight moves, about
-    if not problem.alpha < SMALL_ALPHA * largest < np.inf:
-        return state
-    more = int(np.ceil(np.log(FIRST_ALPHA * largest / problem.alpha) / np.log(DOWN)))
-    logger.info("auto: %s at %d larger alphas, because this one is small", name, more)
-    for k in range(more, 0, -1):
-        steps = as_solver(name)(problem.at(problem.alpha * DOWN**k), state=state)
-        for iterate in islice(steps, HASTE):
-            yield iterate._replace(minorant=None, primal=None, snapshot=dict, estimate=np.inf)
-            state = {"w": iterate.point()}
-            if iterate.estimate <= ROUGH * abs(iterate.objective):
-                break
-    return state
 
 
 def _value(problem: Problem, b: Vector, w: Slope) -> float:

@@ -30,7 +30,8 @@ from gapfit.penalties import Box, Penalty
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
-from gapfit.solvers.column_model import ColumnModel, Effort, Terms
+from gapfit.solvers.column_model import ColumnModel, Effort
+from gapfit.solvers.column_terms import Terms
 from gapfit.solvers.columns import Columns, Selection
 
 _EPS = float(np.finfo(float).eps)
@@ -42,8 +43,7 @@ _MORE = 1.1  # times as many columns at work as before: their number still grows
 _CHEAP = 0.05  # of the entries of all: work on so few costs little beside finding out who wants to work
 _SHARPER = 0.2  # work lowers the urges on its columns to this share of the largest of all
 _NEWTON_STEPS = 20  # on one working set
-_LOOKS = 20  # at J along a step,
-_LEVEL = 0.3  # until its slope is such a share of the first,
+_LOOKS, _LEVEL = 20, 0.3  # at J along a step, until its slope is such a share of the first,
 _BEYOND = 4.0  # each so many times as far as the last one says,
 _NO_LESS = 1e-4  # but no less of the way to it
 _FLAT = 1e-9  # second derivatives count at least so much of their bound, or of the mean of all derivatives,
@@ -270,9 +270,9 @@ def _line_search(
     on the way to it where the slope of J nearly vanishes, or the lowest that was met. And its share of the
     way.
 
-    J is convex along the way. Where most samples lie on lines the model knows no distance, and only a tiny
-    share of the way is good. The far end tells its size: where the slope would vanish if it were linear, and
-    where the tangents at both ends meet. Then looks go between shares at which J falls and at which it rises.
+    J is convex. Where most samples lie on lines the model knows no distance, and only a tiny share of the way
+    is good. The far end tells which: where the slope would vanish if it were linear, and where the tangents
+    at both ends meet. Then looks go between shares at which J falls and at which it rises.
     """
     penalty, bend, way = terms.value(point.w), 0.5 * float(f @ (D * f)), target - point.w
     if problem.n_offsets:
