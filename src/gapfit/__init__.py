@@ -8,6 +8,7 @@ from gapfit.errors import GapfitError as GapfitError
 from gapfit.errors import IncompatibleSolver as IncompatibleSolver
 from gapfit.errors import ModelFileError as ModelFileError
 from gapfit.errors import ModelVersionWarning as ModelVersionWarning
+from gapfit.errors import TooLarge as TooLarge
 from gapfit.errors import UnboundedProblem as UnboundedProblem
 from gapfit.estimators import KernelNoveltyDetector as KernelNoveltyDetector
 from gapfit.estimators import KernelSVC as KernelSVC

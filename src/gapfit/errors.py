@@ -19,6 +19,10 @@ class UnboundedProblem(GapfitError, ValueError):
     """The objective has no minimum: it falls forever, or is approached only at infinity."""
 
 
+class TooLarge(GapfitError, MemoryError):
+    """What was asked for needs more memory than there is; the message says what would do with less."""
+
+
 class IncompatibleSolver(GapfitError, TypeError):
     """The solver needs something that the loss or the penalty does not offer."""
 

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Generator, Iterable
+from dataclasses import replace
 from numbers import Integral
 from operator import itemgetter
 from time import perf_counter
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapfit import threads
+from gapfit import limits, threads
 from gapfit._types import Slope, Vector
 from gapfit.certify import certify, running
 from gapfit.checkpoint import ENDED, Part, as_history, as_plain, as_solution, opened
@@ -18,9 +19,11 @@ from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
 from gapfit.solution import Certificate, Iterate, Progress, Record, Solution, Status, as_intercept
-from gapfit.solvers.base import check_needs, solver_name
+from gapfit.solvers.base import OVERFLOWS, check_needs, solver_name
 
 logger = logging.getLogger("gapfit")
+
+_LAST_OFFSETS = 0.3  # seconds for the offsets of the last iterate when time is up
 
 Callback = Callable[[Progress], Any]
 _NEAR_ZERO = 1e-6  # an objective that may be rounding
@@ -43,7 +46,8 @@ def solve(
 ) -> Solution:
     """Minimise the problem until its duality gap is proved to be small enough.
 
-    Ctrl-C ends the fit with the best point so far and its certificate.
+    Ctrl-C ends the fit with the best point so far and its certificate, and so does the time limit: a step
+    that takes longer is given up.
 
     Parameters
     ----------
@@ -56,7 +60,8 @@ def solve(
         objective at the minimiser of the penalty (w = 0, for most) with its best intercept, or gap <= 8 times
         what rounding may do to the objective there.
     max_iter, max_time : limits on the solver's steps and on seconds
-        The reported gap is valid all the same.
+        The reported gap is valid all the same. `max_time` counts from the call; what is found is certified
+        beyond it, which takes a pass or two over the data.
     start : array or Solution, default=None
         A point w, or an earlier `Solution` to continue from. If that was found on the same data with the
         same loss (alpha and penalty may differ), its bounds are used again, else only its w.
@@ -84,11 +89,13 @@ def solve(
         raise TypeError(f"max_iter must be an integer, got {max_iter!r}")
     if not (as_number("max_iter", max_iter) >= 0 and as_number("max_time", max_time) >= 0):
         raise ValueError(f"max_iter and max_time must not be negative, got {max_iter!r} and {max_time!r}")
+    began = perf_counter()
     method, callbacks = as_solver(solver), tuple(callbacks)
     check_needs(method, problem)
     name = solver_name(method)
     # a step that overflows is a bad step: its point and its bound are not taken, and nobody need be told
-    with threads.using(n_jobs), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+    quietly = np.errstate(over="ignore", invalid="ignore", divide="ignore")
+    with threads.using(n_jobs), quietly, limits.Interrupts() as interrupts:
         known_by = resumable or checkpoint is not None or isinstance(start, Solution)
         mark = problem.fingerprint() if known_by else None
         with opened(checkpoint, problem, method, name, mark) as part:
@@ -96,7 +103,7 @@ def solve(
                 part.end(None)
                 return as_solution(part.solution)
             known = _Known.of(start, problem, name, mark)
-            fit = _Fit(problem, method, tol, known, bool(callbacks), part)
+            fit = _Fit(problem, method, known, part, _Best(problem, known, tol, began), interrupts)
             status = fit.run(max_iter, max_time, callbacks)
             if status in _ENDS and fit.best.met():
                 status = Status.CERTIFIED
@@ -104,6 +111,8 @@ def solve(
             if part is not None and status in ENDED:
                 part.end(as_plain(solution, tol))
     best = fit.best
+    if interrupts.pressed:  # perhaps when all was done: who pressed wants no more fits after this one
+        solution = replace(solution, status=Status.INTERRUPTED)
     logger.info("%s: %s after %d steps, gap %.3g", name, status.name, best.n_iter, solution.certificate.gap)
     return solution
 
@@ -133,10 +142,16 @@ class _Fit:
     """The solver and what is known of its progress: all that a checkpoint has to hold."""
 
     def __init__(
-        self, problem: Problem, method: Any, tol: float, known: _Known, watched: bool, part: Part | None
+        self,
+        problem: Problem,
+        method: Any,
+        known: _Known,
+        part: Part | None,
+        best: "_Best",
+        interrupts: limits.Interrupts,
     ) -> None:
-        self.problem, self.part = problem, part
-        self.best, self.schedule = _Best(problem, known, tol), _Schedule(watched)
+        self.problem, self.part, self.best, self.interrupts = problem, part, best, interrupts
+        self.schedule = _Schedule()
         state = known.state
         if part is not None and part.state is not None:
             self.best.restore(part.state["best"])
@@ -154,44 +169,56 @@ class _Fit:
 
     def run(self, max_iter: int, max_time: float, callbacks: tuple[Callback, ...]) -> Status:
         """Run the solver until something ends it, and say what."""
-        best, schedule, steps = self.best, self.schedule, self.steps
+        best = self.best
+        try:
+            return self._run(max_iter, max_time, callbacks)
+        except OVERFLOWS as error:
+            logger.info("a step overflowed: %s", error)
+            best.tear()
+            return best.ended(Status.STALLED)
+        except (limits.TimeUp, KeyboardInterrupt) as cut:
+            best.tear()
+            return best.ended(Status.TIME_LIMIT if isinstance(cut, limits.TimeUp) else Status.INTERRUPTED)
+
+    def _run(self, max_iter: int, max_time: float, callbacks: tuple[Callback, ...]) -> Status:
+        best, schedule, steps, interrupts = self.best, self.schedule, self.steps, self.interrupts
+        schedule.watched = bool(callbacks)
         certificate = None
         over = best.limit(max_iter, max_time)
-        try:
-            while True:
-                if best.proved():
-                    return Status.CERTIFIED
-                if best.hopeless() or not np.isfinite(best.primal):  # no way down can be seen from there
-                    return Status.STALLED
-                if over:
-                    return over
-                try:
+        while True:
+            if best.proved():
+                return Status.CERTIFIED
+            if best.hopeless() or not np.isfinite(best.primal):  # no way down can be seen from there
+                return Status.STALLED
+            if over or interrupts.pressed:
+                return best.ended(Status.INTERRUPTED if interrupts.pressed else over or Status.MAX_ITER)
+            try:
+                with limits.until(best.began + max_time), interrupts.allowed():
                     iterate = next(steps) if certificate is None else steps.send(certificate)
-                except StopIteration:
-                    return Status.STALLED
-                best.n_iter += 1
-                over, due, stop = best.limit(max_iter, max_time), schedule.due(best, iterate), False
-                if over and not due:
-                    self.save(iterate)  # before a look out of turn, without which the fit would have gone on
-                if over or due:
-                    record = best.take(iterate)
-                    schedule.looked(best, iterate)
-                    logger.debug("step %d: primal %.10g, dual %.10g, gap %.3g", *record[:1], *record[2:])
-                    stop = self.tell(callbacks, Progress(*record, best.w, as_intercept(best.b)), iterate)
-                    over = over or best.limit(max_iter, max_time)
-                if (due and (stop or over)) or (self.part is not None and not over and self.part.due()):
-                    self.save(iterate)
-                if stop:
-                    return Status.CERTIFIED if best.proved() else Status.STOPPED
-                certificate = best.certificate
-        except KeyboardInterrupt:
-            best.snapshot = dict  # the solver was cut off in the middle of a step
-            return Status.INTERRUPTED
+            except StopIteration:
+                return Status.STALLED
+            best.n_iter += 1
+            best.latest = best.unseen = iterate
+            over, due, stop = best.limit(max_iter, max_time), schedule.due(best, iterate), False
+            if over and not due:
+                self.save(iterate)  # before a look out of turn, without which the fit would have gone on
+            if over or due:
+                record = best.take(iterate)
+                schedule.looked(best, iterate)
+                logger.debug("step %d: primal %.10g, dual %.10g, gap %.3g", *record[:1], *record[2:])
+                stop = self.tell(callbacks, Progress(*record, best.w, as_intercept(best.b)), iterate)
+                over = over or best.limit(max_iter, max_time)
+            if (due and (stop or over)) or (self.part is not None and not over and self.part.due()):
+                self.save(iterate)
+            if stop:
+                return Status.CERTIFIED if best.proved() else Status.STOPPED
+            certificate = best.certificate
 
     def tell(self, callbacks: tuple[Callback, ...], progress: Progress, iterate: Iterate) -> bool:
         """Call every callback, also after one has asked to stop; does any? One that fails ends the fit."""
         try:
-            answers = [callback(progress) for callback in callbacks]
+            with self.interrupts.allowed():
+                answers = [callback(progress) for callback in callbacks]
             return any(answers)
         except BaseException:
             self.save(iterate)
@@ -206,8 +233,8 @@ class _Schedule:
     Steps are counted, not seconds: a fit must be repeatable.
     """
 
-    def __init__(self, watched: bool) -> None:
-        self.watched = watched
+    def __init__(self) -> None:
+        self.watched = False
         self.next = 1
         self.guessed, self.correction, self.hidden = 1.0, 1.0, 0.0  # at the last look
 
@@ -227,7 +254,9 @@ class _Schedule:
             return iterate.primal is not None or best.n_iter >= self.next
         overdue = best.n_iter >= (self.next if self.watched else max(64, 4 * self.next))
         guess = self._corrected(iterate.estimate)
-        return (overdue and iterate.estimate < np.inf) or best.suffices(guess, iterate.objective)
+        if (overdue and iterate.estimate < np.inf) or best.out_of_patience():
+            return True
+        return best.suffices(guess, iterate.objective)
 
     def _corrected(self, estimate: float) -> float:
         """A part of the gap that the solver did not see last time falls more slowly than what it sees."""
@@ -245,10 +274,12 @@ class _Schedule:
 class _Best:
     """The best point and the best minorant so far, and whether they prove enough."""
 
-    def __init__(self, problem: Problem, known: _Known, tol: float) -> None:
+    def __init__(self, problem: Problem, known: _Known, tol: float, began: float) -> None:
         self.problem, self.tol = problem, tol
-        self.began, self.earlier = perf_counter(), 0.0  # seconds of runs before this one
-        self.n_iter = 0
+        self.began, self.earlier = began, 0.0  # by `perf_counter`; seconds of runs before this one
+        self.n_iter = self.looked_at = 0
+        self.latest: Iterate | None = None
+        self.unseen: Iterate | None = None  # the same, unless the driver has looked at it
         self.history: list[Record] = []
         self.snapshot: Callable[[], dict[str, Any]] = dict
         self.w: Slope = problem.start()
@@ -290,7 +321,7 @@ class _Best:
 
     _KEPT = (
         "n_iter", "w", "b", "primal", "minorant", "dual", "demand", "best_gap", "improved_at", "certificate",
-        "scale", "atol",
+        "scale", "atol", "looked_at",
     )  # fmt: skip
 
     def state(self) -> dict[str, Any]:
@@ -337,7 +368,39 @@ class _Best:
             self.best_gap, self.improved_at = self.certificate.gap, self.n_iter
         record = Record(self.n_iter, self.seconds(), *self.certificate[:3])
         self.history.append(record)
+        self.looked_at, self.unseen = self.n_iter, None
         return record
+
+    def tear(self) -> None:
+        """The solver was cut off in the middle of a step: its arrays may be half way to the next iterate.
+
+        That makes another point and another bound of the last one, often better ones, or none at all. So it
+        is to be looked at again; nothing counts that was claimed for it, and no state is there to go on from.
+        """
+        self.snapshot = dict
+        if self.latest is not None:
+            self.unseen = self.latest._replace(primal=None, snapshot=dict)
+
+    def ended(self, how: Status) -> Status:
+        """Look at the last iterate, if that was not done, before the fit ends so."""
+        if self.unseen is not None:
+            try:
+                self.take(self._valued(self.unseen))
+            except Exception as error:  # whatever a torn iterate may lead to, what was found before counts
+                logger.debug("the last iterate cannot be used: %s", error)
+        return Status.CERTIFIED if how is not Status.INTERRUPTED and self.proved() else how
+
+    def _valued(self, iterate: Iterate) -> Iterate:
+        """With its value at the best offsets, or, where these take long to find, at those it came with."""
+        if iterate.primal is not None:
+            return iterate
+        w, b = iterate.point(), iterate.b
+        try:
+            with limits.until(perf_counter(), _LAST_OFFSETS):
+                primal, b, _ = self.problem.best(w, b)
+        except limits.TimeUp:
+            primal = self.problem.evaluate(w, b)
+        return iterate._replace(w=w, b=b, primal=primal)
 
     def proved(self) -> bool:
         """Is the tolerance met, and confirmed on the very point that would be returned?"""
@@ -366,8 +429,12 @@ class _Best:
         """Is the remaining gap rounding, or has nothing improved over half of a long run?"""
         certificate = self.certificate
         rounding_only = certificate.gap > 2 * (certificate.primal - certificate.dual)
-        patience_lost = self.n_iter > max(2 * self.improved_at, self.improved_at + 200)
+        patience_lost = self.looked_at == self.n_iter and self.out_of_patience()
         return rounding_only or patience_lost or self.demand < 1e-3
+
+    def out_of_patience(self) -> bool:
+        """Was no look better over half of a long run? Then it is time for one, the last one if it fails."""
+        return self.n_iter > max(2 * self.improved_at, self.improved_at + 200)
 
     def solution(self, status: Status, solver: str, fingerprint: str | None) -> Solution:
         w, b = self._output()

@@ -3,14 +3,13 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from inspect import signature
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gapfit import threads
+from gapfit import limits, threads
 from gapfit._types import Data, Slope, Vector
 from gapfit.certify import SUPPORT, ZERO, optimal_ball, support_status
 from gapfit.checks import as_weights
@@ -109,7 +108,6 @@ class KernelModel(LinearModel):
     ) -> list[Machine]:
         """Solve a problem for each part; its machine, with a coefficient for each sample. Sets attributes."""
         check_flag("warm_start", self.warm_start)
-        began = perf_counter()
         limit = np.inf if self.max_time is None else as_number("max_time", self.max_time)
         context = self._init_callback_context(max_subtasks=None if len(parts) == 1 else len(parts))
         context.call_on_fit_task_begin(estimator=self)
@@ -125,11 +123,11 @@ class KernelModel(LinearModel):
                 some = design if everyone else design.take(part.rows)
                 problem = Problem(some, part.target, loss, "l2", alpha, samples.weight[part.rows])
                 trace = Identification()
-                left = max(limit - (perf_counter() - began), min(limit, 0.0))  # all parts share the time
+                left = limits.remaining(limit)  # all parts share the time
                 local = indefinite(some)
                 self._partly = _Partly(problem, part, n, machines, len(parts), finish)
                 with self._told(context, samples, solutions, len(parts)) as callbacks:
-                    solution = local_solution(problem, self.tol) if local else solve(
+                    solution = local_solution(problem, self.tol, left) if local else solve(
                         problem, self._traced(trace), tol=self.tol, max_iter=max_iter, max_time=left,
                         start=None if start is None else start.w, callbacks=callbacks,
                         n_jobs=self.n_jobs, resumable=False, checkpoint=checkpoint,

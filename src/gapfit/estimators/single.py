@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from gapfit import limits
 from gapfit.errors import as_number
 from gapfit.estimators.base import check_flag, shown
 from gapfit.estimators.checkpoints import kept
@@ -27,7 +28,8 @@ def fit_single(estimator: Any, problem: Problem) -> Solution:
     data = None if estimator.checkpoint is None else problem.fingerprint()
     with shown(estimator.verbose), kept(estimator, data) as checkpoint:
         solution = solve(
-            problem, seeded(estimator), tol=estimator.tol, max_iter=estimator.max_iter, max_time=limit,
+            problem, seeded(estimator), tol=estimator.tol, max_iter=estimator.max_iter,
+            max_time=limits.remaining(limit),
             start=start, n_jobs=estimator.n_jobs, resumable=bool(estimator.warm_start), checkpoint=checkpoint,
         )  # fmt: skip
     certificate = solution.certificate

@@ -34,11 +34,15 @@ def minimise_by_newton(
         step = np.linalg.lstsq(hessian, e, rcond=1e-13)[0]  # a common shift may not matter
         step *= min(1.0, 4 * (size + float(np.abs(b).max())) / max(float(np.abs(step).max()), 1e-300))
         decrease, s = float(e @ step), 1.0
+        # a sum of so many terms may know no better, and to look for a fall that rounding hides takes long
+        settled = np.abs(e).max() <= np.sqrt(len(u)) * rounding
         for _ in range(_HALVINGS):
             there = risk.value_and_subgradient(scores, b - s * step)
-            fallen = value - there[0] >= 1e-4 * s * decrease
+            fallen = value - there[0] >= 1e-4 * s * decrease and not settled
             if fallen or np.abs(there[2]).max() < 0.5 * np.abs(e).max():  # at the end values only are noise
                 break
+            if settled:
+                return b, value, u, value, e
             s *= 0.5
         else:
             return None

@@ -44,8 +44,9 @@ from gapfit._types import Slope, Vector
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
 from gapfit.solution import Iterate
-from gapfit.solvers.base import Steps, missing_need
+from gapfit.solvers.base import OVERFLOWS, Steps, missing_need
 from gapfit.solvers.dual_cd import dual_cd
+from gapfit.solvers.larger_alphas import from_larger_alphas
 from gapfit.solvers.patience import Patience, Watch
 
 logger = logging.getLogger("gapfit")
@@ -66,6 +67,7 @@ KEPT = 2**23  # numbers in a plane for each sample
 DEAR = 6  # passes over X is a Hessian that is not set up without need
 WORTH = 2.0  # steps of conjugate gradients for each pass that it costs; half as many, if the loss has seams
 ENOUGH = 3  # samples for each feature, for conjugate gradients to be quick
+CROWDED = 10  # samples for each feature: with more, larger alphas teach less than they cost
 HASTE = 6  # steps, in haste, from the first one on; twice as many, if the loss has kinks
 
 
@@ -77,6 +79,7 @@ class Choice(NamedTuple):
     probe: Mapping[str, Any] = MappingProxyType({})
     haste: int = 0
     limit: int = 0  # of its steps
+    descends: bool = False  # by larger alphas first, if this one is small
 
 
 def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
@@ -93,17 +96,21 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
         choices[0] = choices[0]._replace(probe={})
     elif "solver" in state:
         state = {"w": state["w"]}  # the rest is in another solver's terms
-    for place, (name, why, probe, haste, limit) in enumerate(choices[:-1]):
+    last: Iterate | None = None
+    for place, (name, why, probe, haste, limit, descends) in enumerate(choices[:-1]):
+        if descends and state.keys().isdisjoint(("w", "certificate")):
+            state = yield from from_larger_alphas(problem, name)
         steps = _start(problem, state, name, why, seed, **probe)
         patience = Patience(haste, limit, len(choices) - place, watch)
-        last, gave_up = yield from patience.run(steps, state)
+        reached, gave_up = yield from patience.run(steps, state)
         watch = None
-        if gave_up and probe:
+        if reached is None or (gave_up and probe):
             logger.info("auto: %s gave up, too many samples are in play", name)
             continue  # so little has taught nothing
+        last = reached
         logger.info("auto: the gap of %s stopped falling", name)
         state = {"w": min(last.point(), problem.start(), key=partial(_value, problem, last.b))}
-    if "w" in state and len(choices) > 1:
+    if last is not None:
         bound = last.minorant() if callable(last.minorant) else last.minorant
         state["cuts"] = [cut for cut in (problem.zero_plane(), bound) if cut is not None]
     last_one = _start(problem, state, *choices[-1][:2], seed)
@@ -180,9 +187,11 @@ def plan(problem: Problem) -> Iterator[Choice]:
     elif takes("block_frank_wolfe") and _mixes_well(problem):
         yield Choice("block_frank_wolfe", "each sample has planes of its own, and few are to be asked for")
     elif takes("rounded_cd") and not problem.penalty.smooth and _has_lines(problem):
-        yield Choice("rounded_cd", "the loss has lines and the penalty makes weights zero")
+        why = "the loss has lines and the penalty makes weights zero"
+        yield Choice("rounded_cd", why, descends=n <= CROWDED * d)
     elif takes("primal_cd") and not problem.penalty.smooth:
-        yield Choice("primal_cd", "the loss is smooth and the penalty makes weights zero")
+        why = "the loss is smooth and the penalty makes weights zero"
+        yield Choice("primal_cd", why, descends=n <= CROWDED * d)
     elif takes("lbfgs"):
         yield Choice("lbfgs", "loss and penalty are differentiable")
     yield Choice("bundle", "it takes every loss and every penalty")
@@ -228,12 +237,15 @@ def _is_parabola(problem: Problem) -> bool:
 
 
 def _labelled(steps: Steps, **marks: Any) -> Steps:
-    """The solver's iterates, their states marked with these."""
-    certificate = None
+    """The solver's iterates, their states marked with these; it ends where one of its steps overflows."""
+    certificate: Any = None
     while True:
         try:
             iterate = next(steps) if certificate is None else steps.send(certificate)
         except StopIteration:
+            return
+        except OVERFLOWS as error:
+            logger.info("auto: a step overflowed: %s", error)
             return
         certificate = yield iterate._replace(snapshot=partial(_marked, iterate, **marks))
 

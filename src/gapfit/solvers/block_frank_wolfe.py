@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from gapfit import limits
 from gapfit._types import Slope, Vector
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
@@ -69,8 +70,10 @@ class _Mixtures:
         else:
             visits = self.rng.choice(n, n, p=(1 - _AT_RANDOM) * self.gaps / total + _AT_RANDOM / n)
         for i in visits:
+            limits.look()
             self.visit(i)
         for _ in range(_SWEEPS):
+            limits.look()
             for i in self.rng.permutation(n):
                 self.improve(i)
         self.passes += 1

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from gapfit import limits
 from gapfit._types import Indices, Matrix, Slope, Vector
 from gapfit.design.chain import ChainDesign, runs
 from gapfit.losses.chain import ChainRisk
@@ -137,6 +138,7 @@ class _Blocks:
             for some in np.array_split(np.arange(chains), min(_BATCHES, chains)):
                 total = self.gaps.sum()
                 uniform = 1.0 / chains
+                limits.look()
                 shares = (1 - _AT_RANDOM) * self.gaps / total + _AT_RANDOM * uniform if total > 0 else None
                 self._visit(self.rng.choice(chains, len(some), p=shares))
         self.passes += 1

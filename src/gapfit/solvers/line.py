@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapfit import limits
 from gapfit._types import Slope, Vector
 from gapfit.problem import Problem
 from gapfit.records import storable
@@ -29,6 +30,7 @@ class Place(NamedTuple):
 
 def look(problem: Problem, w: Slope, scores: Vector, b: Vector) -> Place:
     """Everything about the point (w, b), whose scores without b are known."""
+    limits.look()
     risk, u, e = problem.risk.value_and_subgradient(scores, b)
     return Place(w, scores, b, problem.alpha * problem.penalty.value(w) + risk, u, e)
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg.blas import daxpy
 
+from gapfit import limits
 from gapfit._types import Slope, Vector
 from gapfit.design.wide import WideDesign
 from gapfit.losses.multiclass import SoftmaxRisk
@@ -103,6 +104,7 @@ def _newton_cg_classes(problem: Problem, state: dict[str, Any]) -> Steps:
 
 
 def _evaluate(problem: Problem, w: Slope, b: Vector, scores: Vector) -> _Point:
+    limits.look()
     risk, u, e = problem.risk.value_and_subgradient(scores, b)
     return _Point(w, b, scores, problem.alpha * problem.penalty.value(w) + risk, u, e)
 

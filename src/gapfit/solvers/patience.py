@@ -36,10 +36,12 @@ class Patience:
 
     def run(
         self, steps: Steps, state: dict[str, Any]
-    ) -> Generator[Iterate, Certificate, tuple[Iterate, bool]]:
-        """Returns the solver's last iterate, and whether it ended by itself."""
+    ) -> Generator[Iterate, Certificate, tuple[Iterate | None, bool]]:
+        """Returns the solver's last iterate, if there is one, and whether it ended by itself."""
         going_on = self.watch.step > 0
-        iterate = Iterate(*self.watch.last) if going_on else next(steps)
+        iterate = Iterate(*self.watch.last) if going_on else next(steps, None)
+        if iterate is None:
+            return None, True
         certificate: Certificate | None = state.get("certificate") if going_on else None
         while True:
             if certificate is None:

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from gapfit import limits
 from gapfit.errors import IncompatibleSolver
 from gapfit.minorant import Minorant, mix
 from gapfit.problem import Problem
@@ -109,6 +110,7 @@ def _sample(problem: Problem, state: dict[str, Any], seed: int) -> Steps:
         return {"z": z.copy(), "steps": t, "b": b, "best": best, "rng": rng.bit_generator.state}
 
     while True:
+        limits.look()
         picks, lag = rng.choice(n, n, p=p), np.zeros(d)
         kernels.pegasos_epoch(*rows, table, picks, z, lag, float(t), 1 / alpha, float(b.sum()), gain, total)
         w = (n * z + lag) / (alpha * n * (t + 0.5 * (n + 1)))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapfit import limits
 from gapfit._types import Slope, Vector
 from gapfit.losses.base import Rest
 from gapfit.problem import Problem
@@ -32,6 +33,7 @@ class Point(NamedTuple):
 
 def evaluate(problem: Problem, w: Slope, scores: Vector, guess: Vector | None = None) -> Point:
     """Everything about the point w, whose scores are known."""
+    limits.look()
     at = problem.tangent(scores, guess)
     J = problem.alpha * problem.penalty.value(w) + at.value
     return Point(w, scores, J, at.b, at.u, at.height, at.left)
@@ -91,6 +93,7 @@ class _Line:
             return self._known(s, self.point(s))
         w, scores = self._at(s)
         b = self.start.b + s * self.b
+        limits.look()
         risk, u, e = self.problem.risk.value_and_subgradient(scores, b)
         J = self.problem.alpha * self.problem.penalty.value(w) + risk
         return _Probe(s, J, self._slope(J, w, u) + float(e @ self.b), None)

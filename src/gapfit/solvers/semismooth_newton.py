@@ -50,7 +50,7 @@ _ROUGH = 1e-2  # the relative gap at which it has taught what it can,
 _LESSONS = 60  # in so many steps, or never
 
 
-@needs("dual_atoms", penalty="L2", design="rows")
+@needs("dual_atoms", penalty="L2", design="rows", squares=6)
 def semismooth_newton(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
     """One step: one dense factorisation and a line search. For up to some thousand features.
 

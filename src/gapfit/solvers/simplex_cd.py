@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
+from gapfit import limits
 from gapfit._types import Slope, Vector
 from gapfit.design.memory import MemoryDesign
 from gapfit.design.wide import WideDesign
@@ -75,6 +76,7 @@ def simplex_cd(
     if patience is not None and trial is None:
         trial = descent.trial = _Trial(patience * descent.n)
     while True:
+        limits.look()
         descent.sweep()
         if trial is not None and trial.failed(descent.made, descent.gap):
             return

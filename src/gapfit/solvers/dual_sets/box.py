@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gapfit import threads
+from gapfit import limits, threads
 from gapfit._types import Vector
 from gapfit.problem import Problem
 from gapfit.solvers.dual_sets.base import DualSet, Line, Response
@@ -64,6 +64,7 @@ class BoxSet(DualSet):
     def each(self, kernel: Any, *given: Any, out: tuple[Vector, ...] = ()) -> list[Any]:
         """What a compiled loop returns for each part of the samples."""
         if len(self.parts) == 1:
+            limits.look()
             return [kernel(*given, 0, len(self.p), *out)]
         return threads.each(lambda rows: kernel(*given, rows.start, rows.stop, *out), self.parts)
 
