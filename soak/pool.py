@@ -1,0 +1,158 @@
+"""Cases in processes of their own: one that hangs, dies or eats all memory is a failure of that case.
+
+Each process does one case at a time and says so; the parent holds the watch. A process that is over its time
+is killed, a new one takes its place, and the run goes on.
+"""
+
+import faulthandler
+import multiprocessing
+import resource
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+import numpy as np
+
+from soak.outcome import Outcome
+from soak.rules import Failure
+
+MEMORY = 8 * 2**30  # bytes of addresses that a process may have
+_WARM = 120.0  # seconds more for the first case of a process: it loads and compiles code
+
+
+@dataclass(frozen=True)
+class Job:
+    """One case of one area; everything about it follows from these three."""
+
+    area: str
+    seed: int
+    case: int
+
+    def rng(self) -> np.random.Generator:
+        """The same numbers for the same case, whatever ran before it."""
+        return np.random.default_rng([self.seed, *self.area.encode(), self.case])
+
+
+@dataclass
+class Done:
+    """A case that came to its end, or to an end."""
+
+    job: Job
+    outcome: Outcome
+    seconds: float
+
+
+def limit_of(area: str) -> float:
+    """Seconds after which a case of this area hangs."""
+    return float(import_module(f"soak.areas.{area}").LIMIT)
+
+
+def work(job: Job) -> Outcome:
+    """Run one case here. What an area does not catch is a failure too."""
+    area = import_module(f"soak.areas.{job.area}")
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            outcome: Outcome = area.run(job.rng())
+        return outcome
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        text = f"{type(error).__name__}: {error} ({place.filename}:{place.lineno})"
+        return Outcome(1, [Failure(f"uncaught {type(error).__name__}", text)])
+
+
+def _serve(pipe: Connection) -> None:
+    faulthandler.enable(sys.stderr)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    while True:
+        job = pipe.recv()
+        if job is None:
+            return
+        began = time.perf_counter()
+        pipe.send(Done(job, work(job), time.perf_counter() - began))
+
+
+class _Worker:
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process: Any = context.Process(target=_serve, args=(theirs,), daemon=False)
+        self.process.start()
+        theirs.close()
+        self.job: Job | None = None
+        self.known: set[str] = set()
+        self.deadline = np.inf
+
+    def give(self, job: Job) -> None:
+        extra = 0.0 if job.area in self.known else _WARM
+        self.known.add(job.area)
+        self.job, self.deadline = job, time.monotonic() + limit_of(job.area) + extra
+        self.pipe.send(job)
+
+    def end(self, *, kill: bool = False) -> None:
+        if kill:
+            self.process.kill()
+        else:
+            self.pipe.send(None)
+        self.process.join(10)
+        self.pipe.close()
+
+
+def run(jobs: Iterable[Job], processes: int) -> Iterator[Done]:
+    """The outcomes of all jobs as they come."""
+    waiting = iter(jobs)
+    workers: list[_Worker] = []
+    try:
+        workers += [worker for worker in (_next(None, waiting) for _ in range(processes)) if worker]
+        while workers:
+            soonest = min(worker.deadline for worker in workers)
+            ready = wait([worker.pipe for worker in workers], max(0.0, soonest - time.monotonic()))
+            for worker in list(workers):
+                done = _done(worker, worker.pipe in ready)
+                if done is None:
+                    continue
+                yield done
+                alive = worker if worker.process.is_alive() and worker.job is None else None
+                workers.remove(worker)
+                following = _next(alive, waiting)
+                workers += [following] if following else []
+    finally:
+        for worker in workers:
+            worker.end(kill=True)
+
+
+def _next(worker: _Worker | None, waiting: Iterator[Job]) -> _Worker | None:
+    job = next(waiting, None)
+    if job is None:
+        if worker is not None:
+            worker.end()
+        return None
+    worker = worker or _Worker()
+    worker.give(job)
+    return worker
+
+
+def _done(worker: _Worker, ready: bool) -> Done | None:
+    """What a process has to say, or what is to be said of it."""
+    job = worker.job
+    assert job is not None
+    if ready:
+        try:
+            done: Done = worker.pipe.recv()
+            worker.job = None
+            return done
+        except (EOFError, ConnectionResetError):
+            worker.process.join(10)
+            code = worker.process.exitcode
+            return Done(job, Outcome(1, [Failure("crash", f"the process died, exit code {code}")]), 0.0)
+    if time.monotonic() < worker.deadline:
+        return None
+    worker.end(kill=True)
+    text = f"not back after {limit_of(job.area):.0f} s: killed"
+    return Done(job, Outcome(1, [Failure("hang", text)]), limit_of(job.area))
