@@ -16,7 +16,8 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from soak.pool import Job, run
+from soak.job import Job
+from soak.pool import run
 from soak.report import Row, lines, table
 
 AREAS = ("fuzz", "statements", "warm", "inputs", "files", "kills", "parallel", "inner")

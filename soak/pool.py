@@ -19,24 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from soak.job import Job
 from soak.outcome import Outcome
 from soak.rules import Failure
 
 MEMORY = 8 * 2**30  # bytes of addresses that a process may have
 _WARM = 120.0  # seconds more for the first case of a process: it loads and compiles code
-
-
-@dataclass(frozen=True)
-class Job:
-    """One case of one area; everything about it follows from these three."""
-
-    area: str
-    seed: int
-    case: int
-
-    def rng(self) -> np.random.Generator:
-        """The same numbers for the same case, whatever ran before it."""
-        return np.random.default_rng([self.seed, *self.area.encode(), self.case])
 
 
 @dataclass
@@ -59,7 +47,7 @@ def work(job: Job) -> Outcome:
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            outcome: Outcome = area.run(job.rng())
+            outcome: Outcome = area.run(job)
         return outcome
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]

@@ -52,7 +52,6 @@ def lines(row: Row) -> list[str]:
     """From each line the case can be run again."""
     return [
         f"python -m soak --only {row.area} --seed {done.job.seed} --case {done.job.case}"
-        f"  # {failure.kind}: {failure.text}"
+        f"  # {', '.join(dict.fromkeys(f.kind for f in done.outcome.failures))}: {done.outcome.failures[0].text}"
         for done in row.failed
-        for failure in done.outcome.failures[:1]
     ]

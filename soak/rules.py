@@ -54,7 +54,7 @@ def answer(judge: Judge, solver: str, solution: Solution) -> Answer:
 def broken(answer: Answer, tol: float, absolute: float, lowest: Any) -> list[Failure]:
     """The rules that an answer breaks; `lowest` is the least value that anyone attained."""
     checks: tuple[Callable[[Answer, float, float, Any], str | None], ...] = (
-        _not_a_number, _primal, _bound, _dual, _history, _status,
+        _not_a_number, _bound, _status, _primal, _dual, _history,
     )  # fmt: skip
     found = ((check.__name__.strip("_"), check(answer, tol, absolute, lowest)) for check in checks)
     return [Failure(kind, f"{answer.solver}: {text}") for kind, text in found if text]

@@ -12,6 +12,7 @@ from soak.cases import Case
 from soak.draw import draw
 from soak.exact.objective import Judge
 from soak.hostile import Rng, spread
+from soak.job import Job
 from soak.outcome import Outcome
 from soak.rules import Answer, Failure, absolute_tolerance, answer, broken, figure, unhelpful
 
@@ -23,11 +24,10 @@ _LATE = 1.0 + 0.5  # what is allowed beyond max_time: these problems are tiny
 _BOTTOMLESS = ("novelty", "precision_at_k", "recall_at_k", "lift")
 
 
-def run(rng: Rng) -> Outcome:
-    """One problem by two to four solvers."""
+def run(job: Job) -> Outcome:
+    """One problem by two to four solvers, each with a tolerance of its own, one of them small."""
+    rng, outcome = job.rng(), Outcome()
     case = draw(rng)
-    tol = float(spread(rng, -12, -1))
-    outcome = Outcome()
     try:
         problem = case.problem()
     except Exception as error:
@@ -35,12 +35,15 @@ def run(rng: Rng) -> Outcome:
         return outcome
     judge = Judge(case)
     answers = []
-    for solver in solvers_for(problem, rng):
+    solvers = solvers_for(problem, rng)
+    tight = rng.integers(len(solvers))
+    for place, solver in enumerate(solvers):
+        tol = float(spread(rng, -12, -9 if place == tight else -1))
         failures, solution = attempt(case, problem, solver, tol)
         if solution is not None:
-            answers.append(answer(judge, solver, solution))
+            answers.append((tol, answer(judge, solver, solution)))
         outcome.take([_told(failure, case) for failure in failures])
-    cross_judge(outcome, case, judge, problem, answers, tol)
+    cross_judge(outcome, case, judge, problem, answers)
     return outcome
 
 
@@ -76,15 +79,14 @@ def _excused(error: Exception, case: Case) -> list[Failure]:
 
 
 def cross_judge(
-    outcome: Outcome, case: Case, judge: Judge, problem: Problem, answers: list[Answer], tol: float
+    outcome: Outcome, case: Case, judge: Judge, problem: Problem, answers: list[tuple[float, Answer]]
 ) -> None:
     """Every certificate against every value attained."""
     if not answers:
         return
-    lowest = min(found.attained for found in answers)
-    absolute = absolute_tolerance(judge, problem, tol)
-    for found in answers:
-        failures = broken(found, tol, absolute, lowest)
+    lowest = min(found.attained for _, found in answers)
+    for tol, found in answers:
+        failures = broken(found, tol, absolute_tolerance(judge, problem, tol), lowest)
         outcome.take([_told(failure, case, tol) for failure in failures], figure(found))
 
 
