@@ -2,16 +2,11 @@
 
 import argparse
 import math
-import os
 import secrets
 import sys
 import time
 from collections.abc import Iterator
 from importlib import import_module
-
-# one BLAS thread a process: two processes on two cores; must be said before NumPy is loaded
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -37,7 +32,9 @@ def until(work: list[Job], deadline: float) -> Iterator[Job]:
         yield job
 
 
-def soak(areas: list[str], seed: int, scale: float, processes: int, minutes: float, console: Console) -> list[Row]:
+def soak(
+    areas: list[str], seed: int, scale: float, processes: int, minutes: float, console: Console
+) -> list[Row]:
     """All areas, one after the other, with a bar each."""
     deadline, rows = time.monotonic() + 60 * minutes, []
     columns = (TextColumn("{task.description:12}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -54,7 +51,9 @@ def soak(areas: list[str], seed: int, scale: float, processes: int, minutes: flo
 
 def main() -> int:
     """Exit code 1 if anything failed."""
-    parser = argparse.ArgumentParser(prog="python -m soak", description="gapfit under attack; one table at the end.")
+    parser = argparse.ArgumentParser(
+        prog="python -m soak", description="gapfit under attack; one table at the end."
+    )
     parser.add_argument("--seed", type=int, default=None, help="drawn anew and printed if not given")
     parser.add_argument("--minutes", type=float, default=math.inf, help="end earlier")
     parser.add_argument("--only", choices=AREAS, default=None, help="one area")

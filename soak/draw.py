@@ -11,16 +11,18 @@ from soak.cases import CHAINS, Case
 from soak.hostile import Rng, spread
 
 MARGIN = (
-    "hinge squared_hinge smoothed_hinge logistic exponential f_beta jaccard matthews error_rate "
-    "balanced_accuracy precision_at_k recall_at_k lift precision_at_recall recall_at_precision break_even "
-    "contingency roc_area partial_roc_area"
-).split()
-LEVELS = "pairwise_ranking ordinal_pairs ordinal_thresholds ndcg mean_average_precision".split()
+    "hinge", "squared_hinge", "smoothed_hinge", "logistic", "exponential", "f_beta", "jaccard", "matthews",
+    "error_rate", "balanced_accuracy", "precision_at_k", "recall_at_k", "lift", "precision_at_recall",
+    "recall_at_precision", "break_even", "contingency", "roc_area", "partial_roc_area",
+)  # fmt: skip
+LEVELS = ["pairwise_ranking", "ordinal_pairs", "ordinal_thresholds", "ndcg", "mean_average_precision"]
 CLASSES = ("crammer_singer", "softmax")
 LABELS = ("hamming", "label_ranking", "macro_f", "micro_f")
+# whose weights must be whole
 COPIES = (
-    "matthews precision_at_recall recall_at_precision contingency ndcg mean_average_precision"
-).split()  # whose weights must be whole
+    "matthews", "precision_at_recall", "recall_at_precision", "contingency", "ndcg",
+    "mean_average_precision",
+)  # fmt: skip
 _TOGETHER = {*MARGIN[5:], *LEVELS, *CLASSES, *LABELS}  # losses that are no means over samples, and classes
 KERNEL = ("hinge", "squared_hinge", "epsilon_insensitive", "novelty", "logistic", "squared", "absolute")
 _UNSHIFTED = {*LEVELS, *CHAINS}  # losses without an offset given by the user here

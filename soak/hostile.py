@@ -1,4 +1,4 @@
-"""Matrices, weights and offsets that hurt: duplicates, constants, rank one, scales and shifts of all sizes."""
+"""Matrices and weights that hurt: duplicates, constants, rank one, scales and shifts of all sizes."""
 
 from collections.abc import Callable
 

@@ -24,7 +24,7 @@ from soak.outcome import Outcome
 from soak.rules import Failure
 
 MEMORY = 8 * 2**30  # bytes of addresses that a process may have
-_WARM = 120.0  # seconds more for the first case of a process: it loads and compiles code
+_WARM = 120.0
 
 
 @dataclass
@@ -39,6 +39,11 @@ class Done:
 def limit_of(area: str) -> float:
     """Seconds after which a case of this area hangs."""
     return float(import_module(f"soak.areas.{area}").LIMIT)
+
+
+def warm_of(area: str) -> float:
+    """Seconds more for the first case of an area in a process: code is loaded and compiled."""
+    return float(getattr(import_module(f"soak.areas.{area}"), "WARM", _WARM))
 
 
 def work(job: Job) -> Outcome:
@@ -78,7 +83,7 @@ class _Worker:
         self.deadline = np.inf
 
     def give(self, job: Job) -> None:
-        extra = 0.0 if job.area in self.known else _WARM
+        extra = 0.0 if job.area in self.known else warm_of(job.area)
         self.known.add(job.area)
         self.job, self.deadline = job, time.monotonic() + limit_of(job.area) + extra
         self.pipe.send(job)
@@ -89,6 +94,8 @@ class _Worker:
         else:
             self.pipe.send(None)
         self.process.join(10)
+        if self.process.is_alive():  # something in it goes on, and nobody waits for that
+            self.process.kill()
         self.pipe.close()
 
 

@@ -30,7 +30,7 @@ class Row:
 
     def kinds(self) -> str:
         """How many cases broke which rule."""
-        count = Counter(kind for done in self.failed for kind in {f.kind for f in done.outcome.failures})
+        count = Counter(kind for done in self.failed for kind in _kinds(done))
         return ", ".join(f"{kind} {number}" for kind, number in count.most_common())
 
 
@@ -38,7 +38,9 @@ def table(rows: list[Row]) -> Table:
     """A row an area."""
     made = Table(title="gapfit soak")
     for name in ("area", "cases", "checks", "failed", "worst figure", "seconds", "failed by kind"):
-        made.add_column(name, justify="left" if name in ("area", "worst figure", "failed by kind") else "right")
+        made.add_column(
+            name, justify="left" if name in ("area", "worst figure", "failed by kind") else "right"
+        )
     for row in rows:
         figure = f"{row.worst:.3g} {import_module(f'soak.areas.{row.area}').FIGURE}"
         made.add_row(
@@ -52,6 +54,10 @@ def lines(row: Row) -> list[str]:
     """From each line the case can be run again."""
     return [
         f"python -m soak --only {row.area} --seed {done.job.seed} --case {done.job.case}"
-        f"  # {', '.join(dict.fromkeys(f.kind for f in done.outcome.failures))}: {done.outcome.failures[0].text}"
+        f"  # {', '.join(_kinds(done))}: {done.outcome.failures[0].text}"
         for done in row.failed
     ]
+
+
+def _kinds(done: Done) -> list[str]:
+    return list(dict.fromkeys(failure.kind for failure in done.outcome.failures))

@@ -18,11 +18,67 @@ from soak.exact.objective import Judge
 
 # words by which a message names what is wrong: arguments, and parameters of losses and penalties
 ARGUMENTS = frozenset(
-    "X y alpha sample_weight offset groups start tol max_iter max_time loss penalty solver intercept "
-    "fit_intercept class_weight n_jobs Q lo hi k nu q epsilon delta gamma floor beta max_fpr cost costs labels "
-    "n_classes f positive random_state verbose warm_start callbacks kernel degree coef0 C cache_size qid "
-    "multi_class decision_function_shape structure metric strategy cv score_weight pairs node_kernel "
-    "vectorizer inexact resumable path".split()  # noqa: SIM905
+    (
+        "X",
+        "y",
+        "alpha",
+        "sample_weight",
+        "offset",
+        "groups",
+        "start",
+        "tol",
+        "max_iter",
+        "max_time",
+        "loss",
+        "penalty",
+        "solver",
+        "intercept",
+        "fit_intercept",
+        "class_weight",
+        "n_jobs",
+        "Q",
+        "lo",
+        "hi",
+        "k",
+        "nu",
+        "q",
+        "epsilon",
+        "delta",
+        "gamma",
+        "floor",
+        "beta",
+        "max_fpr",
+        "cost",
+        "costs",
+        "labels",
+        "n_classes",
+        "f",
+        "positive",
+        "random_state",
+        "verbose",
+        "warm_start",
+        "callbacks",
+        "kernel",
+        "degree",
+        "coef0",
+        "C",
+        "cache_size",
+        "qid",
+        "multi_class",
+        "decision_function_shape",
+        "structure",
+        "metric",
+        "strategy",
+        "cv",
+        "score_weight",
+        "pairs",
+        "node_kernel",
+        "vectorizer",
+        "inexact",
+        "resumable",
+        "path",
+        "no_such_argument",
+    )  # fmt: skip
 )
 
 

@@ -69,5 +69,7 @@ KINDS = (
     Kind("MetricClassifier", gapfit.MetricClassifier, binary),
     Kind("Ranker", gapfit.Ranker, levels),
     Kind("SequenceLabeler", gapfit.SequenceLabeler, _labels_of_sequences, _sequences),
-    Kind("StructuredClassifier", lambda **given: gapfit.StructuredClassifier(Labels(3), **given), levels, list),
+    Kind(
+        "StructuredClassifier", lambda **given: gapfit.StructuredClassifier(Labels(3), **given), levels, list
+    ),
 )

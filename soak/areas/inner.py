@@ -13,8 +13,8 @@ from gapfit.projections import (
 )
 from gapfit.solvers.masters import master_for
 from gapfit.solvers.simplex_qp import maximise_on_simplex
-from soak.draw import penalty_params
 from soak.cases import Case
+from soak.draw import penalty_params
 from soak.hostile import Rng, spread
 from soak.job import Job
 from soak.outcome import Outcome
@@ -80,7 +80,9 @@ def _master(outcome: Outcome, rng: Rng) -> None:
     X = rng.normal(size=(n, d)) * spread(rng, -3, 3, d)
     y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
     params = penalty_params(rng, name, d)
-    problem: Problem = Case(X, y, "hinge", {}, name, params, float(spread(rng, -4, 1)), intercept=False).problem()
+    problem: Problem = Case(
+        X, y, "hinge", {}, name, params, float(spread(rng, -4, 1)), intercept=False
+    ).problem()
     master = master_for(problem)
     cuts = [problem.zero_plane()]
     for _ in range(int(rng.choice([1, 5, 30, 60]))):
@@ -120,7 +122,9 @@ def _box_and_plane(outcome: Outcome, rng: Rng) -> None:
         t = slope[free] / sigma[free]
         spread_of_t = float((t.max() - t.min()) * np.abs(sigma[free]).min())
         scale = float(np.abs(weights * np.maximum(np.abs(m), np.abs(a))).max())
-        _residual(outcome, "projection, multiplier", spread_of_t / (scale or 1.0), f"n={n}, {free.sum()} free")
+        _residual(
+            outcome, "projection, multiplier", spread_of_t / (scale or 1.0), f"n={n}, {free.sum()} free"
+        )
 
 
 def _simplex(outcome: Outcome, rng: Rng) -> None:
@@ -150,7 +154,9 @@ def _marginals(outcome: Outcome, rng: Rng) -> None:
     _residual(outcome, "marginals, sums", float(np.abs(a.sum(axis=(1, 2)) - 1).max()), f"T={T}, K={K}", 1e-9)
     slope = (weights[:, None, None] * (m - a)).astype(_LONG)
     excess = float(best_labelling(slope, edges) - (slope * a).sum())
-    _residual(outcome, "marginals, optimality", excess / (size * float(weights.sum())), f"T={T}, K={K}, {chain}")
+    _residual(
+        outcome, "marginals, optimality", excess / (size * float(weights.sum())), f"T={T}, K={K}, {chain}"
+    )
 
 
 _PROGRAMS: tuple[Callable[[Outcome, Rng], None], ...] = (

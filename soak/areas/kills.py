@@ -46,7 +46,9 @@ def run(job: Job) -> Outcome:
                 outcome.expect(False, "torn file", f"{name}: {type(error).__name__}: {error}")
                 write(versions[0], path)
                 continue
-            outcome.expect(any(found == known for known in content), "another file", f"{name} holds neither version")
+            outcome.expect(
+                any(found == known for known in content), "another file", f"{name} holds neither version"
+            )
         write(versions[0], path)
         outcome.expect(read(path) == content[0], "cannot be written again", name)
         outcome.worst = hit / _KILLS
@@ -85,7 +87,9 @@ def _read_model(path: Path) -> bytes:
 
 
 def _tables(rng: np.random.Generator) -> list[Any]:
-    return [Data(rng.normal(size=(300, 8)).round(3), rng.normal(size=300).round(3), None, None) for _ in range(2)]
+    return [
+        Data(rng.normal(size=(300, 8)).round(3), rng.normal(size=300).round(3), None, None) for _ in range(2)
+    ]
 
 
 def _read_table(path: Path) -> bytes:

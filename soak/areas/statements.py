@@ -20,7 +20,7 @@ from gapfit.losses import (
     SmoothedHinge,
     SquaredEpsilonInsensitive,
 )
-from gapfit.penalties import Box, ElasticNet, L2, QuadraticForm, SquaredLp
+from gapfit.penalties import L2, Box, ElasticNet, QuadraticForm, SquaredLp
 from soak import zoo
 from soak.hostile import Rng, spread
 from soak.job import Job
@@ -59,7 +59,13 @@ def run(job: Job) -> Outcome:
     try:
         loose, tight = setting.fit(float(spread(rng, -4, 0))), setting.fit(_TIGHT)
     except Exception as error:
-        outcome.take([failure._replace(text=f"{failure.text} [{setting.text}]") for failure in [unhelpful(error)] if failure])
+        outcome.take(
+            [
+                failure._replace(text=f"{failure.text} [{setting.text}]")
+                for failure in [unhelpful(error)]
+                if failure
+            ]
+        )
         return outcome
     other = setting.X[rng.permutation(len(setting.X))] * float(spread(rng, -1, 1))
     for X in (setting.X, other):
@@ -102,7 +108,9 @@ def _labels(outcome: Outcome, loose: Any, tight: Any, X: Any, text: str) -> None
     differ = np.asarray(loose.predict(X) != tight.predict(X))
     wrong = proved & differ & (also | (_apart(tight, X, differ.shape) > 1e-6))
     count = int(wrong.sum())
-    outcome.expect(count == 0, "certified", f"{count} of {int(proved.sum())} certified labels differ [{text}]")
+    outcome.expect(
+        count == 0, "certified", f"{count} of {int(proved.sum())} certified labels differ [{text}]"
+    )
 
 
 def _apart(model: Any, X: Any, shape: tuple[int, ...]) -> np.ndarray:
@@ -139,7 +147,9 @@ def _support(outcome: Outcome, loose: Any, tight: Any, setting: Setting) -> None
     for status, may in (("zero", may_be_zero), ("bound", may_be_bound)):
         for model in (loose, tight):
             wrong = int(((model.support_status_ == status) & ~may & there).sum())
-            outcome.expect(wrong == 0, f"status {status}", f"{wrong} samples cannot be {status!r} [{setting.text}]")
+            outcome.expect(
+                wrong == 0, f"status {status}", f"{wrong} samples cannot be {status!r} [{setting.text}]"
+            )
 
 
 # -- what "zero" and "bound" mean ---------------------------------------------------------------------
@@ -252,7 +262,9 @@ def _labels_of_several(rng: Rng) -> Setting:
 def _regressor(rng: Rng) -> Setting:
     X = _matrix(rng)
     loss, slopes = _TARGET_LOSSES[rng.integers(len(_TARGET_LOSSES))]
-    y = zoo.real(X / max(float(np.abs(X).max()), 1e-30), rng) + (float(spread(rng, 0, 9)) if rng.random() < 0.2 else 0)
+    y = zoo.real(X / max(float(np.abs(X).max()), 1e-30), rng) + (
+        float(spread(rng, 0, 9)) if rng.random() < 0.2 else 0
+    )
     return _setting(
         rng, gapfit.LinearRegressor, X, y, slopes,
         loss=loss, fit_intercept=bool(rng.random() < 0.5), **_linear(rng, X),
@@ -283,4 +295,14 @@ def _kernel(rng: Rng) -> Setting:
     return _setting(rng, make, X, y, slopes, kernel=kernel, coef0=1.0, **params)
 
 
-_DRAWS = (_classifier, _regressor, _classifier, _regressor, _several_classes, _labels_of_several, _novelty, _ordinal, _kernel)
+_DRAWS = (
+    _classifier,
+    _regressor,
+    _classifier,
+    _regressor,
+    _several_classes,
+    _labels_of_several,
+    _novelty,
+    _ordinal,
+    _kernel,
+)

@@ -77,7 +77,9 @@ def _same_again(outcome: Outcome, problem: Problem, case: Case, solver: str) -> 
     if on is not None:
         known, now = loose.certificate, on.certificate
         lost = now.gap > known.gap * (1 + 1e-3)
-        outcome.expect(not lost, "bounds lost", f"{solver}: the gap was {known.gap}, continued {now.gap} [{case}]")
+        outcome.expect(
+            not lost, "bounds lost", f"{solver}: the gap was {known.gap}, continued {now.gap} [{case}]"
+        )
 
 
 def _other_alpha(case: Case, rng: Rng) -> Case:

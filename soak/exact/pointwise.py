@@ -1,4 +1,4 @@
-"""Losses that are means over samples: sum_i p_i phi(y_i, f_i + b), and the two with thresholds of their own."""
+"""Losses that are means over samples, sum_i p_i phi(y_i, f_i + b), and two with offsets of their own."""
 
 from collections.abc import Callable
 from typing import Any

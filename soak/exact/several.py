@@ -1,7 +1,7 @@
 """Losses of several scores a sample: over classes, over labels, and over the labellings of chains."""
 
 from collections.abc import Callable
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -60,7 +60,9 @@ def label_ranking(params: dict[str, Any], y: Any, weight: list[Any], F: Rows) ->
     del params
     terms = []
     for w, row, f in zip(weight, y, F, strict=True):
-        pairs = [(s, r) for s, t in zip(f, row, strict=True) if t for r, o in zip(f, row, strict=True) if not o]
+        pairs = [
+            (s, r) for s, t in zip(f, row, strict=True) if t for r, o in zip(f, row, strict=True) if not o
+        ]
         terms += [w * positive_part(1 - (s - r)) / len(pairs) for s, r in pairs]
     return total(terms) / total(weight)
 
@@ -107,12 +109,21 @@ def chains(
     values, shares = [], []
     for chain in dict.fromkeys(groups):
         rows = [i for i, g in enumerate(groups) if g == chain]
-        scores = [[total(x * nodes[j * K + k] for j, x in enumerate(X[i]) if x) for k in range(K)] for i in rows]
+        scores = [
+            [total(x * nodes[j * K + k] for j, x in enumerate(X[i]) if x) for k in range(K)] for i in rows
+        ]
         truth = tuple(int(y[i]) for i in rows)
 
         def score(labels: tuple[int, ...], scores: Rows = scores) -> Any:
-            steps = (edges[a * K + b] for a, b in zip(labels, labels[1:], strict=False))
-            return total([*steps, start[labels[0]], end[labels[-1]], *(s[k] for s, k in zip(scores, labels, strict=True))])
+            steps = (edges[a * K + b] for a, b in pairwise(labels))
+            return total(
+                [
+                    *steps,
+                    start[labels[0]],
+                    end[labels[-1]],
+                    *(s[k] for s, k in zip(scores, labels, strict=True)),
+                ]
+            )
 
         every, right = list(product(range(K), repeat=len(rows))), score(truth)
         if name == "chain_crf":

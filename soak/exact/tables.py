@@ -94,7 +94,9 @@ def largest(
     if name in RATIOS:
         delta = ratio(name, rest, P)
         tables = _tables(sides) if copies else _best_tables(sides, delta, of_negative)
-        values = (delta(tp, fp) + of_positive * gained + of_negative * lost for tp, gained, fp, lost in tables)
+        values = (
+            delta(tp, fp) + of_positive * gained + of_negative * lost for tp, gained, fp, lost in tables
+        )
     else:
         values = (
             _TABLES[name](tp, fp, P, N, **rest) + of_positive * gained + of_negative * lost
