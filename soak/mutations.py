@@ -9,8 +9,8 @@ Rng = np.random.Generator
 
 _TEXTS = (
     b"nan", b"inf", b"-inf", b"1e999", b"-1", b"0", b"2147483648", b"9223372036854775808", b"9" * 20, b"1:1",
-    b":", b"::", b"#", b'"', b",", b"\n", b"\r", b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"qid:", b"-DOCSTART-",
-    b"null", b"{}", b"[]", b"true", b"1e308", b"0x10", b"\xe2\x80\xa8", b" " * 200, b"1" * 400,
+    b":", b"::", b"#", b'"', b",", b"\n", b"\r", b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"qid:",
+    b"-DOCSTART-", b"null", b"{}", b"[]", b"true", b"1e308", b"0x10", b"\xe2\x80\xa8", b" " * 200, b"1" * 400,
 )  # fmt: skip
 _NUMBERS = (0, 1, 2**31 - 1, 2**31, 2**32 - 1, 2**40, 2**62, 2**63 - 1, 2**64 - 1)
 
