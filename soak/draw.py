@@ -122,7 +122,7 @@ def _loss_params(rng: Rng, loss: str, mass: float) -> dict[str, Any]:
         "recall_at_k": lambda: k,
         "lift": lambda: k,
         "precision_at_recall": lambda: {"floor": float(rng.choice([0.3, 0.6, 1.0]))},
-        "recall_at_precision": lambda: {"floor": float(rng.choice([0.3, 0.5, 0.8]))},
+        "recall_at_precision": lambda: {"floor": float(rng.choice([0.3, 0.5, 0.79]))},
         "contingency": lambda: [{"f": cohen, "structure": "linear"}, {"f": jagged}][rng.integers(2)],
         "partial_roc_area": lambda: {"max_fpr": float(rng.uniform(0.05, 1.0))},
         "pairwise_ranking": lambda: {"mean": str(rng.choice(["pairs", "queries"]))},

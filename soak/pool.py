@@ -6,8 +6,10 @@ is killed, a new one takes its place, and the run goes on.
 
 import faulthandler
 import multiprocessing
+import os
 import resource
-import sys
+import signal
+import tempfile
 import time
 import traceback
 import warnings
@@ -15,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,8 +63,8 @@ def work(job: Job) -> Outcome:
         return Outcome(1, [Failure(f"uncaught {type(error).__name__}", text)])
 
 
-def _serve(pipe: Connection) -> None:
-    faulthandler.enable(sys.stderr)
+def _serve(pipe: Connection, last_words: str) -> None:
+    faulthandler.register(signal.SIGUSR1, open(last_words, "w"), all_threads=False)  # noqa: SIM115
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     while True:
         job = pipe.recv()
@@ -75,7 +78,9 @@ class _Worker:
     def __init__(self) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self.process: Any = context.Process(target=_serve, args=(theirs,), daemon=False)
+        handle, self.last_words = tempfile.mkstemp(prefix="gapfit-soak-")
+        os.close(handle)
+        self.process: Any = context.Process(target=_serve, args=(theirs, self.last_words), daemon=False)
         self.process.start()
         theirs.close()
         self.job: Job | None = None
@@ -88,6 +93,14 @@ class _Worker:
         self.job, self.deadline = job, time.monotonic() + limit_of(job.area) + extra
         self.pipe.send(job)
 
+    def place(self) -> str:
+        """Where a process that hangs is, by its own account."""
+        os.kill(self.process.pid, signal.SIGUSR1)
+        time.sleep(1.0)
+        said = Path(self.last_words).read_text().splitlines()
+        ours = [line for line in said if "/gapfit/" in line]
+        return (ours or said[1:] or ["an unknown place"])[0].strip()
+
     def end(self, *, kill: bool = False) -> None:
         if kill:
             self.process.kill()
@@ -97,6 +110,7 @@ class _Worker:
         if self.process.is_alive():  # something in it goes on, and nobody waits for that
             self.process.kill()
         self.pipe.close()
+        Path(self.last_words).unlink()
 
 
 def run(jobs: Iterable[Job], processes: int) -> Iterator[Done]:
@@ -143,11 +157,12 @@ def _done(worker: _Worker, ready: bool) -> Done | None:
             worker.job = None
             return done
         except (EOFError, ConnectionResetError):
-            worker.process.join(10)
+            worker.end(kill=True)
             code = worker.process.exitcode
             return Done(job, Outcome(1, [Failure("crash", f"the process died, exit code {code}")]), 0.0)
     if time.monotonic() < worker.deadline:
         return None
+    place = worker.place()
     worker.end(kill=True)
-    text = f"not back after {limit_of(job.area):.0f} s: killed"
+    text = f"not back after {limit_of(job.area):.0f} s: killed in {place}"
     return Done(job, Outcome(1, [Failure("hang", text)]), limit_of(job.area))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit import Problem, Solution, Status
-from soak.exact.numbers import number
+from soak.exact.numbers import OWN_ERROR, number
 from soak.exact.objective import Judge
 
 # words by which a message names what is wrong: arguments, and parameters of losses and penalties
@@ -55,6 +55,7 @@ def answer(judge: Judge, solver: str, solution: Solution) -> Answer:
 
 def broken(answer: Answer, tol: float, absolute: float, lowest: Any) -> list[Failure]:
     """The rules that an answer breaks; `lowest` is the least value that anyone attained."""
+    lowest = lowest + OWN_ERROR
     checks: tuple[Callable[[Answer, float, float, Any], str | None], ...] = (
         _not_a_number, _bound, _status, _primal, _dual, _history,
     )  # fmt: skip
@@ -81,7 +82,7 @@ def _primal(answer: Answer, tol: float, absolute: float, lowest: Any) -> str | N
     if not _finite(answer):
         return None
     off = min(abs(value - number(primal)) for value in (answer.exact, answer.attained))
-    if off <= number(gap):
+    if off <= number(gap) + OWN_ERROR:
         return None
     return f"primal {primal!r} is off by {_short(off)}, the gap is {gap:.3g}"
 

@@ -212,6 +212,7 @@ def test_a_halved_gap_is_noticed_by_the_fuzz_itself(monkeypatch):
 def test_a_case_that_hangs_dies_or_eats_all_memory_is_a_failure_of_that_case():
     done = {each.job.case: each.outcome for each in run([Job("selftest", 0, case) for case in range(6)], 2)}
     kinds = {case: [failure.kind for failure in outcome.failures] for case, outcome in done.items()}
+    assert "time.sleep" in done[1].failures[0].text or "selftest" in done[1].failures[0].text
     assert kinds == {
         0: [],
         1: ["hang"],

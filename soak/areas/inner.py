@@ -112,7 +112,7 @@ def _box_and_plane(outcome: Outcome, rng: Rng) -> None:
     weights = spread(rng, -3, 3, n)
     a = project_box_hyperplane(m, lower, upper, sigma, z, weights)
     outcome.expect(((a >= lower) & (a <= upper)).all(), "infeasible", f"outside the box, n={n}")
-    size = float(np.abs(sigma) @ np.maximum(np.abs(a), np.abs(inside)))
+    size = float(np.abs(sigma) @ np.maximum.reduce([np.abs(a), np.abs(inside), np.abs(m)]))
     off = abs(float(sigma.astype(_LONG) @ a.astype(_LONG) - _LONG(z)))
     _residual(outcome, "projection, equality", off / (size or 1.0), f"n={n}", 1e-11)
     # by how much <a - m, .> falls within the box and the plane: its minimum is a knapsack of one multiplier

@@ -1,7 +1,7 @@
 """Numbers long enough that nothing cancels: 600 bits hold 1e-60 beside 1e120.
 
 Every float64 and float32 is taken over exactly, so that the only error left is one part in 2^600 of the
-largest term: nothing, beside any bound that is judged.
+largest term. Terms beyond 1e60 aside, that is less than `OWN_ERROR`, which every verdict allows for.
 """
 
 from collections.abc import Iterable
@@ -12,6 +12,7 @@ from mpmath import mp
 
 mp.prec = 600
 INFINITY = mp.inf
+OWN_ERROR = mp.mpf("1e-120")
 
 
 def number(value: Any) -> Any:
