@@ -26,7 +26,7 @@ from soak.rules import answer
 
 # shares of the cases: a tenth of the soak's time, all together
 SCALES = {
-    "fuzz": 0.04, "statements": 0.05, "warm": 0.05, "inputs": 0.05, "files": 0.05, "kills": 0.1,
+    "fuzz": 0.03, "statements": 0.05, "warm": 0.05, "inputs": 0.05, "files": 0.05, "kills": 0.1,
     "parallel": 0.25, "inner": 0.1,
 }  # fmt: skip
 
@@ -86,7 +86,7 @@ def test_the_judge_divides_samples_as_well_as_a_grid_does():
     y, f, weight = np.array([1, -1, 1, -1]), rng.normal(size=4), np.array([0.7, 1.3, 0.4, 2.1])
     P = weight[y > 0].sum()
     best = -np.inf
-    for shares in product(np.linspace(0, 1, 21), repeat=4):
+    for shares in product(np.linspace(0, 1, 15), repeat=4):
         taken = weight * shares
         tp, fp = taken[y > 0].sum(), taken[y < 0].sum()
         best = max(
@@ -94,7 +94,7 @@ def test_the_judge_divides_samples_as_well_as_a_grid_does():
             1 - 2 * tp / (tp + fp + P) + (weight * f * (2 * np.array(shares) - 1 - y)).sum() / weight.sum(),
         )
     found = float(tables.largest("f_beta", {}, numbers(y), numbers(weight), numbers(f), []))
-    assert best - 1e-12 <= found <= best + 2e-3
+    assert best - 1e-12 <= found <= best + 5e-3
 
 
 def test_the_judge_finds_the_worst_of_all_rankings():

@@ -16,7 +16,7 @@ from soak.job import Job
 from soak.outcome import Outcome
 from soak.rules import Answer, Failure, absolute_tolerance, answer, broken, figure, unhelpful
 
-CASES = 3600
+CASES = 4500
 LIMIT = 60.0  # seconds, after which a case hangs
 FIGURE = "error of the primal / gap"
 MAX_TIME = 0.5

@@ -9,7 +9,7 @@ from soak.outcome import Outcome
 
 CASES = 6
 LIMIT = 2.0
-WARM = 20.0
+WARM = 10.0
 FIGURE = "nothing"
 
 
