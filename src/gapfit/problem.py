@@ -244,7 +244,7 @@ class Problem:
         noise = gamma(2 * SUM) * (abs(c) + abs(known) + float(np.abs(u).sum()))
         if "conjugate" in self.risk.capabilities:
             noise += self.risk.conjugate_above(u, exact=False).error
-        size, spread, none = self.design.reach(u), 2 * self.design.spread(u), np.zeros(self.n_offsets)
+        size, spread, none = self.design.length(a), 2 * self.design.spread(u), np.zeros(self.n_offsets)
         return Minorant(
             a, none, c + known, "conjugate", noise, spread, size, u=u, maker=self.maker, made=False
         )
@@ -280,7 +280,7 @@ class Problem:
             noise += float(left.error @ abs(self.reserve.b - b))
             height, rest = balanced, abs(e) + 8 * UNIT * abs(left.e) + left.error
         a, spread = self._slope(u, exact)
-        size = self.design.reach(u)
+        size = self.design.length(a)
         error = self.risk.dual_error(u) if evidence == "conjugate" else None
         if error is not None:
             spread += self.design.reach(error)
@@ -321,12 +321,13 @@ class Problem:
         n_weights = self.design.shape[1]
         return Minorant(np.zeros(n_weights), np.zeros(self.n_offsets), -np.inf, "none", maker=self.maker)
 
-    def feasible(self, minorant: Minorant) -> Minorant:
-        """The minorant mixed with the zero plane just so much that its lower bound is finite."""
+    def feasible(self, minorant: Minorant, *, proved: bool = True) -> Minorant:
+        """The minorant mixed with the zero plane just so much that its lower bound is finite, and, if `proved`,
+        finite whatever rounding has done to its slope."""
         if self.penalty.modulus > 0:
             return minorant  # then every plane has a finite one
         spread = minorant.spread + gamma(64) * minorant.size  # that of the mixture, which is rounded, too
-        keep = self.penalty.shrinkage(minorant.a / -self.alpha, spread / self.alpha)
+        keep = self.penalty.shrinkage(minorant.a / -self.alpha, spread / self.alpha if proved else 0.0)
         zero = self.zero_plane()
         return minorant if keep == 1.0 or zero is None else mix(zero, minorant, keep)
 

@@ -300,7 +300,7 @@ class _Best:
                 bounds.append(problem.minorant(at, scores))
             else:  # a start that is worse than none, or outside the domain, is no start
                 known.state.pop("w", None)
-        planes = [problem.feasible(m) for m in bounds if m is not None]
+        planes = [minorant for minorant in bounds if minorant is not None]
         self.dual, self.minorant = max(((self._bound(m), m) for m in planes), key=itemgetter(0))
         self.demand = 1.0  # shrinks when the proved gap turns out larger than the running one
         self.best_gap, self.improved_at = np.inf, 0
@@ -361,7 +361,7 @@ class _Best:
         if primal < self.primal:
             self.w, self.b, self.primal, self.scores = w.copy(), b.copy(), primal, scores
         if minorant is not None:
-            self._offer(problem.feasible(minorant))
+            self._offer(minorant)
         self.snapshot = iterate.snapshot
         self.certificate = self._certificate()
         if self.certificate.gap < 0.999 * self.best_gap:
@@ -445,7 +445,7 @@ class _Best:
             certificate=self._final(),
             n_iter=self.n_iter,
             history=self.history,
-            minorant=self.minorant,
+            minorant=self.problem.feasible(self.minorant),
             solver=solver,
             fingerprint=fingerprint,
             state={} if fingerprint is None else self._lasting(),
@@ -466,7 +466,7 @@ class _Best:
 
     def _bound(self, minorant: Minorant) -> float:
         """The lower bound that a minorant proves, rounding counted."""
-        return float(self.problem.least(minorant).below)
+        return float(self.problem.least(self.problem.feasible(minorant)).below)
 
     def _certificate(self) -> Certificate:
         return running(self.primal, self.minorant, self.dual)
@@ -500,7 +500,8 @@ class _Best:
 
     def _as_computed(self) -> Certificate:
         """The running bounds without any allowance: whether a proof is worth trying."""
-        return self.certificate._replace(gap=max(self.primal - self.problem.dual(self.minorant), 0.0))
+        dual = self.problem.dual(self.problem.feasible(self.minorant, proved=False))
+        return self.certificate._replace(gap=max(self.primal - dual, 0.0))
 
     def _meets(self, certificate: Certificate, demand: float) -> bool:
         if not np.isfinite([certificate.primal, certificate.dual, certificate.gap]).all():
