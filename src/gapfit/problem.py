@@ -125,6 +125,7 @@ class Problem:
         """The same problem with another alpha; the data are shared."""
         other = copy(self)
         other.alpha = _positive_alpha(alpha)
+        vars(other).pop("scale", None)
         return other
 
     @property
@@ -154,6 +155,20 @@ class Problem:
     def start(self) -> Slope:
         """The minimiser of the penalty."""
         return self.penalty.argmax(np.zeros(self.design.shape[1]))
+
+    @cached_property
+    def scale(self) -> float:
+        """How large the risk is at w = 0 with its best offsets: the unit of absolute tolerances.
+
+        It may vanish there. So it counts as no less than 6.4e13 times its rounding: a tolerance of 1e-12 is 64
+        times that. And where the risk has no lower bound, as no less than what a tangent there could lower J
+        by if its terms did not cancel, (sum |u_i| |x_i|)^2 / (2 alpha).
+        """
+        at, none = self.tangent(self.offset), np.zeros(self.design.shape[0])
+        size = max(abs(at.value), 6.4e13 * self.risk.value_above(self.offset, none, at.b, none).error)
+        if np.isinf(self.risk.infimum) and self.penalty.modulus > 0:
+            size = max(size, self.design.reach(at.u) ** 2 / (2 * self.alpha * self.penalty.modulus))
+        return size if np.isfinite(size) else 0.0
 
     # -- upper bounds ---------------------------------------------------------------------------------
 
@@ -205,7 +220,7 @@ class Problem:
         c = height - float((u * own).sum())
         # the height is a sum over the scores with b, in an order of the risk's own
         size = abs(height) + float(np.abs(u).sum()) * float(np.abs(b).max(initial=0.0))
-        size += float(np.abs(u) @ (np.abs(scores) + np.abs(own)))
+        size += float(np.abs(u) @ (np.abs(scores) + np.abs(own))) + self.risk.constants(u)
         noise = gamma(SUM + self.risk.roundings(scores)) * size
         return self._made(u, Estimate(c, noise), "cuts", b, at.left)
 
@@ -311,10 +326,10 @@ class Problem:
         if not np.isfinite(self.risk.infimum):
             return None
         n, d = self.design.shape
+        c, none = self.risk.infimum, np.zeros(self.n_offsets)
+        noise = gamma(SUM) * max(abs(c), 1.0) if c else 0.0  # zero is exact, anything else computed
         u = np.zeros(n) if n <= _KEPT else None
-        return Minorant(
-            np.zeros(d), np.zeros(self.n_offsets), self.risk.infimum, "conjugate", u=u, maker=self.maker
-        )
+        return Minorant(np.zeros(d), none, c, "conjugate", noise, u=u, maker=self.maker)
 
     def nothing(self) -> Minorant:
         """What is known of a problem that has no minimum: nothing."""
@@ -322,7 +337,7 @@ class Problem:
         return Minorant(np.zeros(n_weights), np.zeros(self.n_offsets), -np.inf, "none", maker=self.maker)
 
     def feasible(self, minorant: Minorant, *, proved: bool = True) -> Minorant:
-        """The minorant mixed with the zero plane just so much that its lower bound is finite, and, if `proved`,
+        """The minorant mixed with the zero plane just so much that its lower bound is finite; if `proved`,
         finite whatever rounding has done to its slope."""
         if self.penalty.modulus > 0:
             return minorant  # then every plane has a finite one
@@ -342,8 +357,8 @@ class Problem:
         if minorant.e.any():
             return Estimate(-np.inf, 0.0)
         alpha = self.alpha
-        conjugate = Estimate(0.0, 0.0)  # of a level minorant: the least penalty is zero
-        if minorant.spread > 0 or minorant.a.any():
+        conjugate = Estimate(0.0, 0.0)  # of a level minorant, if the least penalty is zero
+        if minorant.spread > 0 or minorant.a.any() or not self.penalty.least_is_zero:
             mu, slack = minorant.a / -alpha, minorant.spread / alpha
             conjugate = self.penalty.conjugate_above(mu, slack, exact=exact)
         value = minorant.c - alpha * conjugate.value
@@ -355,7 +370,9 @@ class Problem:
 
     def most(self, w: Slope, b: Vector, scores: Vector | None = None, *, exact: bool = False) -> Estimate:
         """J(w, b), with an error that counts all rounding; `scores` are A w + offset, where known."""
-        omega = self.penalty.value_above(w, exact=exact)
+        omega = Estimate(0.0, 0.0)  # at its minimiser, whatever rounding makes of it
+        if not (self.penalty.least_is_zero and np.array_equal(w, self.start())):
+            omega = self.penalty.value_above(w, exact=exact)
         risk = self._risk_above(w, b, scores, exact)
         value = self.alpha * omega.value + risk.value
         if not np.isfinite(value):
