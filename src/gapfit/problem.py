@@ -31,6 +31,7 @@ from gapfit.rounding import SUM, UNIT, Estimate, exact_dot, gamma, plain_sum, tw
 
 _HUGE = 1e100
 _WEIGHTS = 2 * SUM  # roundings of the samples' shares in the mean: J changes by no more, relatively
+_SMALL = 1e-3  # a risk that rounding may be a part of
 _KEPT = 2**15  # scores, up to which a cut keeps its dual point
 _makers = count(1)
 
@@ -160,12 +161,15 @@ class Problem:
     def scale(self) -> float:
         """How large the risk is at w = 0 with its best offsets: the unit of absolute tolerances.
 
-        It may vanish there. So it counts as no less than 6.4e13 times its rounding: a tolerance of 1e-12 is 64
-        times that. And where the risk has no lower bound, as no less than what a tangent there could lower J
-        by if its terms did not cancel, (sum |u_i| |x_i|)^2 / (2 alpha).
+        It may vanish there. So it counts as no less than 6.4e13 times its rounding at the minimiser of the
+        penalty: a tolerance of 1e-12 is 64 times that. And where the risk has no lower bound, as no less than
+        what a tangent could lower J by if its terms did not cancel, (sum |u_i| |x_i|)^2 / (2 alpha).
         """
-        at, none = self.tangent(self.offset), np.zeros(self.design.shape[0])
-        size = max(abs(at.value), 6.4e13 * self.risk.value_above(self.offset, none, at.b, none).error)
+        at, rest = self.tangent(self.offset), self.start()
+        size = abs(at.value)
+        if size < _SMALL:  # else rounding is less
+            b = self.best(rest, np.zeros(self.n_offsets))[1]
+            size = max(size, 6.4e13 * self._risk_above(rest, b, None, exact=False).error)
         if np.isinf(self.risk.infimum) and self.penalty.modulus > 0:
             size = max(size, self.design.reach(at.u) ** 2 / (2 * self.alpha * self.penalty.modulus))
         return size if np.isfinite(size) else 0.0
@@ -260,6 +264,10 @@ class Problem:
         if "conjugate" in self.risk.capabilities:
             noise += self.risk.conjugate_above(u, exact=False).error
         size, spread, none = self.design.length(a), 2 * self.design.spread(u), np.zeros(self.n_offsets)
+        if self.n_offsets:
+            left = self.risk.imbalance(u)
+            more = self._unbalanced(abs(left.e) + left.error, c, size)
+            noise, spread = noise + more[0], spread + more[1]
         return Minorant(
             a, none, c + known, "conjugate", noise, spread, size, u=u, maker=self.maker, made=False
         )
@@ -299,14 +307,21 @@ class Problem:
         error = self.risk.dual_error(u) if evidence == "conjugate" else None
         if error is not None:
             spread += self.design.reach(error)
-        if rest.any():
-            share = float(rest[rest > 0] @ self.reserve.price[rest > 0])
-            noise += share * (abs(height) + 2 * self.reserve.height) + float(rest @ abs(self.reserve.b))
-            spread += share * (size + self.design.reach(self.reserve.u))
+        more = self._unbalanced(rest, height, size)
+        noise, spread = noise + more[0], spread + more[1]
         keep = u if evidence == "conjugate" or u.size <= _KEPT else None
         return Minorant(
             a, np.zeros(self.n_offsets), height, evidence, noise, spread, size, keep, self.maker, True
         )
+
+    def _unbalanced(self, rest: Vector, height: float, size: float) -> tuple[float, float]:
+        """What it costs in height, and in length of the slope, to take the rest of the slopes in b away."""
+        if not rest.any():
+            return 0.0, 0.0
+        reserve, there = self.reserve, rest > 0
+        share = float(rest[there] @ reserve.price[there])
+        noise = share * (abs(height) + 2 * reserve.height) + float(rest @ abs(reserve.b))
+        return noise, share * (size + self.design.reach(reserve.u))
 
     def _slope(self, u: Vector, exact: bool) -> tuple[Slope, float]:
         """A'u, and how far it may be from the exact one."""
@@ -373,14 +388,14 @@ class Problem:
         omega = Estimate(0.0, 0.0)  # at its minimiser, whatever rounding makes of it
         if not (self.penalty.least_is_zero and np.array_equal(w, self.start())):
             omega = self.penalty.value_above(w, exact=exact)
-        risk = self._risk_above(w, b, scores, exact)
+        risk = self._risk_above(w, b, scores, exact=exact)
         value = self.alpha * omega.value + risk.value
         if not np.isfinite(value):
             return Estimate(np.inf, 0.0)
         size = self.alpha * abs(omega.value) + abs(risk.value)
         return Estimate(value, self.alpha * omega.error + risk.error + gamma(_WEIGHTS) * size)
 
-    def _risk_above(self, w: Slope, b: Vector, scores: Vector | None, exact: bool) -> Estimate:
+    def _risk_above(self, w: Slope, b: Vector, scores: Vector | None, *, exact: bool) -> Estimate:
         stray = self.penalty.astray(w) * self.design.largest  # what a weight outside the domain may add
         precise = self.design.precise_scores(w) if exact else None
         if precise is not None:
