@@ -83,7 +83,7 @@ def solve(
     name = solver_name(method)
     with threads.using(n_jobs), limits.Interrupts() as interrupts:
         known = _Known.of(start, problem, name)
-        best = _Best(problem, known, tol, began)
+        best = _Best(problem, known, tol, began, began + max_time)
         steps = method(problem, state=known.state)
         status = _drive(best, steps, max_iter, max_time, tuple(callbacks), interrupts)
         solution = best.solution(status, name, resumable)
@@ -135,7 +135,7 @@ def _drive(
             if best.elapsed() >= max_time or interrupts.pressed:
                 return best.ended(Status.INTERRUPTED if interrupts.pressed else Status.TIME_LIMIT)
             try:
-                with limits.until(best.began + max_time), interrupts.allowed():
+                with limits.until(best.deadline), interrupts.allowed():
                     iterate = next(steps) if certificate is None else steps.send(certificate)
             except StopIteration:
                 return Status.STALLED
@@ -204,9 +204,9 @@ def _any_asks_to_stop(callbacks: tuple[Callback, ...], progress: Progress) -> bo
 class _Best:
     """The best point and the best minorant so far, and whether they prove enough."""
 
-    def __init__(self, problem: Problem, known: _Known, tol: float, began: float) -> None:
+    def __init__(self, problem: Problem, known: _Known, tol: float, began: float, deadline: float) -> None:
         self.problem, self.tol = problem, tol
-        self.began = began  # by `perf_counter`
+        self.began, self.deadline = began, deadline  # by `perf_counter`
         self.n_iter = self.looked_at = 0
         self.latest: Iterate | None = None
         self.unseen: Iterate | None = None  # the same, unless the driver has looked at it
@@ -241,7 +241,7 @@ class _Best:
         """Certify an iterate, keep what improves a bound, and write the history."""
         problem, w, primal, b = self.problem, iterate.point(), iterate.primal, iterate.b
         if primal is None:
-            primal, b = problem.best(w, iterate.b)
+            primal, b = self._value(w, b)
         minorant = iterate.minorant() if callable(iterate.minorant) else iterate.minorant
         if self.dual == -np.inf and primal < -1e9 * (1.0 + self.scale):
             raise UnboundedProblem(
@@ -275,22 +275,18 @@ class _Best:
         """Look at the last iterate, if that was not done, before the fit ends so."""
         if self.unseen is not None:
             try:
-                self.take(self._valued(self.unseen))
+                self.take(self.unseen)
             except Exception as error:  # whatever a torn iterate may lead to, what was found before counts
                 logger.debug("the last iterate cannot be used: %s", error)
         return Status.CERTIFIED if how is not Status.INTERRUPTED and self.proved() else how
 
-    def _valued(self, iterate: Iterate) -> Iterate:
-        """With its value at the best offsets, or, where these take long to find, at those it came with."""
-        if iterate.primal is not None:
-            return iterate
-        w, b = iterate.point(), iterate.b
+    def _value(self, w: Slope, b: Vector) -> tuple[float, Vector]:
+        """J at the best offsets and these, or, where time is up before they are found, at those given."""
         try:
-            with limits.until(perf_counter(), _LAST_OFFSETS):
-                primal, b = self.problem.best(w, b)
+            with limits.until(max(self.deadline, perf_counter()), _LAST_OFFSETS):
+                return self.problem.best(w, b)
         except limits.TimeUp:
-            primal = self.problem.evaluate(w, b)
-        return iterate._replace(w=w, b=b, primal=primal)
+            return self.problem.evaluate(w, b), b
 
     def proved(self) -> bool:
         """Is the tolerance met, and confirmed on the very point that would be returned?"""
