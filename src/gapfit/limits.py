@@ -107,6 +107,10 @@ class Interrupts:
         self._allowed = True
         try:
             yield
+        except SystemError as error:  # which compiled code makes of a Ctrl-C on its way back
+            if not self.pressed:
+                raise
+            raise KeyboardInterrupt from error
         finally:
             self._allowed = False
 

@@ -101,7 +101,9 @@ def solve(
                 part.end(None)
                 return as_solution(part.solution)
             known = _Known.of(start, problem, name, mark)
-            fit = _Fit(problem, method, known, part, _Best(problem, known, tol, began), interrupts)
+            fit = _Fit(
+                problem, method, known, part, _Best(problem, known, tol, began, began + max_time), interrupts
+            )
             status = fit.run(max_iter, max_time, callbacks)
             if status in _ENDS and fit.best.met():
                 status = Status.CERTIFIED
@@ -191,7 +193,7 @@ class _Fit:
             if over or interrupts.pressed:
                 return best.ended(Status.INTERRUPTED if interrupts.pressed else over or Status.MAX_ITER)
             try:
-                with limits.until(best.began + max_time), interrupts.allowed():
+                with limits.until(best.deadline), interrupts.allowed():
                     iterate = next(steps) if certificate is None else steps.send(certificate)
             except StopIteration:
                 return Status.STALLED
@@ -272,9 +274,10 @@ class _Schedule:
 class _Best:
     """The best point and the best minorant so far, and whether they prove enough."""
 
-    def __init__(self, problem: Problem, known: _Known, tol: float, began: float) -> None:
+    def __init__(self, problem: Problem, known: _Known, tol: float, began: float, deadline: float) -> None:
         self.problem, self.tol = problem, tol
-        self.began, self.earlier = began, 0.0  # by `perf_counter`; seconds of runs before this one
+        self.began, self.deadline = began, deadline  # by `perf_counter`
+        self.earlier = 0.0  # seconds of runs before this one
         self.n_iter = self.looked_at = 0
         self.latest: Iterate | None = None
         self.unseen: Iterate | None = None  # the same, unless the driver has looked at it
@@ -343,7 +346,7 @@ class _Best:
         problem, w, primal, b = self.problem, iterate.point(), iterate.primal, iterate.b
         scores = None
         if primal is None:
-            primal, b, scores = problem.best(w, iterate.b)
+            primal, b, scores = self._value(w, iterate.b)
         minorant = iterate.minorant() if callable(iterate.minorant) else iterate.minorant
         if self.dual == -np.inf and primal < -1e9 * (1.0 + self.scale):
             raise UnboundedProblem(
@@ -376,22 +379,19 @@ class _Best:
         """Look at the last iterate, if that was not done, before the fit ends so."""
         if self.unseen is not None:
             try:
-                self.take(self._valued(self.unseen))
+                self.take(self.unseen)
             except Exception as error:  # whatever a torn iterate may lead to, what was found before counts
                 logger.debug("the last iterate cannot be used: %s", error)
         return Status.CERTIFIED if how is not Status.INTERRUPTED and self.proved() else how
 
-    def _valued(self, iterate: Iterate) -> Iterate:
-        """With its value at the best offsets, or, where these take long to find, at those it came with."""
-        if iterate.primal is not None:
-            return iterate
-        w, b = iterate.point(), iterate.b
+    def _value(self, w: Slope, b: Vector) -> tuple[float, Vector, Vector | None]:
+        """J at the best offsets, these, and the scores if they are known; or, where time is up before the
+        best offsets are found, at those given."""
         try:
-            with limits.until(perf_counter(), _LAST_OFFSETS):
-                primal, b, _ = self.problem.best(w, b)
+            with limits.until(max(self.deadline, perf_counter()), _LAST_OFFSETS):
+                return self.problem.best(w, b)
         except limits.TimeUp:
-            primal = self.problem.evaluate(w, b)
-        return iterate._replace(w=w, b=b, primal=primal)
+            return self.problem.evaluate(w, b), b, None
 
     def proved(self) -> bool:
         """Is the tolerance met, and confirmed on the very point that would be returned?"""

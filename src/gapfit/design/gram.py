@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from gapfit import threads
+from gapfit import limits, threads
 from gapfit._types import Data, Indices, Vector
 from gapfit.design.kernel_functions import KernelFunction
 from gapfit.design.rows import take_rows
@@ -90,7 +90,9 @@ class Tiles(ABC):
 def strips(part: slice, columns: int) -> Iterator[slice]:
     """The part cut into as many rows as make tiles that the processor's cache holds."""
     rows = max(_ROWS, _ROWS * _COLUMNS // (2 * max(columns, 1)))
-    return (slice(start, min(start + rows, part.stop)) for start in range(part.start, part.stop, rows))
+    for start in range(part.start, part.stop, rows):
+        limits.look()
+        yield slice(start, min(start + rows, part.stop))
 
 
 class _Prepared(NamedTuple):

@@ -133,6 +133,7 @@ def _matrix(design: KernelDesign) -> Matrix:
     for first in range(0, n, _BLOCK):  # in place, a block and its mirror image at a time
         rows = slice(first, first + _BLOCK)
         for second in range(first, n, _BLOCK):
+            limits.look()
             columns = slice(second, second + _BLOCK)
             mean = 0.5 * (K[rows, columns] + K[columns, rows].T)
             K[rows, columns], K[columns, rows] = mean, mean.T

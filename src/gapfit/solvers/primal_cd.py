@@ -298,8 +298,10 @@ def _line_search(
         if fallen > most:
             best, most, good = trial, fallen, share
         there = float(trial.u @ f) + terms.slope(w, way) if np.isfinite(trial.risk) else np.inf
+        if abs(there) <= -_LEVEL * slope and (there <= 0 or fallen >= -noise):
+            return trial, share  # a value above the first would be rounding
         low, high = (low, share) if there > 0 else (share, high)
-        if (abs(there) <= -_LEVEL * slope and fallen > 0) or high <= 2 * low:
+        if high <= 2 * low:
             break
         if low > 0:
             share = float(np.sqrt(low * high))
