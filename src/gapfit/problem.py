@@ -211,7 +211,7 @@ class Problem:
         if not self.n_offsets:
             none = np.zeros(0)
             risk, u, _ = self.risk.value_and_subgradient(scores, none)
-            return Balanced(risk, u, risk, none, Rest(none, none))
+            return Balanced(risk, u, risk, none, None)
         return minimise_offsets(self.risk, scores, np.zeros(self.n_offsets) if guess is None else guess)
 
     # -- lower bounds ---------------------------------------------------------------------------------
@@ -243,12 +243,12 @@ class Problem:
         c = known.value - conjugate.value
         noise = known.error + conjugate.error + UNIT * abs(c)
         none = np.zeros(self.n_offsets)
-        return self._made(u, Estimate(c, noise), "conjugate", none, self.risk.imbalance(u), exact=exact)
+        return self._made(u, Estimate(c, noise), "conjugate", none, None, exact=exact)
 
     def accumulated(self, u: Vector, c: Estimate, spread: float) -> Minorant:
         """The minorant of a mean of planes that a solver has summed up: their mean slope u in the scores, off
         by what moves A'u by at most `spread`, and their mean height c where all scores are zero."""
-        made = self._made(u, c, "accumulated", np.zeros(self.n_offsets), self.risk.imbalance(u))
+        made = self._made(u, c, "accumulated", np.zeros(self.n_offsets), None)
         known = float((u * self.offset).sum()) if self.shifted else 0.0
         return made._replace(
             c=made.c + known,
@@ -288,13 +288,15 @@ class Problem:
         return minorant
 
     def _made(
-        self, u: Vector, c: Estimate, evidence: str, b: Vector, left: Rest, *, exact: bool = False
+        self, u: Vector, c: Estimate, evidence: str, b: Vector, left: Rest | None, *, exact: bool = False
     ) -> Minorant:
         """The minorant of slope u and height c where all scores are zero at b, from which what is left of its
         slopes in b is taken away."""
         height, noise = c.value, c.error
         rest = np.zeros(self.n_offsets)
-        if self.n_offsets and left.any():
+        if self.n_offsets and left is None:
+            left = self.risk.imbalance(u)
+        if self.n_offsets and left is not None and left.any():
             at = height + float(
                 left.e @ (self.reserve.b - b)
             )  # where all scores are zero, at the reserve's b

@@ -1,5 +1,6 @@
 """Who should be above whom in the answer to each query: means over pairs, and bounds of list measures."""
 
+from itertools import pairwise
 from numbers import Integral
 from typing import Any, ClassVar, Literal
 
@@ -25,12 +26,17 @@ class Queries:
         new_level = np.r_[True, np.diff(self.y) > 0] | first
         block = np.cumsum(new_level) - 1  # levels of all queries, numbered
         self.level: Indices = block - block[self.starts[self.query]]
-        before = np.r_[0.0, np.cumsum(self.weight)]
-        ends = np.r_[np.flatnonzero(new_level), len(y)]
-        # weights of the query's samples on lower, on higher, and on the same level
-        self.lower: Vector = before[ends[block]] - before[self.starts[self.query]]
-        self.higher: Vector = before[self.starts[self.query + 1]] - before[ends[block + 1]]
-        self.same: Vector = before[ends[block + 1]] - before[ends[block]]
+        # weights of the query's samples on the same level, on lower, and on higher ones; only sums, query by
+        # query: the difference of two sums over all would know nothing of small weights
+        same = np.add.reduceat(self.weight, np.flatnonzero(new_level))
+        lower, higher = np.zeros_like(same), np.zeros_like(same)
+        for first_block, last_block in pairwise(np.r_[block[self.starts[:-1]], len(same)]):
+            some = slice(first_block, last_block)
+            lower[some][1:] = np.cumsum(same[some])[:-1]
+            higher[some][:-1] = np.cumsum(same[some][::-1])[-2::-1]
+        self.same: Vector = same[block]
+        self.lower: Vector = lower[block]
+        self.higher: Vector = higher[block]
 
     def sums(self, values: Vector) -> Vector:
         """The sum over the samples of each query."""

@@ -128,9 +128,10 @@ class SelectionRisk(ContingencyRisk):
             share = (gain > 0.0).astype(np.float64)
         else:
             share = self.highest(gain, chosen)
-        taken = self.weight * share
-        tp = float(taken @ self.positive)
-        return base + miss * (self.P - tp) + alarm * (float(taken.sum()) - tp), share
+        # each kind of error summed up by itself: differences would lose small weights
+        missed = float((self.weight * (1.0 - share))[self.positive].sum())
+        alarms = float((self.weight * share)[~self.positive].sum())
+        return base + miss * missed + alarm * alarms, share
 
     def highest(self, gain: Vector, amount: float) -> Vector:
         """Shares that add up to a weight of `amount`, of the samples with the highest gains."""

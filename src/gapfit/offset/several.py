@@ -21,7 +21,7 @@ class Balanced(NamedTuple):
     u: Vector
     height: float  # the value, up to rounding
     b: Vector
-    left: Rest  # of the slopes in b
+    left: Rest | None  # of the slopes in b; None: what `Risk.imbalance` says of u
 
 
 def minimise_offsets(risk: Risk, scores: Vector, guess: Vector) -> Balanced:
@@ -29,7 +29,7 @@ def minimise_offsets(risk: Risk, scores: Vector, guess: Vector) -> Balanced:
     cone = risk.offsets
     if cone.size == 1:
         value, at = minimise_offset(risk, scores, float(guess[0]))
-        return Balanced(value, at.u, at.value, np.array([at.b]), risk.imbalance(at.u))
+        return Balanced(value, at.u, at.value, np.array([at.b]), None)
     found = minimise_by_newton(risk, scores, guess)
     if found is not None and cone.contains(found[0]):
         b, value, u, height, e = found

@@ -62,7 +62,7 @@ class Point(NamedTuple):
     b: Vector
     u: Vector  # balanced derivatives of the risk in the scores
     height: float  # of the tangent that belongs to u
-    left: Rest  # by rounding, of the slopes in b
+    left: Rest | None  # by rounding, of the slopes in b
 
 
 @needs("smooth", "curvature", penalty="elastic net", design="rows")

@@ -28,7 +28,7 @@ class Point(NamedTuple):
     b: Vector
     u: Vector  # balanced subgradient of the risk in score space
     height: float  # of the tangent that belongs to u
-    left: Rest  # by rounding, of the slopes in b
+    left: Rest | None  # by rounding, of the slopes in b
 
 
 def evaluate(problem: Problem, w: Slope, scores: Vector, guess: Vector | None = None) -> Point:
