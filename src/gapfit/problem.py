@@ -220,6 +220,8 @@ class Problem:
         """The cut that is tight at these scores; `at` is what `tangent` has found there, or a record that has
         its u, height, b and left."""
         u, height, b = at.u, at.height, at.b
+        if not (np.isfinite(height) and np.isfinite(u).all()):
+            return self.nothing()  # the risk overflows there
         own = scores - self.offset if self.shifted else scores
         c = height - float((u * own).sum())
         # the height is a sum over the scores with b, in an order of the risk's own
@@ -349,7 +351,7 @@ class Problem:
         return Minorant(np.zeros(d), none, c, "conjugate", noise, u=u, maker=self.maker)
 
     def nothing(self) -> Minorant:
-        """What is known of a problem that has no minimum: nothing."""
+        """A minorant that proves nothing: where the risk overflows, or has no minimum."""
         n_weights = self.design.shape[1]
         return Minorant(np.zeros(n_weights), np.zeros(self.n_offsets), -np.inf, "none", maker=self.maker)
 

@@ -36,8 +36,8 @@ class Master(ABC):
         self.flat = np.zeros(0, dtype=bool)  # has the cut no slope, as the zero plane?
 
     def add(self, cut: Minorant) -> None:
-        """Take in a cut, unless it is one we have."""
-        if not any(cut.c == old.c and np.array_equal(cut.a, old.a) for old in self.cuts):
+        """Take in a cut, unless it is one we have, or none."""
+        if np.isfinite(cut.c) and not any(cut.c == old.c and np.array_equal(cut.a, old.a) for old in self.cuts):
             self._append(cut)
 
     def mixed_slope(self, shares: Vector) -> Slope:
