@@ -3,6 +3,7 @@
 The arrows point one way:
 
     estimators -> solve -> {solvers, certify} -> problem -> {losses, penalties, design}
+    estimators -> statements -> problem
 
 `kernels` is reached only from `solvers`, `losses`, `projections`, `design` and `datasets`, and only
 inside functions, so that `import gapfit` does not load numba.
@@ -26,7 +27,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 RECORDS = {"_types", "checks", "errors", "minorant", "rounding", "solution", "threads"}
 DATA = {"losses", "penalties", "design", "projections"}
 MATHEMATICS = DATA | {"offset", "problem", "registry"}
-ENGINE = MATHEMATICS | {"solvers", "certify", "solve", "reductions"}
+ENGINE = MATHEMATICS | {"solvers", "certify", "solve", "statements", "reductions"}
 ARROWS: dict[str, set[str]] = {
     **{record: set() for record in RECORDS},
     "kernels": set(),
@@ -39,6 +40,7 @@ ARROWS: dict[str, set[str]] = {
     "offset": {"losses"},
     "problem": DATA | {"offset", "registry"},
     "certify": MATHEMATICS,
+    "statements": MATHEMATICS,
     "solvers": MATHEMATICS | {"kernels"},
     "solve": MATHEMATICS | {"solvers", "certify"},
     "path": {"problem", "solve"},
@@ -63,7 +65,7 @@ ARROWS: dict[str, set[str]] = {
         "registry",
     },
     "__main__": {"cli"},
-    "persistence": {"estimators", "certify", "metrics", "penalties", "registry", "structures", "__init__"},
+    "persistence": {"estimators", "statements", "metrics", "penalties", "registry", "structures", "__init__"},
     "__init__": ENGINE | {"estimators", "path", "testing", "plotting", "persistence"},
 }
 # `registry` serves `problem`, so it reaches for the solvers (which know `problem`) only when asked.

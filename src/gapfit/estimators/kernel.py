@@ -12,7 +12,6 @@ from scipy import sparse
 
 from gapfit import threads
 from gapfit._types import Data, Slope, Vector
-from gapfit.certify import SUPPORT, ZERO, optimal_ball, support_status
 from gapfit.checks import as_weights
 from gapfit.design.kernel import KernelDesign
 from gapfit.design.rows import take_rows
@@ -37,6 +36,7 @@ from gapfit.solution import Solution, Status
 from gapfit.solve import solve
 from gapfit.solvers.smo import smo
 from gapfit.solvers.smo_rules import Identification
+from gapfit.statements import SUPPORT, ZERO, optimal_ball, support_status
 
 Finish = Callable[[Sequence[Machine]], dict[str, Any]]  # the fitted attributes of machines on all samples
 

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from gapfit._types import Slope, Vector
-from gapfit.certify import Ball
 from gapfit.design.kernel import KernelDesign
 from gapfit.offset import offset_interval
 from gapfit.problem import Problem
 from gapfit.solution import Solution
+from gapfit.statements import Ball
 
 _EPS = float(np.finfo(float).eps)
 

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gapfit.certify import Ball
 from gapfit.penalties import Penalty
 from gapfit.persistence.container import need
 from gapfit.persistence.objects import PENALTY
@@ -20,6 +19,7 @@ from gapfit.persistence.values import (
     write_texts,
 )
 from gapfit.solution import Certificate, Record
+from gapfit.statements import Ball
 
 _SUPPORT = ("zero", "bound", "support", "undecided")  # by their codes in a file, which are for good
 
