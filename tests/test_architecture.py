@@ -3,7 +3,7 @@
 The arrows point one way:
 
     estimators -> solve -> {solvers, certify} -> problem -> {losses, penalties, design}
-    estimators -> statements -> problem
+    estimators -> statements -> levels -> problem
 
 `kernels` is reached only from `solvers`, `losses`, `projections`, `design` and `datasets`, and only
 inside functions, so that `import gapfit` does not load numba.
@@ -40,7 +40,8 @@ ARROWS: dict[str, set[str]] = {
     "offset": {"losses"},
     "problem": DATA | {"offset", "registry"},
     "certify": MATHEMATICS,
-    "statements": MATHEMATICS,
+    "levels": MATHEMATICS,
+    "statements": MATHEMATICS | {"levels"},
     "solvers": MATHEMATICS | {"kernels"},
     "solve": MATHEMATICS | {"solvers", "certify"},
     "path": {"problem", "solve"},

@@ -106,7 +106,6 @@ class Problem:
         self.weight: Vector = weight
         self.y: Vector = y
         self.groups = groups
-        self._centred: tuple[Slope, Vector] | None = None
         self.maker = next(_makers)
         self.n_offsets = self.risk.offsets.size if intercept else 0
         if self.n_offsets and (why := self.risk.unattained()):
@@ -142,13 +141,6 @@ class Problem:
         """Of the rows from their mean if there are offsets, else from zero; in the penalty's dual norm."""
         centre = self.mean if self.n_offsets else np.zeros(self.design.shape[1])
         return self.design.distances(self.penalty, centre)
-
-    def centred_scores(self, w: Slope) -> Vector:
-        """What the rows score at w, less their mean if there are offsets; the last w is remembered."""
-        if self._centred is None or self._centred[0] is not w:
-            scores = self.design.scores(w)
-            self._centred = w, scores - self.design.inner(self.mean, w) if self.n_offsets else scores
-        return self._centred[1]
 
     def start(self) -> Slope:
         """The minimiser of the penalty."""
@@ -198,13 +190,26 @@ class Problem:
 
     def minorant(self, u: Vector, height: float, scores: Vector, b: Vector) -> Minorant:
         """The cut with balanced subgradient u that has this height at these scores and offsets b."""
+        return self._made(u, self._height(u, height, scores, b), "cuts", b)
+
+    def _height(self, u: Vector, height: float, scores: Vector, b: Vector) -> Estimate:
+        """That of a cut where all scores are zero."""
         own = scores - self.offset if self.shifted else scores
         c = height - float((u * own).sum())
         # the height is a sum over the scores with b, in an order of the risk's own
         size = abs(height) + float(np.abs(u).sum()) * float(np.abs(b).max(initial=0.0))
         size += float(np.abs(u) @ (np.abs(scores) + np.abs(own)))
-        noise = gamma(SUM + self.risk.roundings(scores)) * size
-        return self._made(u, Estimate(c, noise), "cuts", b)
+        return Estimate(c, gamma(SUM + self.risk.roundings(scores)) * size)
+
+    def tangent_plane(self, scores: Vector, b: Vector) -> Minorant:
+        """The tangent at these scores and offsets, which leans in b: it bounds offsets, and no optimum."""
+        value, u, e = self.risk.value_and_subgradient(scores, b)
+        c = self._height(u, value - float(e @ b), scores, b)
+        a, spread = self._slope(u, exact=False)
+        size = self.design.reach(u)
+        spread += gamma(self.risk.roundings(scores)) * size
+        noise = c.error + gamma(2 * SUM) * (abs(value) + float(np.abs(e) @ np.abs(b)))
+        return Minorant(a, e, c.value, "cuts", noise, spread, size, u, self.maker, True)
 
     def minorant_at(self, u: Vector, *, exact: bool = False) -> Minorant:
         """The minorant of a dual point in score space, which is first made feasible and balanced.

@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 from gapfit._types import Data, Slope, Vector
 from gapfit.design.base import Design
 from gapfit.design.memory import MemoryDesign
-from gapfit.offset import offset_bounds, threshold_bounds
+from gapfit.levels import Known, levels
+from gapfit.minorant import Minorant
+from gapfit.offset import threshold_bounds
 from gapfit.penalties import Penalty
 from gapfit.problem import Problem
+from gapfit.rounding import EPS
 from gapfit.solution import Solution
 
-_EPS = float(np.finfo(float).eps)
 SUPPORT = np.array(["undecided", "support", "zero", "bound"])  # what may be proved of a sample
-UNDECIDED, PROVED, ZERO = (np.int8(code) for code in range(3))
+UNDECIDED, PROVED, ZERO, BOUND = (np.int8(code) for code in range(4))
 
 
 class Ball(NamedTuple):
@@ -28,21 +30,36 @@ class Ball(NamedTuple):
     penalty: Penalty  # owns the norm
     centre: Slope
     radius: float
-    mean: Slope  # of the training rows if there is a free offset, else zero
+    mean: Slope  # zero if there is no free offset
     lo: float
     hi: float
+    mean_above: Slope | None = None  # what hi speaks of, if it is another point than the mean
 
     def score_bounds(self, X: Data | Design) -> tuple[Vector, Vector]:
         """Bounds on X w* + b* that hold for every optimal (w*, b*)."""
         design = X if isinstance(X, Design) else MemoryDesign(X)
-        scores = design.scores(self.centre) - design.inner(self.mean, self.centre)
-        return self.around(scores, design.distances(self.penalty, self.mean))
+        return self.around(design, design.scores(self.centre))
 
-    def around(self, scores: Vector, distances: Vector) -> tuple[Vector, Vector]:
-        """The bounds, by what the rows less their mean score at the centre, and their distances from it."""
-        reach = self.radius * distances
-        reach += 16 * _EPS * (np.abs(scores) + reach + max(abs(self.lo), abs(self.hi)))
-        return scores - reach + self.lo, scores + reach + self.hi
+    def around(self, design: Design, scores: Vector) -> tuple[Vector, Vector]:
+        """The bounds for the rows of a design, by what these score at the centre."""
+        slack = design.slack(self.centre)
+        near, far = self._reach(design, scores, slack, self.mean)
+        lo = near - far + self.lo
+        if self.mean_above is not None:
+            near, far = self._reach(design, scores, slack, self.mean_above)
+        return lo - 8 * EPS * np.abs(lo), (hi := near + far + self.hi) + 8 * EPS * np.abs(hi)
+
+    def _reach(self, design: Design, scores: Vector, slack: Vector, mean: Slope) -> tuple[Vector, Vector]:
+        """What the rows less a mean score at the centre, and how much more or less that can be at w*."""
+        distances = design.distances(self.penalty, mean)
+        with np.errstate(invalid="ignore"):  # a row at the mean itself has no reach, whatever the radius is
+            reach = np.where(distances > 0, self.radius * distances, 0.0)
+        level = 0.0
+        if mean.any():
+            level = design.inner(mean, self.centre)
+            reach = reach + design.inner_error(mean, self.centre)
+        less = scores - level
+        return less, reach + slack + 8 * EPS * (np.abs(scores) + abs(level) + reach)
 
 
 def optimal_ball(problem: Problem, solution: Solution) -> Ball | None:
@@ -50,29 +67,39 @@ def optimal_ball(problem: Problem, solution: Solution) -> Ball | None:
 
     With m the modulus and v the minimiser of alpha * Omega + minorant,
     gap >= alpha m / 2 (norm(w - w*)^2 + norm(v - w*)^2); in an inner product space that is a ball around the
-    middle of w and v, in any other norm one around w. The offset is a decreasing function of all scores, so
-    its extremes are those at the extreme scores.
+    middle of w and v, in any other norm one around w. One free offset is where `levels` says.
     """
-    penalty, modulus = problem.penalty, problem.alpha * problem.penalty.modulus
-    if modulus == 0:
+    if problem.penalty.modulus == 0:
         return None
-    w, gap = solution.w.astype(np.float64), solution.certificate.gap
-    centre, squared_radius = w, 2 * gap / modulus
-    if penalty.inner_product:
-        v = problem.minimiser(solution.minorant)
-        centre = 0.5 * (w + v)
-        squared_radius = gap / modulus - 0.25 * penalty.norm(w - v) ** 2
-    radius = float(np.sqrt(max(squared_radius, 0.0)))
-    ball = Ball(penalty, centre, radius, np.zeros_like(w), 0.0, 0.0)
+    gap, minorant = solution.certificate.gap, solution.minorant
+    if not minorant.made:
+        minorant = problem.again(minorant)
+    centre, radius = _weights(problem, solution.w.astype(np.float64), minorant, gap)
+    ball = Ball(problem.penalty, centre, radius, np.zeros_like(centre), 0.0, 0.0)
     if problem.n_offsets == 0:
         return ball
-    ball = ball._replace(mean=problem.mean)
-    if problem.n_offsets > 1 or not problem.risk.separable:  # how offsets follow the scores is not known here
+    if problem.n_offsets > 1:  # how several offsets follow the scores is not known here
         return ball._replace(lo=-np.inf, hi=np.inf)
-    lo, hi = _training_bounds(problem, ball)
-    about = float(solution.intercept) + problem.design.inner(problem.mean, w)
-    b_lo, b_hi = offset_bounds(problem.risk, _shifted(problem, lo), _shifted(problem, hi), about)
-    return ball._replace(lo=b_lo, hi=b_hi)
+    reach = problem.design.length(centre) + problem.penalty.stretch * radius
+    known = Known(minorant, gap, centre, problem.scores(centre), reach)
+    below, above = levels(problem, known, np.atleast_1d(solution.intercept))
+    other = None if above.mean is below.mean else above.mean
+    return ball._replace(mean=below.mean, lo=below.value, hi=above.value, mean_above=other)
+
+
+def _weights(problem: Problem, w: Slope, minorant: Minorant, gap: float) -> tuple[Slope, float]:
+    """The centre and radius of a ball that contains all optimal weights."""
+    penalty, alpha = problem.penalty, problem.alpha
+    stray = penalty.astray(w)  # what is known of w is known of a point of the domain
+    square = gap / (alpha * penalty.modulus) * (1 + 8 * EPS)
+    if penalty.inner_product:
+        v = problem.minimiser(minorant)
+        doubt = penalty.argmax_error(minorant.a / -alpha, minorant.spread / alpha)
+        apart = max(penalty.norm_below(w - v) - doubt, 0.0)
+        if np.isfinite(apart) and np.isfinite(square):
+            rest = max(square - 0.25 * apart * apart, 0.0) + 8 * EPS * square
+            return 0.5 * (w + v), (float(np.sqrt(rest)) + 0.5 * doubt + stray) * (1 + 8 * EPS)
+    return w, (float(np.sqrt(2 * square)) + stray) * (1 + 8 * EPS)
 
 
 def optimal_balls(problem: Problem, solution: Solution) -> list[Ball | None]:
@@ -81,17 +108,19 @@ def optimal_balls(problem: Problem, solution: Solution) -> list[Ball | None]:
     parts = None if problem.risk.outputs > 1 else problem.risk.offset_parts()
     if ball is None or problem.n_offsets == 0 or parts is None:
         return [ball]
-    lo, hi = _training_bounds(problem, ball._replace(lo=0.0, hi=0.0))
-    below, above = threshold_bounds(problem.risk, _shifted(problem, lo), _shifted(problem, hi))
+    ball = ball._replace(mean=problem.mean, lo=0.0, hi=0.0)
+    below, above = threshold_bounds(problem.risk, *_training_bounds(problem, ball))
     return [ball._replace(lo=-high, hi=-low) for low, high in np.stack([below, above], axis=1).tolist()]
 
 
 def _training_bounds(problem: Problem, ball: Ball) -> tuple[Vector, Vector]:
-    return ball.around(problem.centred_scores(ball.centre), problem.distances)
-
-
-def _shifted(problem: Problem, scores: Vector) -> Vector:
-    return scores + problem.offset if problem.shifted else scores
+    """Of all scores, the known parts of them included."""
+    lo, hi = ball.around(problem.design, problem.design.scores(ball.centre))
+    if not problem.shifted:
+        return lo, hi
+    lo, hi = lo + problem.offset, hi + problem.offset
+    room = 4 * EPS * np.abs(problem.offset)
+    return lo - room - 4 * EPS * np.abs(lo), hi + room + 4 * EPS * np.abs(hi)
 
 
 def support_status(problem: Problem, ball: Ball | None) -> NDArray[np.int8]:
@@ -100,15 +129,10 @@ def support_status(problem: Problem, ball: Ball | None) -> NDArray[np.int8]:
     "zero": it is no support vector; "bound": it is one, at the bound of its dual coefficient;
     "support": it is one; "undecided": the gap is too large to tell, or the samples interact in the risk.
     """
+    status = np.full(len(problem.weight), UNDECIDED)
     if ball is None or not problem.risk.separable:
-        return np.full(len(problem.weight), UNDECIDED)
-    if "dual_entropy" in problem.risk.capabilities:  # its derivatives never vanish, nor reach their bounds
-        return np.full(len(problem.weight), PROVED)
-    lo, hi = _training_bounds(problem, ball)
-    with np.errstate(invalid="ignore"):  # a bound may be infinite; its value is not used
-        at_lo, at_hi = (
-            problem.risk.value_and_subgradient(_shifted(problem, scores), np.zeros(1))[1]
-            for scores in (lo, hi)
-        )
-    support, same = (at_lo > 0) | (at_hi < 0), at_lo == at_hi  # it is constant only at zero and its extremes
-    return np.asarray(support + np.int8(2) * same, dtype=np.int8)
+        return status
+    certain = problem.risk.certain(*_training_bounds(problem, ball))
+    for code, there in ((PROVED, certain.support), (ZERO, certain.zero), (BOUND, certain.bound)):
+        status[there] = code
+    return status

@@ -100,6 +100,10 @@ class Design(ABC):
         """How far each computed score can be from the exact one."""
         return self.row_sizes * (gamma(self.depth[0] + 4) * self.length(w)) + self.shape[1] * TINY
 
+    def inner_error(self, a: Slope, w: Slope) -> float:
+        """How far `inner` can be from <a, w>."""
+        return gamma(w.size + 8) * self.length(a) * self.length(w)
+
     def reach(self, u: Vector) -> float:
         """A bound on the length of A'u' for all |u'| <= |u|: sum of |u_i| times the size of row i."""
         return float(np.abs(u) @ self.row_sizes) * (1 + gamma(u.size + 8))

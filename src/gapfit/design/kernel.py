@@ -94,8 +94,17 @@ class KernelDesign(Design):
 
     def inner(self, a: Slope, w: Slope) -> float:
         """a'Kw."""
+        factor, other = self._factors(a, w)
+        return float(factor @ self.scores(other))
+
+    def inner_error(self, a: Slope, w: Slope) -> float:
+        factor, other = self._factors(a, w)
+        return float(np.abs(factor) @ self.slack(other)) + super().inner_error(a, w)
+
+    def _factors(self, a: Slope, w: Slope) -> tuple[Slope, Slope]:
+        """The two, the second of which is multiplied by K: the one for which that is known."""
         known = any(np.array_equal(a, product.w) for product in self._products)
-        return float(w @ self.scores(a)) if known else float(a @ self.scores(w))
+        return (w, a) if known else (a, w)
 
     @property
     def depth(self) -> tuple[int, int]:
@@ -164,6 +173,18 @@ class OtherSamples(Design):
     def adjoint(self, u: Vector) -> Slope:
         raise TypeError("slopes of other samples have no coefficients in terms of the training samples")
 
+    def slack(self, w: Slope) -> Vector:
+        tiles = self.train.source
+        roundings = min(tiles.width, self.shape[1]) + -(-self.shape[1] // tiles.width) + tiles.roundings
+        sizes = np.sqrt(np.maximum(self.rows.diagonal, 0.0)) * (1 + 8 * _EPS)
+        return np.asarray(sizes * (gamma(roundings + 4) * self.length(w)))
+
+    def length(self, w: Slope) -> float:
+        return self.train.length(w)
+
+    def inner_error(self, a: Slope, w: Slope) -> float:
+        return self.train.inner_error(a, w)
+
     def take(self, rows: Any) -> "OtherSamples":
         raise TypeError("take the samples before they are seen")
 
@@ -187,8 +208,10 @@ def _distances(diagonal: Vector, rows: Design, train: KernelDesign, centre: Slop
     if not centre.any():
         return np.sqrt(np.maximum(diagonal, 0.0) * (1 + 8 * _EPS))
     if rows.size <= _EXACT:
-        squares = diagonal - 2 * rows.scores(centre) + train.inner(centre, centre)
-        return np.sqrt(np.maximum(squares, 0.0) + 64 * _EPS * (np.abs(diagonal) + train.largest))
+        near, square = rows.scores(centre), train.inner(centre, centre)
+        lost = 2 * rows.slack(centre) + train.inner_error(centre, centre)
+        lost += 8 * _EPS * (np.abs(diagonal) + 2 * np.abs(near) + abs(square))
+        return np.sqrt(np.maximum(diagonal - 2 * near + square, 0.0) + lost)
     total = float(np.abs(centre).sum())  # 1, up to rounding
     return np.asarray(np.sqrt(np.maximum(diagonal, 0.0)) + total * np.sqrt(train.largest) * (1 + 8 * _EPS))
 

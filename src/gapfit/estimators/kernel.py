@@ -271,10 +271,13 @@ class KernelModel(LinearModel):
                 "score_bounds of other samples need their own kernel values, which a matrix lacks"
             )
         f = self.dual_coef_[:1]
-        scores, near = self._expansions(X, np.concatenate([f, ball.point(f)])).T
+        both = np.concatenate([f, ball.point(f)])
+        scores, near = self._expansions(X, both).T
         with threads.using(self.n_jobs):
             diagonal = KernelDesign(X, self._fitted_kernel, 0).tiles.diagonal
-        return ball.score_bounds(scores, near, diagonal)
+            others = None if self._support is None else self._support.seen_by(X)
+            slack = [np.zeros(len(scores)) if others is None else others.slack(row) for row in both]
+        return ball.score_bounds(scores, near, diagonal, (slack[0], slack[1]))
 
     def _point(self, w: Sequence[Slope], b: Sequence[float]) -> dict[str, Any]:
         """As if the part under way ended here, and those to come had no support vectors."""

@@ -59,6 +59,9 @@ class HilbertNorm(Penalty):
     def norm(self, w: Slope) -> float:
         return float(np.sqrt(2 * self.value(w)))
 
+    def norm_below(self, w: Slope) -> float:
+        return float(np.sqrt(2 * max(self.value_above(w).below, 0.0)))
+
     def dual_norms(self, X: Data, centre: Vector) -> Vector:
         raise TypeError("distances in a kernel's space are the design's to say")
 
