@@ -78,6 +78,7 @@ def solve(
         raise ValueError(f"max_iter and max_time must not be negative, got {max_iter!r} and {max_time!r}")
     method = as_solver(solver)
     check_needs(method, problem)
+    problem.design.check_convex()
     name = solver_name(method)
     # a step that overflows is a bad step: its point and its bound are not taken, and nobody need be told
     with threads.using(n_jobs), np.errstate(over="ignore", invalid="ignore", divide="ignore"):

@@ -67,6 +67,9 @@ class Design(ABC):
     def distances(self, penalty: "Penalty", centre: Slope) -> Vector:
         """How far each score, but for its part <centre, w>, can move with w: a dual norm of the penalty's."""
 
+    def check_convex(self) -> None:
+        """Raise a ValueError if the penalty, in terms of this design's weights, is not convex."""
+
     def risk(self, risk: "Risk", w: Slope, b: Vector) -> float:
         """R(A w, b). A design with very many scores may add it up over parts of them."""
         return risk.value_and_subgradient(self.scores(w), b)[0]

@@ -13,6 +13,7 @@ import numpy as np
 
 from gapfit._types import Data, Slope, Vector
 from gapfit.design.base import Design
+from gapfit.design.definite import WHOLE, negative_direction, symmetric
 from gapfit.design.gram import CallableTiles, FunctionTiles, MatrixTiles, Tiles
 from gapfit.design.kernel_functions import KernelFunction
 from gapfit.rounding import gamma
@@ -59,8 +60,7 @@ class KernelDesign(Design):
         self.tiles = self.source
         if n <= _SMALL and 16 * n * n <= memory and not isinstance(self.source, MatrixTiles):
             each = np.arange(n)
-            K = self.source.tile(each, each, np.float64)
-            self.tiles = MatrixTiles(0.5 * (K + K.T))
+            self.tiles = MatrixTiles(symmetric(self.source.tile(each, each, np.float64)))
         self._products: list[_Product] = []
 
     def __getstate__(self) -> dict[str, Any]:
@@ -138,13 +138,34 @@ class KernelDesign(Design):
             raise ValueError(f"a kernel needs the L2 penalty, got {penalty!r}")
         return HilbertNorm(self, penalty)
 
+    @cached_property
+    def indefinite(self) -> str | None:
+        """Why K is not positive semidefinite, as far as can be seen; None where it is, or seems to be."""
+        function = getattr(self.source, "function", None)
+        if isinstance(function, KernelFunction) and function.psd:
+            return None
+        found = negative_direction(self.tiles, self.source.unit)
+        if found is None and isinstance(function, KernelFunction) and self.shape[0] > WHOLE:
+            return f"{function!r} does not promise it, and there are too many samples to look at all"
+        return found
+
+    def check_convex(self) -> None:
+        if self.indefinite is not None:
+            raise ValueError(
+                f"the kernel matrix must be positive semidefinite, or there is no minimum: {self.indefinite}; add "
+                "a multiple of the identity, or use an estimator, which finds a stationary point"
+            )
+
     @property
     def kept(self) -> bool:
         """Is the whole of K there, so that further products cost little?"""
         return isinstance(self.tiles, MatrixTiles)
 
     def take(self, rows: Any) -> "KernelDesign":
-        return KernelDesign(self.source.take(rows), memory=self.memory)
+        part = KernelDesign(self.source.take(rows), memory=self.memory)
+        if vars(self).get("indefinite", "not known") is None:  # then no part of it is
+            part.indefinite = None
+        return part
 
     def seen_by(self, X: Data) -> "OtherSamples":
         """The scores of other samples, as a design with the same weights."""
@@ -223,7 +244,8 @@ def _tiles(X: Data, kernel: Kernel) -> Tiles:
         return CallableTiles(X, kernel)
     if kernel != "precomputed":
         raise ValueError(f"kernel must be a kernel function, 'precomputed' or a function, got {kernel!r}")
-    K = np.asarray(X, dtype=np.float64)
-    if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise ValueError(f"X must be a square kernel matrix, got shape {K.shape}")
-    return MatrixTiles(K)
+    given = np.asarray(X)
+    if given.ndim != 2 or given.shape[0] != given.shape[1]:
+        raise ValueError(f"X must be a square kernel matrix, got shape {given.shape}")
+    unit = float(np.finfo(given.dtype).eps) if given.dtype == np.float32 else _EPS
+    return MatrixTiles(symmetric(given.astype(np.float64, copy=False)), unit)

@@ -26,7 +26,7 @@ from gapfit.estimators.base import (
     warn_unfinished,
 )
 from gapfit.estimators.kernel_bounds import SupportBall, support_ball
-from gapfit.estimators.kernel_indefinite import indefinite, local_solution
+from gapfit.estimators.kernel_indefinite import local_solution
 from gapfit.estimators.kernel_names import named_kernel
 from gapfit.estimators.kernel_parts import Machine, Part, check_margin, machine_of
 from gapfit.losses.base import Loss
@@ -94,7 +94,7 @@ class KernelModel(LinearModel):
         if isinstance(kernel, str):  # the matrix itself, with a column for every sample that was given
             if X.shape[1] != len(samples.origin.place):
                 raise ValueError(f"Precomputed matrix must be a square matrix; X has shape {X.shape}")
-            X = np.asarray(X, dtype=np.float64)[:, samples.origin.rows]
+            X = np.asarray(X)[:, samples.origin.rows]
         return KernelDesign(X, kernel, int(memory))
 
     def _fit_parts(
@@ -124,7 +124,7 @@ class KernelModel(LinearModel):
                 problem = Problem(some, part.target, loss, "l2", alpha, samples.weight[part.rows])
                 trace = Identification()
                 left = max(limit - (perf_counter() - began), min(limit, 0.0))  # all parts share the time
-                local = indefinite(some)
+                local = some.indefinite is not None
                 self._partly = _Partly(problem, part, n, machines, len(parts), finish)
                 with self._told(context, samples, solutions, len(parts)) as callbacks:
                     solution = local_solution(problem, self.tol) if local else solve(

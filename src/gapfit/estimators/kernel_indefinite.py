@@ -15,21 +15,7 @@ from gapfit.solution import Certificate, Solution, Status
 from gapfit.solvers.smo_dual import Dual
 from gapfit.solvers.smo_exact import Box
 
-_CHECKED = 3000  # samples whose eigenvalues are looked at; with more, the matrix counts as indefinite
 _STEPS = 1000  # on pairs, for each sample
-_EPS = float(np.finfo(float).eps)
-
-
-def indefinite(design: KernelDesign) -> bool:
-    """Is the kernel matrix not known to be positive semidefinite, though the kernel is no guarantee?"""
-    function = getattr(design.source, "function", None)
-    if getattr(function, "psd", True):
-        return False
-    n = design.shape[0]
-    if n > _CHECKED:
-        return True
-    values = np.linalg.eigvalsh(_matrix(design))
-    return bool(values[0] < -8 * n * _EPS * max(abs(values[-1]), abs(values[0])))
 
 
 def local_solution(problem: Problem, tol: float) -> Solution:

@@ -226,7 +226,7 @@ def least_error_threshold(scores: Matrix, Y: Matrix, weight: Vector) -> float:
 def threshold_range(lo: Matrix, hi: Matrix, Y: Matrix, weight: Vector) -> tuple[float, float]:
     """Where `least_error_threshold` can be for any scores between lo and hi.
 
-    A threshold t is out if its errors, at the best scores for it, are more than those of another at the worst.
+    A threshold t is out if its errors, at the best scores for it, exceed those of another at the worst.
     Predicted are certainly the labels with lo > t, and possibly those with hi > t.
     """
     cost = _cost_of_predicting(Y, weight).ravel()

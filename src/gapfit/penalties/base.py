@@ -24,9 +24,7 @@ class Penalty(ABC):
 
     modulus: float = 0.0  # strong convexity in `norm`; 0 if there is none
     inner_product: bool = False  # does `norm` come from an inner product?
-    stretch: float = (
-        1.0  # length(w) <= stretch * norm(w); for slopes, dual norm <= stretch * length
-    )
+    stretch: float = 1.0  # length(w) <= stretch * norm(w); for slopes, dual norm <= stretch * length
     euclidean: bool = False  # is Omega 1/2 |w|^2?
     quadratic: bool = False  # is the conjugate a quadratic form? Then masters work on a Gram matrix
     polyhedral: bool = False  # is Omega piecewise linear? Then masters are linear programs

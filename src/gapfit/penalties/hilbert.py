@@ -30,10 +30,16 @@ class HilbertNorm(Penalty):
         return self.value(mu)
 
     def value_above(self, w: Slope) -> Estimate:
-        """w'Kw is a sum over pairs of samples, and these may cancel."""
+        """w'Kw is a sum over pairs of samples, which may cancel; but no function has a negative square."""
         scores = self.design.scores(w)
         error = float(np.abs(w) @ (self.design.slack(w) + gamma(w.size + 8) * np.abs(scores)))
-        return Estimate(self.value(w), 0.5 * error * (1 + gamma(w.size + 8)))
+        error *= 0.5 * (1 + gamma(w.size + 8))
+        if (square := self.design.inner(w, w)) < -4 * error:
+            raise ValueError(
+                f"the kernel matrix is not positive semidefinite: a function has the square {square:.3g}; "
+                "add a multiple of the identity"
+            )
+        return Estimate(self.value(w), error)
 
     def conjugate_above(self, mu: Slope, slack: float) -> Estimate:
         here = self.value_above(mu)
