@@ -10,7 +10,6 @@ alpha Omega(w*) + <a, w*> + c is at least the dual.) Any convex risk has such mi
 sides of the best b. If one is too near, a and a' differ by more than e explains, and m is far from all rows.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -22,11 +21,10 @@ from gapfit.offset.single import resolution_of
 from gapfit.problem import Problem
 from gapfit.rounding import EPS, SUM, gamma
 
-_RISE = 1.0  # times the gap the risk has risen where a tangent is taken,
-_ASTRAY = 1.5  # and the slopes in the scores have changed by no more than this, in terms of e
-_STEPS = 60
-_FACTOR = 4.0  # by which each step is longer than the last,
-_HALVINGS = 2  # and how often what is between a step too short and one long enough is halved
+_RISE = 1.0, 6.0  # times the gap the risk has risen where a tangent is taken
+_ASTRAY = 1.5  # in terms of e, the slopes in the scores have changed by no more there
+_LOOKS = 40
+_FACTOR = 16.0  # by which a look may be farther away than the last, or nearer
 
 
 class Level(NamedTuple):
@@ -51,7 +49,11 @@ def levels(problem: Problem, known: Known, guess: Vector) -> tuple[Level, Level]
     exact = _affine(problem, known.reach)
     if exact is not None:
         return exact
-    below, above = (_bound(problem, known, guess, side) for side in (-1.0, 1.0))
+    if not np.isfinite(known.gap):
+        return _nothing(known, -1.0), _nothing(known, 1.0)
+    value, b = best_offsets(problem.risk, known.scores, guess)
+    search = _Search(problem, known, value, b)
+    below, above = (_bound(problem, known, search.leaning(side), side) for side in (-1.0, 1.0))
     return below, above
 
 
@@ -68,54 +70,69 @@ def _affine(problem: Problem, reach: float) -> tuple[Level, Level] | None:
     return Level(mean, value - error), Level(mean, value + error)
 
 
-def _bound(problem: Problem, known: Known, guess: Vector, side: float) -> Level:
-    nothing = Level(np.zeros_like(known.centre), side * np.inf)
-    b = _leaning(problem, known, guess, side) if np.isfinite(known.gap) else None
-    if b is None:
-        return nothing
-    plane, minorant, design = problem.tangent_plane(known.scores, b), known.minorant, problem.design
-    assert plane.u is not None
-    slope = side * float(plane.e[0])
+def _bound(problem: Problem, known: Known, plane: Minorant | None, side: float) -> Level:
+    if plane is None or plane.u is None:
+        return _nothing(known, side)
+    minorant, design, slope = known.minorant, problem.design, side * float(plane.e[0])
     roundings = 2 * SUM + problem.risk.roundings(known.scores)
     doubt = gamma(roundings) * (slope + float(np.abs(plane.u).sum()))  # of the slope, a sum over the scores
     if not slope > 2 * doubt:
-        return nothing
+        return _nothing(known, side)
     mean = (plane.a - minorant.a) / (side * slope)
     heights = known.gap, minorant.c + minorant.noise, plane.noise - plane.c
     excess = sum(heights) + 8 * EPS * sum(map(abs, heights))
     # <w*, .> of what the slopes are off by
     excess += known.reach * (plane.spread + minorant.spread + (doubt + 8 * EPS * slope) * design.length(mean))
     bound = excess / (slope - doubt if excess > 0 else slope + doubt) * (1 + 8 * EPS * np.sign(excess))
-    return Level(mean, side * bound) if np.isfinite(bound) and np.isfinite(mean).all() else nothing
+    if not (np.isfinite(bound) and np.isfinite(mean).all()):
+        return _nothing(known, side)
+    return Level(mean, side * bound)
 
 
-def _leaning(problem: Problem, known: Known, guess: Vector, side: float) -> Vector | None:
-    """An offset to this side of the best at which the tangent leans enough; None if there is none."""
-    risk, scores = problem.risk, known.scores
-    value, b = best_offsets(risk, scores, guess)
-    u = known.minorant.u
-
-    def enough(step: float) -> bool | None:
-        with np.errstate(over="ignore", invalid="ignore"):
-            there, at, e = risk.value_and_subgradient(scores, b + side * step)
-        if not (np.isfinite(there) and np.isfinite(e).all()):
-            return None
-        astray = 0.0 if u is None else float(np.abs(at - u).sum())
-        return bool(there - value >= _RISE * known.gap and astray <= _ASTRAY * side * float(e[0]))
-
-    size = float(np.abs(risk.value_and_subgradient(scores, b)[1]).sum())
-    step = max(resolution_of(scores, float(b[0])), known.gap / size if size > 0 else 0.0)
-    for _ in range(_STEPS):
-        if (leans := enough(step)) is None:
-            return None
-        if leans:
-            return b + side * _nearest(enough, step / _FACTOR, step)
-        step *= _FACTOR
-    return None
+def _nothing(known: Known, side: float) -> Level:
+    return Level(np.zeros_like(known.centre), side * np.inf)
 
 
-def _nearest(enough: Callable[[float], bool | None], short: float, long: float) -> float:
-    for _ in range(_HALVINGS):
-        middle = float(np.sqrt(short * long))
-        short, long = (short, middle) if enough(middle) else (middle, long)
-    return long
+class _Search:
+    """For offsets at which tangents lean enough; where one was found to one side helps on the other."""
+
+    def __init__(self, problem: Problem, known: Known, value: float, b: Vector) -> None:
+        self.problem, self.known, self.value, self.b = problem, known, value, b
+        self.least = resolution_of(known.scores, float(b[0]))
+        self.step = max(self.least, self._guess())
+
+    def _guess(self) -> float:
+        """As if the risk were a parabola in b, by its second derivative where it has one."""
+        risk, gap, scores = self.problem.risk, self.known.gap, self.known.scores
+        bend = 0.0
+        if "curvature" in risk.capabilities:
+            bend = float(risk.curvature(scores, self.b).sum())
+        if bend > 0:
+            return float(np.sqrt(2 * gap / bend))
+        return float(np.sqrt(gap * max(abs(self.value), gap)))
+
+    def leaning(self, side: float) -> Minorant | None:
+        """The tangent to this side of the best offset; None if none leans enough."""
+        problem, scores, u = self.problem, self.known.scores, self.known.minorant.u
+        least, most = (times * self.known.gap for times in _RISE)
+        step, far, held = self.step, False, None
+        for _ in range(_LOOKS):
+            b = self.b + side * step
+            with np.errstate(over="ignore", invalid="ignore"):
+                value, at, e = problem.risk.value_and_subgradient(scores, b)
+            if not (np.isfinite(value) and np.isfinite(e).all()):
+                step /= _FACTOR
+                continue
+            rise, astray = value - self.value, 0.0 if u is None else float(np.abs(at - u).sum())
+            ratio = float(np.sqrt(2 * least / rise)) if rise > 0 else _FACTOR
+            if rise >= least and astray <= _ASTRAY * side * float(e[0]):
+                held, self.step = (value, at, e, scores, b), step
+                if rise <= most or far or step <= self.least:
+                    break
+                step = max(step * max(ratio, 1 / _FACTOR), self.least)  # one nearer by may do, too
+            elif held is not None:
+                break
+            else:
+                far = far or rise >= least  # nearer by the slopes are farther astray
+                step *= min(max(ratio, 2.0), _FACTOR)
+        return None if held is None else problem.tangent_plane(*held)

@@ -106,6 +106,7 @@ class Problem:
         self.weight: Vector = weight
         self.y: Vector = y
         self.groups = groups
+        self._scored: tuple[Slope, Vector] | None = None
         self.maker = next(_makers)
         self.n_offsets = self.risk.offsets.size if intercept else 0
         if self.n_offsets and (why := self.risk.unattained()):
@@ -141,6 +142,12 @@ class Problem:
         """Of the rows from their mean if there are offsets, else from zero; in the penalty's dual norm."""
         centre = self.mean if self.n_offsets else np.zeros(self.design.shape[1])
         return self.design.distances(self.penalty, centre)
+
+    def known_scores(self, w: Slope) -> Vector:
+        """What the rows score at w, without offset; the last w is remembered."""
+        if self._scored is None or self._scored[0] is not w:
+            self._scored = w, self.design.scores(w)
+        return self._scored[1]
 
     def start(self) -> Slope:
         """The minimiser of the penalty."""
@@ -201,9 +208,9 @@ class Problem:
         size += float(np.abs(u) @ (np.abs(scores) + np.abs(own)))
         return Estimate(c, gamma(SUM + self.risk.roundings(scores)) * size)
 
-    def tangent_plane(self, scores: Vector, b: Vector) -> Minorant:
-        """The tangent at these scores and offsets, which leans in b: it bounds offsets, and no optimum."""
-        value, u, e = self.risk.value_and_subgradient(scores, b)
+    def tangent_plane(self, value: float, u: Vector, e: Vector, scores: Vector, b: Vector) -> Minorant:
+        """The tangent at these scores and offsets, by the risk's value and subgradient there. It leans in b:
+        it bounds offsets, and no optimum."""
         c = self._height(u, value - float(e @ b), scores, b)
         a, spread = self._slope(u, exact=False)
         size = self.design.reach(u)

@@ -81,7 +81,8 @@ def optimal_ball(problem: Problem, solution: Solution) -> Ball | None:
     if problem.n_offsets > 1:  # how several offsets follow the scores is not known here
         return ball._replace(lo=-np.inf, hi=np.inf)
     reach = problem.design.length(centre) + problem.penalty.stretch * radius
-    known = Known(minorant, gap, centre, problem.scores(centre), reach)
+    scores = problem.known_scores(centre)
+    known = Known(minorant, gap, centre, scores + problem.offset if problem.shifted else scores, reach)
     below, above = levels(problem, known, np.atleast_1d(solution.intercept))
     other = None if above.mean is below.mean else above.mean
     return ball._replace(mean=below.mean, lo=below.value, hi=above.value, mean_above=other)
@@ -115,7 +116,7 @@ def optimal_balls(problem: Problem, solution: Solution) -> list[Ball | None]:
 
 def _training_bounds(problem: Problem, ball: Ball) -> tuple[Vector, Vector]:
     """Of all scores, the known parts of them included."""
-    lo, hi = ball.around(problem.design, problem.design.scores(ball.centre))
+    lo, hi = ball.around(problem.design, problem.known_scores(ball.centre))
     if not problem.shifted:
         return lo, hi
     lo, hi = lo + problem.offset, hi + problem.offset
@@ -132,6 +133,8 @@ def support_status(problem: Problem, ball: Ball | None) -> NDArray[np.int8]:
     status = np.full(len(problem.weight), UNDECIDED)
     if ball is None or not problem.risk.separable:
         return status
+    if problem.risk.never_flat:  # then no bounds are needed
+        return np.full(len(problem.weight), PROVED)
     certain = problem.risk.certain(*_training_bounds(problem, ball))
     for code, there in ((PROVED, certain.support), (ZERO, certain.zero), (BOUND, certain.bound)):
         status[there] = code

@@ -152,8 +152,8 @@ class KernelDesign(Design):
     def check_convex(self) -> None:
         if self.indefinite is not None:
             raise ValueError(
-                f"the kernel matrix must be positive semidefinite, or there is no minimum: {self.indefinite}; add "
-                "a multiple of the identity, or use an estimator, which finds a stationary point"
+                f"the kernel matrix must be positive semidefinite, or nothing is proved: {self.indefinite}; "
+                "add a multiple of the identity, or use an estimator, which finds a stationary point"
             )
 
     @property

@@ -18,7 +18,7 @@ class PointwiseLoss(Loss):
     infimum: ClassVar[float] = 0.0  # a lower bound of phi
     has_curvature: ClassVar[bool] = False  # is `curvature` written?
     has_conjugate: ClassVar[bool] = False  # are `conjugate` and `slope_range` written?
-    never_flat: ClassVar[bool] = False  # is no derivative of phi zero?
+    never_flat: ClassVar[bool] = False  # is no derivative of phi zero, nor one of its extremes?
     has_entropy: ClassVar[bool] = False  # is the conjugate a log a + (1 - a) log(1 - a) over `slope_range`?
 
     @abstractmethod
@@ -69,7 +69,7 @@ class PointwiseRisk(Risk):
     def __init__(self, loss: PointwiseLoss, y: Vector, p: Vector) -> None:
         self.loss: PointwiseLoss = loss
         self.y, self.p = y, p
-        self.infimum = loss.infimum
+        self.infimum, self.never_flat = loss.infimum, loss.never_flat
         offered = {
             "smooth": loss.smooth,
             "curvature": loss.has_curvature,
@@ -120,7 +120,7 @@ class PointwiseRisk(Risk):
             at_lowest = self.loss.value_and_slope(lowest - room * (1 + np.abs(lowest)), self.y)[1]
             at_highest = self.loss.value_and_slope(highest + room * (1 + np.abs(highest)), self.y)[1]
         never = np.zeros(len(lowest), dtype=bool)
-        return Certain(never, never, self.loss.never_flat | (at_lowest > 0) | (at_highest < 0))
+        return Certain(never, never, (at_lowest > 0) | (at_highest < 0))
 
     def unattained(self) -> str | None:
         return self.loss.unattained(self.y)
