@@ -5,8 +5,8 @@ The arrows point one way:
     estimators -> solve -> {solvers, certify} -> problem -> {losses, penalties, design}
     estimators -> statements -> levels -> problem
 
-`kernels` is reached only from `solvers`, `losses`, `projections`, `design` and `datasets`, and only
-inside functions, so that `import gapfit` does not load numba.
+`kernels` is reached only from `solvers`, `losses`, `projections`, `design`, `datasets` and `fingerprint`,
+and only inside functions, so that `import gapfit` does not load numba.
 """
 
 import ast
@@ -24,12 +24,26 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 # What each unit (a module or folder of the package) may import when it is loaded or run.
 # Every unit may import RECORDS and itself.
-RECORDS = {"_types", "checks", "errors", "minorant", "rounding", "solution", "threads"}
+RECORDS = {
+    "_types",
+    "atomic",
+    "checks",
+    "errors",
+    "fingerprint",
+    "limits",
+    "minorant",
+    "records",
+    "room",
+    "rounding",
+    "solution",
+    "threads",
+}
 DATA = {"losses", "penalties", "design", "projections"}
 MATHEMATICS = DATA | {"offset", "problem", "registry"}
-ENGINE = MATHEMATICS | {"solvers", "certify", "solve", "statements", "reductions"}
+ENGINE = MATHEMATICS | {"solvers", "certify", "checkpoint", "solve", "levels", "statements", "reductions"}
 ARROWS: dict[str, set[str]] = {
-    **{record: set() for record in RECORDS},
+    **{record: set() for record in RECORDS - {"fingerprint"}},
+    "fingerprint": {"kernels"},
     "kernels": set(),
     "projections": {"kernels"},
     "design": {"kernels", "penalties"},
@@ -43,8 +57,10 @@ ARROWS: dict[str, set[str]] = {
     "levels": MATHEMATICS,
     "statements": MATHEMATICS | {"levels"},
     "solvers": MATHEMATICS | {"kernels"},
-    "solve": MATHEMATICS | {"solvers", "certify"},
-    "path": {"problem", "solve"},
+    "checkpoint": {"registry", "__init__"},
+    "solve": MATHEMATICS | {"solvers", "certify", "checkpoint"},
+    "path": {"checkpoint", "problem", "solve"},
+    "versions": {"__init__"},
     "reductions": {"design"},
     "datasets": {"kernels"},
     "testing": ENGINE,
@@ -64,17 +80,21 @@ ARROWS: dict[str, set[str]] = {
         "problem",
         "ranking_metrics",
         "registry",
+        "versions",
     },
     "__main__": {"cli"},
     "persistence": {"estimators", "statements", "metrics", "penalties", "registry", "structures", "__init__"},
-    "__init__": ENGINE | {"estimators", "path", "testing", "plotting", "persistence"},
+    "__init__": ENGINE | {"estimators", "path", "testing", "plotting", "persistence", "versions"},
 }
 # `registry` serves `problem`, so it reaches for the solvers (which know `problem`) only when asked.
 # A kernel design turns L2 into the norm of its space, and `penalties` know designs.
-# `persistence` asks the package for its version, which is complete only after it.
-LAZY = {("registry", "solvers"), ("persistence", "__init__"), ("design", "penalties")} | {
-    (unit, "kernels") for unit in ("solvers", "losses", "projections", "design", "datasets")
-}
+# `persistence` and `checkpoint` ask the package for its version, which is complete only after it.
+LAZY = {
+    ("registry", "solvers"),
+    ("persistence", "__init__"),
+    ("checkpoint", "__init__"),
+    ("design", "penalties"),
+} | {(unit, "kernels") for unit in ("solvers", "losses", "projections", "design", "datasets", "fingerprint")}
 
 
 class Import(NamedTuple):

@@ -114,7 +114,7 @@ def collect(problem, steps=12):
     for _ in range(steps):
         point = evaluate(problem, w, problem.scores(w))
         best = point if best is None or point.J < best.J else best
-        master.add(problem.minorant(point.u, point.height, point.scores, point.b))
+        master.add(problem.minorant(point, point.scores))
         model, w = master.minimise()
     return master, best, problem.dual(model)
 

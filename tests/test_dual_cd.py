@@ -28,7 +28,7 @@ def text(n=300, common=60, own=4, seed=0):
 def steps(problem, how_many, state=None):
     """Iterates, each with its gap."""
     for iterate in islice(dual_cd(problem, state=state), how_many):
-        risk, _, _, _ = problem.tangent(problem.scores(iterate.point()), iterate.b)
+        risk = problem.tangent(problem.scores(iterate.point()), iterate.b).value
         primal = problem.alpha * problem.penalty.value(iterate.point()) + risk
         yield iterate, primal - problem.dual(iterate.minorant())
 

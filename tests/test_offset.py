@@ -218,7 +218,7 @@ def test_free_offsets_equal_linear_programming():
         y = np.r_[0, 1, 2, rng.integers(0, 3, n - 3)]
         risk = Competition().bind(y, rng.integers(1, 4, n).astype(float))
         F = np.round(2 * rng.normal(size=(n, 3)), int(rng.integers(0, 3)))  # ties
-        value, u, height, b = minimise_offsets(risk, F.ravel(), rng.normal(size=3))
+        value, u, height, b, _ = minimise_offsets(risk, F.ravel(), rng.normal(size=3))
         assert value == pytest.approx(least_over_offsets(y, risk.p, F), rel=1e-9, abs=1e-9)
         assert value - height <= 1e-14 * (1 + value)
         assert np.abs(u.reshape(-1, 3).sum(axis=0)).max() <= 1e-15  # it knows no offset
@@ -244,7 +244,7 @@ def test_cuts_find_what_the_formulas_find(kind, base):
         )
         pooled += bool((np.diff(ours.b) == 0).any())
         assert cuts.value == pytest.approx(ours.value, rel=1e-13)
-        for value, u, height, b in (ours, cuts):
+        for value, u, height, b, _ in (ours, cuts):
             assert (np.diff(b) >= 0).all()
             assert value == pytest.approx(risk.value_and_subgradient(scores, b)[0], rel=1e-14)
             assert value - height <= 1e-12 * value

@@ -6,11 +6,11 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import load_digits
 
 from gapfit import Problem, solve
 from gapfit.penalties import L1, Box, ElasticNet
-from gapfit.solvers import column_model
-from gapfit.solvers.column_model import ColumnModel
+from gapfit.solvers.column_model import ColumnModel, Effort
 from gapfit.solvers.columns import Columns
 from gapfit.solvers.primal_cd import primal_cd
 
@@ -209,13 +209,14 @@ def test_the_matrix_of_second_derivatives_or_products(loss, intercept, layout, m
     forms, build = [], ColumnModel.__init__
 
     def spy(model, *args, **options):
-        build(model, *args, **options)
+        build(model, *args, **{**options, **given})
         forms.append(type(model.form).__name__)
 
+    given = {}
     monkeypatch.setattr(ColumnModel, "__init__", spy)
     by_matrix = solve(problem, "primal_cd", tol=1e-9)
     assert forms[-1] == "_ByMatrix"
-    monkeypatch.setattr(column_model, "_WORTH", 0)
+    given["effort"] = Effort(passes=0.0)
     agree(by_matrix, solve(problem, "primal_cd", tol=1e-9))
     assert forms[-1] == "_ByColumns"
 
@@ -275,3 +276,19 @@ def test_a_bound_holds_when_all_columns_were_added_one_after_another(monkeypatch
         if iterate.primal is not None:
             break
     assert everything == 12
+
+
+@pytest.mark.parametrize("digit", [1, 3, 8])
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_separable_data_at_a_small_alpha_take_few_looks(loss, digit, monkeypatch):
+    """Most samples lie where the loss has no second derivative: the model knows no distance, only a tiny part
+    of its way is good, and to halve it down to that would take twenty looks at J."""
+    X, y = load_digits(return_X_y=True)
+    problem = Problem(X, np.where(y == digit, 1.0, -1.0), loss, "l1", alpha=1e-6)
+    module = sys.modules["gapfit.solvers.primal_cd"]
+    models, looks, build, look = [], [], ColumnModel.__init__, module._evaluate
+    monkeypatch.setattr(ColumnModel, "__init__", lambda *a, **k: models.append(1) or build(*a, **k))
+    monkeypatch.setattr(module, "_evaluate", lambda *a: looks.append(1) or look(*a))
+    solver = "primal_cd" if loss == "squared_hinge" else "rounded_cd"
+    assert solve(problem, solver, tol=1e-4, max_iter=150).converged
+    assert len(looks) <= 8 * len(models)

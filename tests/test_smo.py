@@ -347,7 +347,7 @@ def test_compiled_steps_agree_with_an_exhaustive_search():
         if G[fall].max() - lowest <= 1e-9:
             break
         before, slopes = v.copy(), G.copy()
-        second_order(K, G, v, lower, upper, np.zeros(12), False, 1, 1e-12, 1e-12)
+        second_order(K, G, v, lower, upper, np.zeros(12), False, 1, 1e-12, 1e-12, np.full(2, np.nan))
         (i,), (j,) = np.flatnonzero(v > before), np.flatnonzero(v < before)
         assert slopes[i] <= lowest + 1e-6
         gains = [
@@ -366,7 +366,9 @@ def test_compiled_steps_keep_the_two_sides_apart():
     v = np.where(np.arange(12) % 2, 0.3, -0.3)
     v[:2] = 0.0  # may go to either side
     lower, upper, start = np.full(12, -1.0), np.full(12, 1.0), v.copy()
-    taken, violation = second_order(K, K @ v + p, v, lower, upper, np.zeros(12), True, 10_000, 1e-10, 1e-12)
+    taken, violation = second_order(
+        K, K @ v + p, v, lower, upper, np.zeros(12), True, 10_000, 1e-10, 1e-12, np.full(2, np.nan)
+    )
     assert taken > 10 and violation <= 1e-10
     for side in (1, -1):
         assert np.maximum(side * v, 0).sum() == pytest.approx(np.maximum(side * start, 0).sum(), rel=1e-12)

@@ -1,11 +1,14 @@
 """gapfit: linear models fitted to the loss you report, with a proof of how close to optimal the fit is."""
 
+from gapfit.errors import CheckpointError as CheckpointError
+from gapfit.errors import CheckpointWarning as CheckpointWarning
 from gapfit.errors import ContractError as ContractError
 from gapfit.errors import DataError as DataError
 from gapfit.errors import GapfitError as GapfitError
 from gapfit.errors import IncompatibleSolver as IncompatibleSolver
 from gapfit.errors import ModelFileError as ModelFileError
 from gapfit.errors import ModelVersionWarning as ModelVersionWarning
+from gapfit.errors import TooLarge as TooLarge
 from gapfit.errors import UnboundedProblem as UnboundedProblem
 from gapfit.estimators import KernelNoveltyDetector as KernelNoveltyDetector
 from gapfit.estimators import KernelSVC as KernelSVC
@@ -27,5 +30,6 @@ from gapfit.solution import Certificate as Certificate
 from gapfit.solution import Solution as Solution
 from gapfit.solution import Status as Status
 from gapfit.solve import solve as solve
+from gapfit.versions import show_versions as show_versions
 
 __version__ = "0.1.0"

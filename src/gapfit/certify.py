@@ -27,7 +27,7 @@ def certify(
     """
     if minorant.u is not None and (exact or not minorant.made):
         minorant = problem.feasible(problem.again(minorant, exact=exact))
-    upper, lower = problem.most(w, b, scores, exact=exact), problem.least(minorant)
+    upper, lower = problem.most(w, b, scores, exact=exact), problem.least(minorant, exact=exact)
     if lower.below > upper.above:
         raise ContractError(
             f"a lower bound ({lower.value:.17g}) exceeds an attained value ({upper.value:.17g}) by more than "
@@ -39,7 +39,6 @@ def certify(
 
 
 def running(primal: float, minorant: Minorant, dual: float) -> Certificate:
-    """What a fit goes by on its way: two bounds as they were computed, rounding allowed for roughly."""
-    noise = minorant.noise + 8 * _EPS * (abs(primal) + abs(minorant.c))
-    gap = max(float(primal - dual), 0.0) + (noise if np.isfinite(primal) else 0.0)
+    """What a fit goes by on its way: an objective as it was computed, and the lower bound proved."""
+    gap = max(float(primal - dual), 0.0) + (64 * _EPS * abs(primal) if np.isfinite(primal) else 0.0)
     return Certificate(float(primal), float(min(dual, primal)), gap, minorant.evidence)

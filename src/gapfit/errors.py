@@ -19,6 +19,10 @@ class UnboundedProblem(GapfitError, ValueError):
     """The objective has no minimum: it falls forever, or is approached only at infinity."""
 
 
+class TooLarge(GapfitError, MemoryError):
+    """What was asked for needs more memory than there is; the message says what would do with less."""
+
+
 class IncompatibleSolver(GapfitError, TypeError):
     """The solver needs something that the loss or the penalty does not offer."""
 
@@ -41,6 +45,14 @@ class DataError(GapfitError, ValueError):
 
 class ModelFileError(DataError):
     """A model file is damaged, or holds what this version of gapfit does not know."""
+
+
+class CheckpointError(DataError):
+    """A checkpoint is damaged, or belongs to another fit; the message says what differs and the way out."""
+
+
+class CheckpointWarning(UserWarning):
+    """A checkpoint could not be written. The fit goes on, and an older checkpoint stays as it is."""
 
 
 class ModelVersionWarning(UserWarning):

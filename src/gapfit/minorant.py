@@ -17,9 +17,11 @@ import numpy as np
 
 from gapfit._types import Slope, Vector
 from gapfit.errors import ContractError
+from gapfit.records import storable
 from gapfit.rounding import gamma
 
 
+@storable
 class Minorant(NamedTuple):
     """R(A w + offset, b) >= <a, w> + <e, b> + c for all w and b, but for rounding, which is counted.
 

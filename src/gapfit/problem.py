@@ -10,7 +10,6 @@ the unpenalised offset b, and turns a minorant into a lower bound of the optimum
 
 from copy import copy
 from functools import cached_property
-from hashlib import blake2b
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -22,9 +21,10 @@ from gapfit.design.base import Design
 from gapfit.design.memory import MemoryDesign, as_design
 from gapfit.design.wide import WideDesign
 from gapfit.errors import UnboundedProblem, as_number
-from gapfit.losses.base import Loss
+from gapfit.fingerprint import fingerprint
+from gapfit.losses.base import Loss, Rest
 from gapfit.minorant import Minorant, mix
-from gapfit.offset import Reserve, best_offsets, minimise_offsets, reserve_of
+from gapfit.offset import Balanced, Reserve, best_offsets, minimise_offsets, reserve_of
 from gapfit.penalties import Penalty
 from gapfit.registry import as_loss, as_penalty
 from gapfit.rounding import SUM, UNIT, Estimate, exact_dot, gamma, plain_sum, two_sum
@@ -108,6 +108,7 @@ class Problem:
         self.groups = groups
         self._scored: tuple[Slope, Vector] | None = None
         self.maker = next(_makers)
+        self._sealed: str | None = None
         self.n_offsets = self.risk.offsets.size if intercept else 0
         if self.n_offsets and (why := self.risk.unattained()):
             raise UnboundedProblem(f"{self.loss!r} with an intercept has no minimum: {why}")
@@ -181,23 +182,24 @@ class Problem:
     def oracle(self, w: Slope, guess: Vector | None = None) -> Oracle:
         """The risk at w, minimised over b, and a minorant that is tight there."""
         scores = self.scores(w)
-        risk, u, height, b = self.tangent(scores, guess)
-        return Oracle(risk, self.minorant(u, height, scores, b), scores, b)
+        at = self.tangent(scores, guess)
+        return Oracle(at.value, self.minorant(at, scores), scores, at.b)
 
-    def tangent(self, scores: Vector, guess: Vector | None = None) -> tuple[float, Vector, float, Vector]:
+    def tangent(self, scores: Vector, guess: Vector | None = None) -> Balanced:
         """At given scores, minimised over b: the risk, a balanced subgradient u, the height of the tangent
-        it belongs to (the risk, up to rounding), and b."""
+        it belongs to (the risk, up to rounding), b, and what rounding has left of the slopes in b."""
         if not self.n_offsets:
-            b = np.zeros(0)
-            risk, u, _ = self.risk.value_and_subgradient(scores, b)
-            return risk, u, risk, b
+            none = np.zeros(0)
+            risk, u, _ = self.risk.value_and_subgradient(scores, none)
+            return Balanced(risk, u, risk, none, Rest(none, none))
         return minimise_offsets(self.risk, scores, np.zeros(self.n_offsets) if guess is None else guess)
 
     # -- lower bounds ---------------------------------------------------------------------------------
 
-    def minorant(self, u: Vector, height: float, scores: Vector, b: Vector) -> Minorant:
-        """The cut with balanced subgradient u that has this height at these scores and offsets b."""
-        return self._made(u, self._height(u, height, scores, b), "cuts", b)
+    def minorant(self, at: Balanced | Any, scores: Vector) -> Minorant:
+        """The cut that is tight at these scores; `at` is what `tangent` has found there, or a record that has
+        its u, height, b and left."""
+        return self._made(at.u, self._height(at.u, at.height, scores, at.b), "cuts", at.b, at.left)
 
     def _height(self, u: Vector, height: float, scores: Vector, b: Vector) -> Estimate:
         """That of a cut where all scores are zero."""
@@ -232,12 +234,13 @@ class Problem:
             known = exact_dot(u, self.offset) if exact else plain_sum(u * self.offset)
         c = known.value - conjugate.value
         noise = known.error + conjugate.error + UNIT * abs(c)
-        return self._made(u, Estimate(c, noise), "conjugate", np.zeros(self.n_offsets), exact=exact)
+        none = np.zeros(self.n_offsets)
+        return self._made(u, Estimate(c, noise), "conjugate", none, self.risk.imbalance(u), exact=exact)
 
     def accumulated(self, u: Vector, c: Estimate, spread: float) -> Minorant:
         """The minorant of a mean of planes that a solver has summed up: their mean slope u in the scores, off
         by what moves A'u by at most `spread`, and their mean height c where all scores are zero."""
-        made = self._made(u, c, "accumulated", np.zeros(self.n_offsets))
+        made = self._made(u, c, "accumulated", np.zeros(self.n_offsets), self.risk.imbalance(u))
         known = float((u * self.offset).sum()) if self.shifted else 0.0
         return made._replace(
             c=made.c + known,
@@ -249,8 +252,13 @@ class Problem:
         """The minorant of a dual point whose product A'u and height a solver has at hand. It serves until the
         fit ends: what is reported rests on u alone."""
         known = float((u * self.offset).sum()) if self.shifted else 0.0
-        none = np.zeros(self.n_offsets)
-        return Minorant(a, none, c + known, "conjugate", u=u, maker=self.maker, made=False)
+        noise = gamma(2 * SUM) * (abs(c) + abs(known) + float(np.abs(u).sum()))
+        if "conjugate" in self.risk.capabilities:
+            noise += self.risk.conjugate_above(u, exact=False).error
+        size, spread, none = self.design.reach(u), 2 * self.design.spread(u), np.zeros(self.n_offsets)
+        return Minorant(
+            a, none, c + known, "conjugate", noise, spread, size, u=u, maker=self.maker, made=False
+        )
 
     def again(self, minorant: Minorant, *, exact: bool = False) -> Minorant:
         """The minorant, made anew from nothing but X, y and the dual point that it keeps."""
@@ -267,23 +275,33 @@ class Problem:
         self.maker = minorant.maker
         return minorant
 
-    def _made(self, u: Vector, c: Estimate, evidence: str, b: Vector, *, exact: bool = False) -> Minorant:
-        """The minorant of slope u and height c where all scores and b are zero, exactly balanced."""
+    def _made(
+        self, u: Vector, c: Estimate, evidence: str, b: Vector, left: Rest, *, exact: bool = False
+    ) -> Minorant:
+        """The minorant of slope u and height c where all scores are zero at b, from which what is left of its
+        slopes in b is taken away."""
+        height, noise = c.value, c.error
+        rest = np.zeros(self.n_offsets)
+        if self.n_offsets and left.any():
+            at = height + float(
+                left.e @ (self.reserve.b - b)
+            )  # where all scores are zero, at the reserve's b
+            u, balanced, e = self.reserve.balanced(u, at, left.e)
+            noise += 8 * UNIT * (abs(height) + abs(at) + abs(balanced))
+            noise += float(left.error @ abs(self.reserve.b - b))
+            height, rest = balanced, abs(e) + 8 * UNIT * abs(left.e) + left.error
         a, spread = self._slope(u, exact)
-        size, noise = self.design.reach(u), c.error
+        size = self.design.reach(u)
         error = self.risk.dual_error(u) if evidence == "conjugate" else None
         if error is not None:
             spread += self.design.reach(error)
-        if self.n_offsets:
-            left = self.risk.imbalance(u)[: self.n_offsets]
-            if left.any():
-                share = float(left.sum()) * self.reserve.price
-                around = np.abs(b - self.reserve.b) if b.any() else np.abs(self.reserve.b)
-                noise += share * (abs(c.value) + self.reserve.height) + float(left @ around)
-                spread += share * (size + self.design.reach(self.reserve.u))
+        if rest.any():
+            share = float(rest[rest > 0] @ self.reserve.price[rest > 0])
+            noise += share * (abs(height) + 2 * self.reserve.height) + float(rest @ abs(self.reserve.b))
+            spread += share * (size + self.design.reach(self.reserve.u))
         keep = u if evidence == "conjugate" or u.size <= _KEPT else None
         return Minorant(
-            a, np.zeros(self.n_offsets), c.value, evidence, noise, spread, size, keep, self.maker, True
+            a, np.zeros(self.n_offsets), height, evidence, noise, spread, size, keep, self.maker, True
         )
 
     def _slope(self, u: Vector, exact: bool) -> tuple[Slope, float]:
@@ -329,14 +347,15 @@ class Problem:
             return -np.inf  # it falls without bound in b
         return minorant.c - self.alpha * self.penalty.conjugate(minorant.a / -self.alpha)
 
-    def least(self, minorant: Minorant) -> Estimate:
+    def least(self, minorant: Minorant, *, exact: bool = False) -> Estimate:
         """The lower bound of `dual`, with an error that counts all rounding: what is below is proved."""
         if minorant.e.any():
             return Estimate(-np.inf, 0.0)
         alpha = self.alpha
         conjugate = Estimate(0.0, 0.0)  # of a level minorant: the least penalty is zero
         if minorant.spread > 0 or minorant.a.any():
-            conjugate = self.penalty.conjugate_above(minorant.a / -alpha, minorant.spread / alpha)
+            mu, slack = minorant.a / -alpha, minorant.spread / alpha
+            conjugate = self.penalty.conjugate_above(mu, slack, exact=exact)
         value = minorant.c - alpha * conjugate.value
         if not np.isfinite(value):
             return Estimate(-np.inf, 0.0)
@@ -346,7 +365,7 @@ class Problem:
 
     def most(self, w: Slope, b: Vector, scores: Vector | None = None, *, exact: bool = False) -> Estimate:
         """J(w, b), with an error that counts all rounding; `scores` are A w + offset, where known."""
-        omega = self.penalty.value_above(w)
+        omega = self.penalty.value_above(w, exact=exact)
         risk = self._risk_above(w, b, scores, exact)
         value = self.alpha * omega.value + risk.value
         if not np.isfinite(value):
@@ -371,24 +390,24 @@ class Problem:
         """The w that minimises alpha * Omega + the minorant."""
         return self.penalty.argmax(minorant.a / -self.alpha)
 
-    def fingerprint(self) -> tuple[Loss, str]:
+    def fingerprint(self) -> str:
         """What minorants depend on: problems with equal fingerprints can share them, whatever alpha is.
 
-        All data are seen through one fixed random combination per sample, which costs one pass over X. It is
-        taken anew at each call, so data that were changed in place are noticed.
+        By the bytes of all data, read anew at each call: data that were changed in place are noticed.
         """
-        d = self.design.shape[1]
-        # no two entries alike (an odd factor modulo 2^32 leads everywhere), and quick to make
-        probe = np.arange(1, d + 1, dtype=np.uint32) * np.uint32(2654435769) / 2.0**32
-        seen = self.design.scores(probe)
-        if self.shifted:
-            seen += np.sqrt(3.0) * self.offset
-        digest = blake2b(seen.tobytes(), digest_size=16)
-        digest.update((self.y.T + np.e * self.weight).tobytes())
-        digest.update(bytes([min(self.n_offsets, 255)]))
-        if self.groups is not None:
-            digest.update(self.groups.tobytes())
-        return self.loss, digest.hexdigest()
+        if self._sealed is not None:
+            return self._sealed
+        known = self.offset if self.shifted else None
+        return fingerprint(
+            self.design.digest(), self.y, self.weight, known, self.groups, self.n_offsets, self.loss
+        )
+
+    def sealed(self) -> "Problem":
+        """The same problem, for who promises that its data stay as they are: they are not read again for
+        their fingerprint, whatever alpha follows."""
+        other = copy(self)
+        other._sealed = self.fingerprint()
+        return other
 
     def inner(self, a: Slope, other: Slope) -> float:
         """<a, other> in the dual metric of a quadratic penalty."""

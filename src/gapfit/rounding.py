@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapfit._types import Vector
+from gapfit._types import Matrix, Vector
 
 UNIT = 2.0**-53
 EPS = 2 * UNIT  # the distance from 1 to the next number
@@ -62,16 +62,25 @@ def _split(x: Vector) -> tuple[Vector, Vector]:
 
 def exact_sum(x: Vector) -> Estimate:
     """The sum of all entries, each addition with what it loses: nearly as if summed exactly, then rounded."""
-    level, lost, size = np.ravel(x), 0.0, 0.0
-    n = level.size
-    while level.size > 1:
-        half = level.size // 2
+    values, errors = exact_sums(np.reshape(x, (-1, 1)))
+    return Estimate(float(values[0]), float(errors[0]))
+
+
+def exact_sums(columns: Matrix) -> tuple[Vector, Vector]:
+    """The sum of every column, each addition with what it loses, and their errors."""
+    n = len(columns)
+    if not np.isfinite(columns).all():
+        return columns.sum(axis=0), np.full(columns.shape[1], np.inf)
+    level, lost, size = columns, np.zeros(columns.shape[1]), np.zeros(columns.shape[1])
+    while len(level) > 1:
+        half = len(level) // 2
         total, rest = two_sum(level[:half], level[half : 2 * half])
-        lost += float(rest.sum())
-        size += float(np.abs(rest).sum())
+        lost += rest.sum(axis=0)
+        size += np.abs(rest).sum(axis=0)
         level = np.concatenate([total, level[2 * half :]])
-    value = float(level.sum()) + lost
-    return Estimate(value, UNIT * abs(value) + gamma(2 * SUM) * size + n * TINY * UNIT)
+    values = level.sum(axis=0) + lost
+    # what is lost is summed up one after the other, and so small that this does not matter
+    return values, UNIT * np.abs(values) + gamma(n + 2 * SUM) * size + n * TINY * UNIT
 
 
 def exact_dot(x: Vector, y: Vector) -> Estimate:

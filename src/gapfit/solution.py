@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from gapfit._types import Slope, Vector
 from gapfit.minorant import Minorant
+from gapfit.records import storable
 
 
 class Status(Enum):
@@ -59,6 +60,7 @@ class Progress(NamedTuple):
     intercept: Any  # a number; an array where there are several offsets
 
 
+@storable
 class Certificate(NamedTuple):
     """Proof of how close `primal` is to the optimum: dual <= min J <= primal."""
 
@@ -88,7 +90,7 @@ class Solution:
     history: list[Record]
     minorant: Minorant  # the best lower bound found, for score bounds and warm starts
     solver: str
-    fingerprint: tuple[Any, str] | None = field(repr=False)  # of the risk that the minorant belongs to
+    fingerprint: str | None = field(repr=False)  # of the risk that the minorant belongs to
     state: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property

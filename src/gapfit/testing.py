@@ -142,7 +142,7 @@ def _check_offset(loss: Loss, risk: Risk, scores: Vector) -> None:
     cone = risk.offsets
     if cone.size == 0 or risk.unattained():
         return
-    value, u, height, b = minimise_offsets(risk, scores, np.zeros(cone.size))
+    value, u, height, b, _ = minimise_offsets(risk, scores, np.zeros(cone.size))
     noise = _ROUNDING * (1 + abs(value) + float(np.abs(u) @ np.abs(scores)))
     _require(cone.contains(b), loss, f"the offsets {b} are not in order")
     _require(abs(value - height) <= noise, loss, "the tangent at the best offsets is not as high as the risk")

@@ -6,6 +6,7 @@ give up the interpreter lock while they run, so plain threads do.
 """
 
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,9 +16,11 @@ from itertools import pairwise
 from numbers import Integral
 from typing import Any, TypeVar
 
+import threadpoolctl
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
+from gapfit import limits
 from gapfit._types import Vector
 
 Result = TypeVar("Result")
@@ -51,6 +54,55 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def _let_go_of_blas() -> None:
+    """To threadpoolctl only the thread that has set a limit may set another, until it lets others."""
+    clear = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:  # earlier versions let everyone
+        clear()
+
+
+class _OneBlasThread:
+    """BLAS with one thread in the whole process, from the first block that asks for it to the last one's end.
+
+    The number of threads belongs to the process. Fits in several threads overlap, and one that put back what
+    it had found would put back what another one had set.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.holders: list[int] = []  # threads, once for each block
+        self.limit: Any = None
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._alone)
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if not self.holders:
+                self.limit = _blas().limit(limits=1, user_api="blas")
+                _let_go_of_blas()
+            self.holders.append(threading.get_ident())
+
+    def __exit__(self, *_: Any) -> None:
+        with self.lock:
+            self.holders.remove(threading.get_ident())
+            self._restore_if_free()
+
+    def _alone(self) -> None:
+        """In the child of a fork only the thread that forked lives on."""
+        self.lock = threading.Lock()
+        held, self.holders = self.holders, [one for one in self.holders if one == threading.get_ident()]
+        if held:
+            self._restore_if_free()
+
+    def _restore_if_free(self) -> None:
+        if not self.holders:
+            self.limit.restore_original_limits()
+            _let_go_of_blas()
+
+
+_one_blas_thread = _OneBlasThread()
+
+
 @contextmanager
 def using(n_jobs: int | None) -> Iterator[None]:
     """Let the work inside use `n_jobs` threads: None for every core that is free to use, -1 for all.
@@ -65,7 +117,7 @@ def using(n_jobs: int | None) -> Iterator[None]:
     team = _Team(size)
     token = _team.set(team)
     try:
-        with _blas().limit(limits=1, user_api="blas"):
+        with _one_blas_thread:
             yield
     finally:
         _team.reset(token)
@@ -92,6 +144,7 @@ def parts(rows: int, work: float) -> list[slice]:
 
 def each(function: Callable[[Any], Result], items: Sequence[Any]) -> list[Result]:
     """function(item) for each item, on the threads of this fit; results in the order of the items."""
+    limits.look()
     team = _team.get(None)
     if team is None or team.size == 1 or len(items) < 2:
         return [function(item) for item in items]
@@ -100,7 +153,8 @@ def each(function: Callable[[Any], Result], items: Sequence[Any]) -> list[Result
     def some(first: int) -> list[Result]:
         return [function(item) for item in items[first::share]]
 
-    others = [team.submit(some, first) for first in range(1, share)]
+    theirs = limits.keeping(some)
+    others = [team.submit(theirs, first) for first in range(1, share)]
     mine = some(0)
     columns = [mine, *(other.result() for other in others)]
     return [columns[k % share][k // share] for k in range(len(items))]

@@ -26,6 +26,10 @@ def limits(tol: float) -> Callable[[Any], Any]:
         ),
         click.option("--max-iter", type=int, default=10_000, show_default=True, help="Limit on steps."),
         click.option("--max-time", type=float, help="Limit on seconds."),
+        click.option(
+            "--checkpoint", type=click.Path(dir_okay=False),
+            help="File that keeps what is known while the fit runs; the same command goes on from it.",
+        ),
         click.option("--n-jobs", type=int, help="Threads [default: one for each core, where that pays]."),
         click.option("-q", "--quiet", is_flag=True, help="No progress and no last lines."),
     ]  # fmt: skip

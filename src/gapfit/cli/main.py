@@ -15,6 +15,7 @@ from gapfit.cli.predict import predict
 from gapfit.cli.rank import rank
 from gapfit.cli.tag import tag
 from gapfit.cli.train import train
+from gapfit.cli.versions import versions
 
 OK, WRONG_INPUT, NOT_CONVERGED, INTERRUPTED = 0, 1, 2, 130
 
@@ -29,7 +30,7 @@ def gapfit() -> None:
     """
 
 
-for command in (train, predict, rank, info, convert, compare, lab, tag):
+for command in (train, predict, rank, info, convert, compare, lab, tag, versions):
     gapfit.add_command(command)
 
 

@@ -64,7 +64,7 @@ def make_metric_classifier(
         raise click.UsageError(f"--metric says what to train for; leave {', '.join(given)} out")
     if samples.y is None:
         raise click.UsageError("the data hold no targets; name the column with --target")
-    taken = ("alpha", "solver", "tol", "max_iter", "max_time", "n_jobs")
+    taken = ("alpha", "solver", "tol", "max_iter", "max_time", "checkpoint", "n_jobs")
     return MetricClassifier(
         metric=metric,
         strategy=strategy or "auto",

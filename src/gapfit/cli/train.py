@@ -83,6 +83,8 @@ def train(
     """
     if (model is None) == (folds is None):
         raise click.UsageError("give MODEL, the file to write, or -v FOLDS for cross-validation")
+    if folds is not None and options["checkpoint"] is not None:
+        raise click.UsageError("--checkpoint keeps one fit, and -v makes several; leave one of them out")
     samples = read(data, options.pop("data_format"), options.pop("target"))
     if samples.y is not None and np.ndim(samples.y) != 1:
         raise click.UsageError(f"{data} holds several labels per sample, which train does not take")

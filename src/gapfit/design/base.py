@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gapfit._types import Slope, Vector
+from gapfit.fingerprint import fingerprint
 from gapfit.rounding import EPS, TINY, Estimate, gamma
 
 if TYPE_CHECKING:
@@ -124,6 +125,18 @@ class Design(ABC):
         """A'u with twice the digits, where the design knows how."""
         del u
         return None
+
+    def digest(self) -> str:
+        """What the data are, by their bytes. By default all that it holds, but for cached properties."""
+        return fingerprint(self)
+
+    def state(self) -> Any:
+        """What it remembers of earlier products, where that changes the last bits of later ones."""
+        return None
+
+    def restore(self, state: Any) -> None:
+        """Remember that."""
+        del state
 
     def penalty(self, penalty: "Penalty") -> "Penalty":
         """The penalty in terms of this design's weights."""

@@ -180,7 +180,9 @@ class FunctionTiles(Tiles):
 
 
 class MatrixTiles(Tiles):
-    """A kernel matrix that is there: given by the user, or small enough to be kept."""
+    """A kernel matrix that is there, given by the user or small enough to be kept. Its entries are data."""
+
+    roundings = 0
 
     def __init__(self, K: Any, unit: float = EPS) -> None:
         self.n, self.K, self.unit = len(K), K, unit

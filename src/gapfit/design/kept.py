@@ -31,6 +31,20 @@ class KeptColumns:
         self.last = np.empty(0, dtype=np.float32)
         self.time = 0
 
+    def state(self) -> dict[str, Any]:
+        """What is kept, and where; `restore` needs no more."""
+        there = np.flatnonzero(self.column >= 0)
+        return {
+            "slots": there, "columns": self.column[there], "kept": self.kept[there],
+            "used": self.used[there], "time": self.time,
+        }  # fmt: skip
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Keep that. To compute it again would change the last bits, which depend on its neighbours."""
+        slots, columns = state["slots"], state["columns"]
+        self.kept[slots], self.column[slots], self.used[slots] = state["kept"], columns, state["used"]
+        self.slot[columns], self.time = slots, state["time"]
+
     def tile(self, chosen: Indices) -> Any:
         """K[chosen, chosen], until the next is asked for."""
         from gapfit.kernels.gram import take_kept  # compiled code is loaded only when it is to run

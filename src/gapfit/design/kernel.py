@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gapfit._types import Data, Slope, Vector
-from gapfit.design.base import Design
+from gapfit.design.base import Design, Precise
 from gapfit.design.definite import WHOLE, negative_direction, symmetric
 from gapfit.design.gram import CallableTiles, FunctionTiles, MatrixTiles, Tiles
 from gapfit.design.kernel_functions import KernelFunction
+from gapfit.design.memory import MemoryDesign
+from gapfit.records import storable
 from gapfit.rounding import gamma
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ _EPS = float(np.finfo(float).eps)
 Kernel = str | KernelFunction | Callable[[Any, Any], Any]
 
 
+@storable
 class _Product(NamedTuple):
     w: Slope
     scores: Vector
@@ -65,6 +68,12 @@ class KernelDesign(Design):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_products": []}  # which can be made again
+
+    def state(self) -> Any:
+        return list(self._products)
+
+    def restore(self, state: Any) -> None:
+        self._products = list(state)
 
     @property
     def largest(self) -> float:
@@ -121,6 +130,12 @@ class KernelDesign(Design):
     def row_sizes(self) -> Vector:
         return np.asarray(np.sqrt(np.maximum(self.tiles.diagonal, 0.0)) * (1 + 8 * _EPS))
 
+    def precise_scores(self, w: Slope) -> Precise | None:
+        """Where K is kept, its entries are numbers like any others."""
+        if not isinstance(self.tiles, MatrixTiles):
+            return None
+        return MemoryDesign(np.ascontiguousarray(self.tiles.K, dtype=np.float64)).precise_scores(w)
+
     def length(self, w: Slope) -> float:
         """|K_ij| is at most the product of the two samples' lengths."""
         return float(np.abs(w) @ self.row_sizes) * (1 + gamma(w.size + 8))
@@ -144,10 +159,9 @@ class KernelDesign(Design):
         function = getattr(self.source, "function", None)
         if isinstance(function, KernelFunction) and function.psd:
             return None
-        found = negative_direction(self.tiles, self.source.unit)
-        if found is None and isinstance(function, KernelFunction) and self.shape[0] > WHOLE:
+        if isinstance(function, KernelFunction) and self.shape[0] > WHOLE:
             return f"{function!r} does not promise it, and there are too many samples to look at all"
-        return found
+        return negative_direction(self.tiles, self.source.unit)
 
     def check_convex(self) -> None:
         if self.indefinite is not None:

@@ -16,6 +16,7 @@ from gapfit.design.base import Design
 from gapfit.design.chain import as_lengths, whole_chains
 from gapfit.design.gram import Tiles
 from gapfit.design.kernel import Kernel, KernelDesign
+from gapfit.room import ask_for
 from gapfit.rounding import gamma
 
 if TYPE_CHECKING:
@@ -55,10 +56,17 @@ class KernelChainDesign(Design):
         kept = {key: value for key, value in vars(self).items() if key != "matrix"}
         return {**kept, "_products": []}  # both can be made again
 
+    def state(self) -> Any:
+        return list(self._products)
+
+    def restore(self, state: Any) -> None:
+        self._products = list(state)
+
     @cached_property
     def matrix(self) -> Matrix:
         """G, symmetric to the last bit."""
-        each = np.arange(self.n_samples)
+        each, n = np.arange(self.n_samples), self.n_samples
+        ask_for(24.0 * n * n, f"the kernel matrix of {n} tokens", "take fewer of them, or no kernel")
         G = self.kernel.source.tile(each, each, np.float64)
         return np.asarray(0.5 * (G + G.T))
 

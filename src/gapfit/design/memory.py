@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
-from gapfit import threads
+from gapfit import limits, threads
 from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.design.base import Design, Precise
 from gapfit.design.rows import row_norms, take_rows
@@ -43,6 +43,7 @@ class MemoryDesign(Design):
 
     def scores(self, w: Slope) -> Vector:
         """X w."""
+        limits.look()
         if not w.any():
             return np.zeros((self.shape[0], *w.shape[1:]))  # where every fit starts
         if len(self._parts) == 1:
@@ -103,6 +104,7 @@ class MemoryDesign(Design):
         if not sparse.issparse(self.X):
             gram, step = np.zeros((d, d)), max(1, _GRAM_ELEMENTS // d)
             for first in range(rows.start, rows.stop, step):
+                limits.look()
                 some = slice(first, min(first + step, rows.stop))
                 for sign in (1.0, -1.0):  # a product with its own transpose costs half
                     chosen = sign * weight[some] > 0
@@ -116,8 +118,11 @@ class MemoryDesign(Design):
             add_weighted_gram,
         )  # compiled code is loaded only when it is to run
 
-        gram = np.zeros((d, d))
-        add_weighted_gram(*self._kernel_rows, weight, rows.start, rows.stop, gram)
+        gram, step = np.zeros((d, d)), max(1, _GRAM_ELEMENTS * self.shape[0] // max(self.size, 1))
+        for first in range(rows.start, rows.stop, step):
+            limits.look()
+            last = min(first + step, rows.stop)
+            add_weighted_gram(*self._kernel_rows, weight, first, last, gram)
         return gram
 
     def distances(self, penalty: "Penalty", centre: Slope) -> Vector:

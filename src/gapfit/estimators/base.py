@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from copy import copy
 from functools import partial, wraps
 from inspect import signature
-from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -20,12 +19,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gapfit import threads
+from gapfit import limits, threads
 from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.checks import as_column, as_weights
 from gapfit.design.memory import MemoryDesign, check_sparse_indices
 from gapfit.errors import as_number
 from gapfit.estimators.callbacks import Steps
+from gapfit.estimators.checkpoints import kept
 from gapfit.losses.base import Loss
 from gapfit.penalties import Box, Penalty
 from gapfit.problem import Problem
@@ -63,6 +63,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
     tol: float
     max_iter: int
     max_time: float | None
+    checkpoint: Any
     warm_start: bool
     random_state: Any
     n_jobs: int | None
@@ -127,22 +128,20 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         """Solve one problem for each vector of targets, and set the fitted attributes."""
         check_flag("warm_start", self.warm_start)
         design, weight, penalty = MemoryDesign(samples.X), samples.weight, self._penalty()
-        began, limit = (
-            perf_counter(),
-            np.inf if self.max_time is None else as_number("max_time", self.max_time),
-        )
+        limit = np.inf if self.max_time is None else as_number("max_time", self.max_time)
         solver, max_iter = self._seeded_solver(), self.max_iter
         context = self._init_callback_context(max_subtasks=None if len(targets) == 1 else len(targets))
         context.call_on_fit_task_begin(estimator=self)
         solutions: list[Solution] = []
         balls, support = [], []
-        with shown(self.verbose), threads.using(self.n_jobs):
+        data = (design, targets, weight, samples.offset, samples.groups, loss)
+        with shown(self.verbose), threads.using(self.n_jobs), kept(self, data) as checkpoint:
             for target, start in zip(targets, self._starts(design.shape[1], len(targets)), strict=True):
                 problem = Problem(
                     design, target, loss, penalty, self.alpha, weight, intercept,
                     samples.offset, samples.groups,
                 )  # fmt: skip
-                left = max(limit - (perf_counter() - began), min(limit, 0.0))  # all parts share the time
+                left = limits.remaining(limit)  # all parts share the time
                 with self._told(context, samples, solutions, len(targets)) as callbacks:
                     solution = solve(
                         problem,
@@ -154,6 +153,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
                         callbacks=callbacks,
                         n_jobs=self.n_jobs,
                         resumable=self.warm_start,
+                        checkpoint=checkpoint,
                     )
                 if solution.status in (Status.INTERRUPTED, Status.STOPPED):
                     max_iter = 0  # the other parts get the bounds that come for free
@@ -246,7 +246,8 @@ def all_or_nothing(fit: Fit) -> Fit:
     @wraps(fit)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         scratch = copy(self)
-        with_callbacks(fit)(scratch, *args, **kwargs)
+        with limits.started():
+            with_callbacks(fit)(scratch, *args, **kwargs)
         self.__dict__ = scratch.__dict__
         return self
 

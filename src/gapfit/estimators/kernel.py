@@ -3,14 +3,13 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from inspect import signature
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gapfit import threads
+from gapfit import limits, threads
 from gapfit._types import Data, Slope, Vector
 from gapfit.checks import as_weights
 from gapfit.design.kernel import KernelDesign
@@ -25,6 +24,7 @@ from gapfit.estimators.base import (
     shown,
     warn_unfinished,
 )
+from gapfit.estimators.checkpoints import kept
 from gapfit.estimators.kernel_bounds import SupportBall, support_ball
 from gapfit.estimators.kernel_indefinite import local_solution
 from gapfit.estimators.kernel_names import named_kernel
@@ -108,7 +108,6 @@ class KernelModel(LinearModel):
     ) -> list[Machine]:
         """Solve a problem for each part; its machine, with a coefficient for each sample. Sets attributes."""
         check_flag("warm_start", self.warm_start)
-        began = perf_counter()
         limit = np.inf if self.max_time is None else as_number("max_time", self.max_time)
         context = self._init_callback_context(max_subtasks=None if len(parts) == 1 else len(parts))
         context.call_on_fit_task_begin(estimator=self)
@@ -117,23 +116,26 @@ class KernelModel(LinearModel):
         support, since = [], []
         machines: list[Machine] = []
         balls: list[SupportBall | None] = []
-        with shown(self.verbose), threads.using(self.n_jobs):
+        data = (design, parts, loss, alphas, samples.weight)
+        with shown(self.verbose), threads.using(self.n_jobs), kept(self, data) as checkpoint:
             for part, alpha, start in zip(parts, alphas, self._starts(n, len(parts)), strict=True):
                 everyone = len(part.rows) == n
                 some = design if everyone else design.take(part.rows)
                 problem = Problem(some, part.target, loss, "l2", alpha, samples.weight[part.rows])
                 trace = Identification()
-                left = max(limit - (perf_counter() - began), min(limit, 0.0))  # all parts share the time
+                left = limits.remaining(limit)  # all parts share the time
                 local = some.indefinite is not None
                 self._partly = _Partly(problem, part, n, machines, len(parts), finish)
                 with self._told(context, samples, solutions, len(parts)) as callbacks:
-                    solution = local_solution(problem, self.tol) if local else solve(
+                    solution = local_solution(problem, self.tol, left) if local else solve(
                         problem, self._traced(trace), tol=self.tol, max_iter=max_iter, max_time=left,
                         start=None if start is None else start.w, callbacks=callbacks,
-                        n_jobs=self.n_jobs, resumable=False,
+                        n_jobs=self.n_jobs, resumable=False, checkpoint=checkpoint,
                     )  # fmt: skip
                 if solution.status in (Status.INTERRUPTED, Status.STOPPED):
                     max_iter = 0  # the other parts get the bounds that come for free
+                if checkpoint is not None:
+                    checkpoint.accompany(f"trace {len(solutions)}", trace, ended=trace.since is None)
                 machine = machine_of(problem, solution.w, float(solution.intercept))
                 if solution.status in (Status.CERTIFIED, Status.STALLED):
                     check_margin(problem, machine)

@@ -69,6 +69,9 @@ class KernelSVC(ClassifierMixin, KernelModel):
         The most steps a solver may take; a step of "smo" is one working set or several.
     max_time : float or None, default=None
         The most seconds the fit may take.
+    checkpoint : path or None, default=None
+        A file that keeps what is known while the fit runs; the same fit goes on from it. See the page on
+        checkpoints.
     warm_start : bool, default=False
         Start from the last fit. The answer is certified as ever, so it does not depend on the start.
     random_state : int, RandomState or None, default=None
@@ -154,6 +157,7 @@ class KernelSVC(ClassifierMixin, KernelModel):
         tol: float = 1e-4,
         max_iter: int = 10_000,
         max_time: float | None = None,
+        checkpoint: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -172,6 +176,7 @@ class KernelSVC(ClassifierMixin, KernelModel):
         self.tol = tol
         self.max_iter = max_iter
         self.max_time = max_time
+        self.checkpoint = checkpoint
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs

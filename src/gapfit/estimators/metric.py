@@ -16,6 +16,7 @@ from gapfit.checks import as_weights
 from gapfit.design.memory import MemoryDesign
 from gapfit.errors import as_number, as_numbers
 from gapfit.estimators.base import LinearModel, all_or_nothing, overall_status, products, shown
+from gapfit.estimators.checkpoints import kept
 from gapfit.estimators.classification import check_target_labels
 from gapfit.estimators.pool import recipes, splits
 from gapfit.estimators.pool.collapse import warn_of_collapse
@@ -88,6 +89,9 @@ class MetricClassifier(ClassifierMixin, LinearModel):
         The most steps of one convex fit.
     max_time : float or None, default=None
         The most seconds for everything, about. What was tried within four fifths of it is chosen from.
+    checkpoint : path or None, default=None
+        A file that keeps what is known while the fit runs; the same fit goes on from it. See the page on
+        checkpoints.
     random_state : int, RandomState or None, default=None
         Of the folds, and of solvers that visit samples in random order. None is a fixed seed.
     n_jobs : int, default=None
@@ -151,6 +155,7 @@ class MetricClassifier(ClassifierMixin, LinearModel):
         tol: float = 1e-4,
         max_iter: int = 10_000,
         max_time: float | None = None,
+        checkpoint: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -165,6 +170,7 @@ class MetricClassifier(ClassifierMixin, LinearModel):
         self.tol = tol
         self.max_iter = max_iter
         self.max_time = max_time
+        self.checkpoint = checkpoint
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -214,7 +220,9 @@ class MetricClassifier(ClassifierMixin, LinearModel):
         )
         context = self._init_callback_context()
         context.call_on_fit_task_begin(estimator=self)
-        with shown(self.verbose), threads.using(self.n_jobs):
+        data = (samples.design, samples.y, samples.weight)
+        with shown(self.verbose), threads.using(self.n_jobs), kept(self, data) as checkpoint:
+            settings = settings._replace(checkpoint=checkpoint)
             if self.strategy == "surrogate" and len(alphas) == 1:
                 self._fit_one(Surrogate(float(self.score_weight), alphas[0]), samples, settings)
             else:

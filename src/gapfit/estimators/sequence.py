@@ -60,6 +60,9 @@ class SequenceLabeler(BaseEstimator):
     tol : float, default=1e-3
         Relative duality gap to be certified.
     max_iter, max_time : limits on steps and seconds
+    checkpoint : path or None, default=None
+        A file that keeps what is known while the fit runs; the same fit goes on from it. See the page on
+        checkpoints.
     warm_start : bool, default=False
         Start from the last fit.
     random_state : int or None, default=None
@@ -101,6 +104,7 @@ class SequenceLabeler(BaseEstimator):
         tol: float = 1e-3,
         max_iter: int = 10_000,
         max_time: float | None = None,
+        checkpoint: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -117,6 +121,7 @@ class SequenceLabeler(BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.max_time = max_time
+        self.checkpoint = checkpoint
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs

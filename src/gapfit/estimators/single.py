@@ -9,8 +9,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from gapfit import limits
 from gapfit.errors import as_number
 from gapfit.estimators.base import check_flag, shown
+from gapfit.estimators.checkpoints import kept
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
 from gapfit.solution import Solution, Status
@@ -23,10 +25,12 @@ def fit_single(estimator: Any, problem: Problem) -> Solution:
     last: Solution | None = getattr(estimator, "_warm", None) if estimator.warm_start else None
     start = last if last is not None and len(last.w) == problem.design.shape[1] else None
     limit = np.inf if estimator.max_time is None else as_number("max_time", estimator.max_time)
-    with shown(estimator.verbose):
+    data = None if estimator.checkpoint is None else problem.fingerprint()
+    with shown(estimator.verbose), kept(estimator, data) as checkpoint:
         solution = solve(
-            problem, seeded(estimator), tol=estimator.tol, max_iter=estimator.max_iter, max_time=limit,
-            start=start, n_jobs=estimator.n_jobs, resumable=bool(estimator.warm_start),
+            problem, seeded(estimator), tol=estimator.tol, max_iter=estimator.max_iter,
+            max_time=limits.remaining(limit),
+            start=start, n_jobs=estimator.n_jobs, resumable=bool(estimator.warm_start), checkpoint=checkpoint,
         )  # fmt: skip
     certificate = solution.certificate
     estimator.certificates_ = [certificate]

@@ -39,7 +39,8 @@ class StructuredClassifier(BaseEstimator):
     inexact : bool, default=False
         Take a structure whose inference is not exact. What is found is then no bound on the maximum, so the
         certificate does not hold: status_ is LOCAL, dual_gap_ infinite and converged_ False.
-    solver, tol, max_iter, max_time, warm_start, random_state, n_jobs, verbose : as for SequenceLabeler
+    solver, tol, max_iter, max_time, checkpoint, warm_start, random_state, n_jobs, verbose : as for
+        SequenceLabeler
 
     Attributes
     ----------
@@ -58,6 +59,7 @@ class StructuredClassifier(BaseEstimator):
         tol: float = 1e-3,
         max_iter: int = 10_000,
         max_time: float | None = None,
+        checkpoint: Any = None,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -71,6 +73,7 @@ class StructuredClassifier(BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.max_time = max_time
+        self.checkpoint = checkpoint
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -114,7 +117,7 @@ class StructuredClassifier(BaseEstimator):
         try:
             found = solve(
                 problem, seeded(self), tol=self.tol, max_iter=self.max_iter, max_time=limit,
-                callbacks=[met.append],
+                callbacks=[met.append], checkpoint=self.checkpoint,
             ).w  # fmt: skip
         except ContractError:
             found = met[-1].w if met else problem.start()

@@ -16,6 +16,7 @@ from gapfit.kernels._jit import jit, prefetch
 LANES = 4  # W has a multiple of that many columns, so that they can be added up side by side
 AHEAD = 4  # samples are asked for from memory so many steps before their turn
 LINE = 8  # numbers in a cache line
+EPS = 2.0**-52
 ASKED = 64  # numbers of a row that are asked for: the rest comes by itself
 
 
@@ -98,7 +99,8 @@ def _project(v):
     top = v[0]
     for k in range(1, K):
         top = max(top, v[k])
-    t, count = top - 1.0, 0
+    below = top - EPS * abs(top)  # among very large numbers, one less is the same
+    t, count = min(top - 1.0, below), 0
     while True:
         total, above = 0.0, 0
         for k in range(K):
@@ -108,7 +110,7 @@ def _project(v):
         if above == count:
             break
         count = above
-        t = max(t, top + (total - 1.0) / above)
+        t = max(t, min(top + (total - 1.0) / above, below))
     total = 0.0
     for k in range(K):
         v[k] = max(v[k] - t, 0.0)

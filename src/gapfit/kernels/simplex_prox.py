@@ -12,6 +12,7 @@ import numpy as np
 from gapfit.kernels._jit import jit
 
 ROWS = 64
+EPS = 2.0**-52
 
 
 @jit(fast=True, reorder=True)
@@ -100,7 +101,7 @@ def _project(W, top, level, total, above, m):
         for r in range(m):
             top[r] = max(top[r], w[r])
     for r in range(m):
-        level[r] = top[r] - 1.0
+        level[r] = top[r] - max(1.0, EPS * abs(top[r]))  # among very large numbers, one less is the same
     for _ in range(K):
         for r in range(m):
             total[r] = -1.0
@@ -113,7 +114,8 @@ def _project(W, top, level, total, above, m):
                 total[r] += on * (w[r] - top[r])
         rises = 0.0
         for r in range(m):
-            total[r] = max(level[r], top[r] + np.divide(total[r], above[r]))
+            below = top[r] - EPS * abs(top[r])
+            total[r] = max(level[r], min(top[r] + np.divide(total[r], above[r]), below))
         for r in range(m):
             rises = max(rises, total[r] - level[r])
         for r in range(m):

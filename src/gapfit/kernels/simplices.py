@@ -2,6 +2,8 @@
 
 from gapfit.kernels._jit import jit
 
+EPS = 2.0**-52
+
 
 @jit
 def project_rows(A, start, stop):
@@ -16,7 +18,9 @@ def project_rows(A, start, stop):
         top = row[0]
         for k in range(1, K):
             top = max(top, row[k])
-        t = top - 1.0  # entries at or below it are zero in any case
+        # entries at or below it are zero in any case; among very large numbers, one less is the same
+        below = top - EPS * abs(top)
+        t = min(top - 1.0, below)
         count = 0
         while True:
             total, above = 0.0, 0
@@ -27,7 +31,7 @@ def project_rows(A, start, stop):
             if above == count:
                 break
             count = above
-            t = max(t, top + (total - 1.0) / above)
+            t = max(t, min(top + (total - 1.0) / above, below))
         total = 0.0
         for k in range(K):
             row[k] = max(row[k] - t, 0.0)

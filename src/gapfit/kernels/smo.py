@@ -100,18 +100,20 @@ def _move(i, j, step, v, lower, upper, kink, apart):
 
 
 @jit(fast=True)
-def second_order(K, G, v, lower, upper, kink, apart, steps, target, least):
+def second_order(K, G, v, lower, upper, kink, apart, steps, target, least, known):
     """Steps on pairs chosen by the second-order rule until the violation is at most `target`.
 
-    Returns the number of steps and the violation, and updates G and v in place.
+    Returns the number of steps and the violation, and updates G and v in place. `known`, which begins as NaN,
+    holds the middles of the slopes: another call with it goes on as if there had been one call for all steps.
     """
     size = len(G)
     diagonal, rise, fall = np.empty(size), np.empty((2, size)), np.empty((2, size))
     for k in range(size):
         diagonal[k] = K[k, k]
         _open(k, v, lower, upper, kink, apart, rise, fall)
-    middle = np.zeros(2)
-    for side in range(2 if apart else 1):
+    middle = known.copy()
+    for side in range(0 if middle[0] == middle[0] else 2 if apart else 1):
+        middle[side] = 0.0
         i, down = _extremes(G, rise[side], fall[side], 0.0)
         if np.isfinite(rise[side, i]) and np.isfinite(fall[side, down]):
             middle[side] = 0.5 * (G[i] - rise[side, i] + G[down] + fall[side, down])
@@ -119,6 +121,7 @@ def second_order(K, G, v, lower, upper, kink, apart, steps, target, least):
     step = 0.0
     while True:
         side = 0
+        known[:] = middle
         i, down = _update(G, K[i], K[j], step, rise[0], fall[0], middle[0])
         slope = G[i] - rise[0, i]
         violation = G[down] + fall[0, down] - slope

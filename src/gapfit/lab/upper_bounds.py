@@ -254,5 +254,5 @@ def _best_offset() -> Measured:
         b = kinks[int((problem.y > 0).sum()) - 1]
         grid = np.r_[kinks, rng.uniform(kinks[0], kinks[-1], 200)]
         values = [np.maximum(0.0, 1 - problem.y * (scores + x)).mean() for x in (b, *grid)]
-        worst = max(worst, values[0] - min(values), abs(values[0] - problem.tangent(scores)[0]))
+        worst = max(worst, values[0] - min(values), abs(values[0] - problem.tangent(scores).value))
     return Measured(f"no other intercept is better by more than {worst:.0e} in 20 problems", worst < 1e-12)

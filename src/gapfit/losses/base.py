@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from gapfit._types import Matrix, Vector
 from gapfit.checks import as_column
 from gapfit.projections import project_between, project_box_hyperplane
+from gapfit.records import storable
 from gapfit.rounding import SUM, UNIT, Estimate, exact_sum, gamma
 
 if TYPE_CHECKING:
@@ -46,6 +47,12 @@ class Cone(NamedTuple):
         walled = np.isfinite(self.floor)
         return bool((slope >= -rounding).all() and (slope[~walled] <= rounding).all())
 
+    def wrong(self, e: Vector) -> Vector:
+        """What must be taken away from a slope e before it is harmless."""
+        slope = self.slopes(e)
+        wrong = np.where(np.isfinite(self.floor), np.minimum(slope, 0.0), slope)
+        return np.asarray(wrong - np.append(wrong[1:], 0.0) if self.ordered else wrong)
+
     # its coordinates: b itself; if ordered, b_1 and the steps from each to the next
 
     @property
@@ -66,6 +73,17 @@ class Cone(NamedTuple):
         return np.cumsum(e[::-1])[::-1] if self.ordered else e
 
 
+@storable
+class Rest(NamedTuple):
+    """What rounding has left of slopes in b that should vanish, and how well that is known."""
+
+    e: Vector
+    error: Vector
+
+    def any(self) -> bool:
+        return bool(self.e.any() or self.error.any())
+
+
 class OffsetParts(Protocol):
     """A risk whose offsets separate: R(f, b) = sum over k of R_k(f, b_k).
 
@@ -78,6 +96,9 @@ class OffsetParts(Protocol):
 
     def gather(self, u: Vector) -> tuple[Vector, Vector]:
         """A subgradient in the samples' scores and in b, from one in the scores of all entries."""
+
+    def exact_slopes(self, u: Vector) -> Vector:
+        """The latter, summed up nearly exactly."""
 
 
 class Certain(NamedTuple):
@@ -174,13 +195,19 @@ class Risk(ABC):
         del u
         return None
 
-    def imbalance(self, u: Vector) -> Vector:
-        """What is left of the slopes in b at a dual point that should be balanced, in absolute values: a sum
-        over the scores for one offset, what `minimise_offsets` lets pass for several."""
-        if self.offsets.size > 1:
-            return np.full(self.offsets.size, gamma(2 * SUM) * float(np.abs(u).sum()))
+    def left(self, scores: Vector, b: Vector, e: Vector) -> Rest:
+        """What is left of the slopes in several offsets, computed to be e, where they should vanish."""
+        _, u, _ = self.value_and_subgradient(scores, b)
+        return Rest(e, np.full_like(e, gamma(SUM + len(u)) * float(np.abs(u).sum())))
+
+    def imbalance(self, u: Vector) -> Rest:
+        """What is left of the slopes in b at a dual point that should be balanced: a sum over the scores for
+        one offset, what `minimise_offsets` lets pass for several."""
+        size = self.offsets.size
+        if size > 1:
+            return Rest(np.zeros(size), np.full(size, gamma(2 * SUM) * float(np.abs(u).sum())))
         rest = exact_sum(u)
-        return np.array([abs(rest.value) + rest.error])
+        return Rest(np.array([rest.value]), np.array([rest.error]))
 
     def conjugate_above(self, u: Vector, *, exact: bool) -> Estimate:
         """The conjugate at a point of the domain; `exact` asks for sums that keep what each addition loses.

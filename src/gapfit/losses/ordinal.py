@@ -1,13 +1,14 @@
 """Ordered levels by thresholds: one direction w, and an offset between each level and the next."""
 
+from itertools import pairwise
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from gapfit._types import Indices, Matrix, Vector
-from gapfit.losses.base import Cone, Loss, Risk
+from gapfit.losses.base import Cone, Loss, Rest, Risk
 from gapfit.losses.margin import Exponential, Hinge, Logistic, SmoothedHinge, SquaredHinge
-from gapfit.rounding import UNIT, Estimate
+from gapfit.rounding import UNIT, Estimate, exact_sum
 
 Kind = Literal["all", "immediate"]
 BASES: dict[str, type[Loss]] = {
@@ -122,6 +123,19 @@ class ThresholdRisk(Risk):
         """Slopes in the scores of the samples and in b, from those of all entries."""
         e = -np.add.reduceat(u, self.starts[:-1])
         return np.bincount(self.rows, u, self.n).astype(np.float64, copy=False), e[:size]
+
+    def exact_slopes(self, u: Vector) -> Vector:
+        return np.array([-exact_sum(u[a:b]).value for a, b in pairwise(self.starts)])
+
+    def left(self, scores: Vector, b: Vector, e: Vector) -> Rest:
+        _, u, _ = self.whole.value_and_subgradient(self._margins(scores, b), np.zeros(1))
+        slopes = self.exact_slopes(u)
+        return Rest(slopes, 4 * UNIT * np.abs(slopes))
+
+    def imbalance(self, u: Vector) -> Rest:
+        """Thresholds are subtracted: of a single one the slope is minus the sum."""
+        rest = super().imbalance(u)
+        return Rest(-rest.e, rest.error)
 
     def _risk(self, first: int, last: int) -> "_Below":
         """Made once for each threshold, as every step of a solver asks for it; pools come and go."""

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from gapfit import threads
 from gapfit._types import Vector
-from gapfit.losses.base import FREE, Certain, Loss, Risk, project_dual_box
+from gapfit.losses.base import FREE, Certain, Loss, Rest, Risk, project_dual_box
 from gapfit.losses.weighted_quantile import weighted_quantile
 from gapfit.rounding import SUM, UNIT, Estimate, exact_dot, exact_sum, gamma, plain_sum, two_sum
 
@@ -198,9 +198,9 @@ class PiecewiseRisk(Risk):
     def conjugate(self, u: Vector) -> float:
         return float(self.atoms.conjugate(u).sum())
 
-    def imbalance(self, u: Vector) -> Vector:
+    def imbalance(self, u: Vector) -> Rest:
         rest = exact_sum(np.append(u, self.atoms.total))
-        return np.array([abs(rest.value) + rest.error])
+        return Rest(np.array([rest.value]), np.array([rest.error]))
 
     def conjugate_above(self, u: Vector, *, exact: bool) -> Estimate:
         _, lin, kink, quad, *_ = self.atoms

@@ -23,10 +23,12 @@ from gapfit.losses.contingency import MOST_LABELLED, ContingencyLoss, Contingenc
 from gapfit.losses.f_measure import RatioRisk
 from gapfit.losses.selection import SelectionRisk
 from gapfit.losses.table import TableRisk
+from gapfit.records import storable
 
 _EPS = float(np.finfo(float).eps)
 
 
+@storable
 class Gibbs(NamedTuple):
     """A distribution over labellings: proportional to exp(sharpness * Delta + <slope, exponent>)."""
 

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapfit._types import Matrix, Vector
-from gapfit.losses.base import FREE, Cone, Loss, Risk
-from gapfit.rounding import gamma
+from gapfit.losses.base import FREE, Cone, Loss, Rest, Risk
+from gapfit.rounding import exact_sum, exact_sums
 
 
 class VectorRisk(Risk):
@@ -24,9 +24,11 @@ class VectorRisk(Risk):
         F = scores.reshape(-1, self.outputs)
         return F + b if b.size else F
 
-    def imbalance(self, u: Vector) -> Vector:
-        U = u.reshape(-1, self.outputs)
-        return np.asarray(np.abs(U.sum(axis=0)) + gamma(len(U) + 4) * np.abs(U).sum(axis=0))
+    def imbalance(self, u: Vector) -> Rest:
+        return Rest(*exact_sums(u.reshape(-1, self.outputs)))
+
+    def left(self, scores: Vector, b: Vector, e: Vector) -> Rest:
+        return self.imbalance(self.value_and_subgradient(scores, b)[1])
 
     def flat(self, value: float, U: Matrix, b: Vector) -> tuple[float, Vector, Vector]:
         """What `value_and_subgradient` returns, from a subgradient in the matrix."""
@@ -48,6 +50,9 @@ class Columns:
         """Column after column becomes row after row."""
         U = u.reshape(len(self.risks), -1)
         return U.T.ravel(), U.sum(axis=1)
+
+    def exact_slopes(self, u: Vector) -> Vector:
+        return np.array([exact_sum(own).value for own in u.reshape(len(self.risks), -1)])
 
 
 class _Share(Risk):

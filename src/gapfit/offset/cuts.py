@@ -17,7 +17,7 @@ from scipy.optimize import nnls
 
 from gapfit._types import Matrix, Vector
 from gapfit.errors import UnboundedProblem
-from gapfit.losses.base import Risk
+from gapfit.losses.base import Rest, Risk
 from gapfit.offset.single import resolution_of
 
 _EPS = float(np.finfo(float).eps)
@@ -78,13 +78,15 @@ class Tangents:
         return total
 
 
-def minimise_by_cuts(risk: Risk, scores: Vector, guess: Vector) -> tuple[Vector, float, Vector, float]:
-    """The minimiser b, the value there, a balanced subgradient u, and the height of its tangent."""
+def minimise_by_cuts(risk: Risk, scores: Vector, guess: Vector) -> tuple[float, Vector, float, Vector, Rest]:
+    """The minimum, a balanced subgradient u, the height of its tangent, the minimiser b, and what is left of
+    the slopes in b."""
     cone, tangents = risk.offsets, Tangents(risk, scores)
     point = cone.coordinates(guess)
     upper = tangents.add(point)
     if not np.isfinite(upper):
-        return cone.offsets(point), upper, np.zeros_like(scores), upper
+        none = np.zeros(cone.size)
+        return upper, np.zeros_like(scores), upper, cone.offsets(point), Rest(none, none)
     known = len(tangents.u) > 1  # the plane of the infimum is level
     best = Mixture(np.array([1.0, 0.0]), risk.infimum) if known else None
     # where slopes change by about the distance, as they do for means, so much is to be gained near by
@@ -119,7 +121,8 @@ def minimise_by_cuts(risk: Risk, scores: Vector, guess: Vector) -> tuple[Vector,
     if best is None:
         raise UnboundedProblem(f"{risk.loss!r} keeps falling as its offsets go to infinity on these data")
     shares = np.append(best.shares, np.zeros(len(tangents.u) - len(best.shares)))
-    return cone.offsets(point), upper, tangents.subgradient(shares), best.height
+    u = tangents.subgradient(shares)
+    return upper, u, best.height, cone.offsets(point), risk.imbalance(u)
 
 
 def _nearest_below(tangents: Tangents, point: Vector, level: float, upper: float) -> Vector | Mixture | None:

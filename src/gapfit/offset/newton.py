@@ -12,9 +12,12 @@ _HALVINGS = 30
 
 def minimise_by_newton(
     risk: Risk, scores: Vector, guess: Vector
-) -> tuple[Vector, float, Vector, float] | None:
-    """The minimiser b, the value there, the subgradient u, and the value once more, as the tangent at b is
-    level up to rounding; None if the method gets nowhere, or the risk has no second derivatives."""
+) -> tuple[Vector, float, Vector, float, Vector] | None:
+    """The minimiser b, the value there, the subgradient u, the value once more, as the tangent at b is level
+    up to rounding, and its slope in b.
+
+    None if the method gets nowhere, or the risk has no second derivatives.
+    """
     if "smooth" not in risk.capabilities:
         return None
     size = 1.0 + float(np.abs(scores).max(initial=0.0))
@@ -27,15 +30,19 @@ def minimise_by_newton(
         # what a shift of b by its rounding, and the summation of u, make of a slope of zero
         rounding = 4 * _EPS * (np.abs(u).sum() + np.trace(hessian) * (size + np.abs(b).max()))
         if np.abs(e).max() <= rounding:
-            return b, value, u, value
+            return b, value, u, value, e
         step = np.linalg.lstsq(hessian, e, rcond=1e-13)[0]  # a common shift may not matter
         step *= min(1.0, 4 * (size + float(np.abs(b).max())) / max(float(np.abs(step).max()), 1e-300))
         decrease, s = float(e @ step), 1.0
+        # a sum of so many terms may know no better, and to look for a fall that rounding hides takes long
+        settled = np.abs(e).max() <= np.sqrt(len(u)) * rounding
         for _ in range(_HALVINGS):
             there = risk.value_and_subgradient(scores, b - s * step)
-            fallen = value - there[0] >= 1e-4 * s * decrease
+            fallen = value - there[0] >= 1e-4 * s * decrease and not settled
             if fallen or np.abs(there[2]).max() < 0.5 * np.abs(e).max():  # at the end values only are noise
                 break
+            if settled:
+                return b, value, u, value, e
             s *= 0.5
         else:
             return None

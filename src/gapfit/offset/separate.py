@@ -49,7 +49,8 @@ def minimise_separately(parts: OffsetParts, scores: Vector, guess: Vector, *, or
             block = minimise(left.first, block.last, 0.5 * (left.at.b + block.at.b))
         blocks.append(block)
     b = np.repeat([block.at.b for block in blocks], [block.last - block.first for block in blocks])
-    u, e = parts.gather(np.concatenate([block.at.u for block in blocks]))
+    entries = np.concatenate([block.at.u for block in blocks])
+    u, e = parts.gather(entries)[0], parts.exact_slopes(entries)
     value, height = sum(block.value for block in blocks), sum(block.at.value for block in blocks)
     # up to the resolution, minimisers that are the wrong way round are equal
     return Separate(value, u, e, height, np.maximum.accumulate(b) if ordered else b)

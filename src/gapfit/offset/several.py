@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapfit._types import Vector
-from gapfit.losses.base import Risk
+from gapfit.losses.base import Rest, Risk
 from gapfit.offset.cuts import minimise_by_cuts
 from gapfit.offset.newton import minimise_by_newton
 from gapfit.offset.separate import minimise_separately, separate_bounds
@@ -21,6 +21,7 @@ class Balanced(NamedTuple):
     u: Vector
     height: float  # the value, up to rounding
     b: Vector
+    left: Rest  # of the slopes in b
 
 
 def minimise_offsets(risk: Risk, scores: Vector, guess: Vector) -> Balanced:
@@ -28,18 +29,19 @@ def minimise_offsets(risk: Risk, scores: Vector, guess: Vector) -> Balanced:
     cone = risk.offsets
     if cone.size == 1:
         value, at = minimise_offset(risk, scores, float(guess[0]))
-        return Balanced(value, at.u, at.value, np.array([at.b]))
+        return Balanced(value, at.u, at.value, np.array([at.b]), risk.imbalance(at.u))
     found = minimise_by_newton(risk, scores, guess)
     if found is not None and cone.contains(found[0]):
-        b, value, u, height = found
-        return Balanced(value, u, height, b)
+        b, value, u, height, e = found
+        return Balanced(value, u, height, b, risk.left(scores, b, e))
     parts = risk.offset_parts()
     if parts is not None:
         value, u, e, height, b = minimise_separately(parts, scores, guess, ordered=cone.ordered)
-        if cone.harmless(e, 64 * _EPS * float(np.abs(u).sum())):
-            return Balanced(value, u, height, b)
-    b, value, u, height = minimise_by_cuts(risk, scores, guess)
-    return Balanced(value, u, height, b)
+        rounding = 64 * _EPS * float(np.abs(u).sum())
+        if cone.harmless(e, rounding):
+            wrong = cone.wrong(e)
+            return Balanced(value, u, height, b, Rest(wrong, 4 * cone.size * _EPS * np.abs(wrong)))
+    return Balanced(*minimise_by_cuts(risk, scores, guess))
 
 
 def best_offsets(risk: Risk, scores: Vector, guess: Vector) -> tuple[float, Vector]:

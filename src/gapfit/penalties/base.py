@@ -61,12 +61,13 @@ class Penalty(ABC):
 
     # -- what is proved, rounding counted; distances are Euclidean, or those of the design's own space -------
 
-    def value_above(self, w: Slope) -> Estimate:
-        """Omega(w), by default for sums of terms that do not cancel."""
+    def value_above(self, w: Slope, *, exact: bool = False) -> Estimate:
+        """Omega(w), by default for sums of terms that do not cancel. `exact` asks for twice the digits where
+        they do."""
         value = self.value(w)
         return Estimate(value, gamma(self.roundings(w)) * abs(value))
 
-    def conjugate_above(self, mu: Slope, slack: float) -> Estimate:
+    def conjugate_above(self, mu: Slope, slack: float, *, exact: bool = False) -> Estimate:
         """The conjugate, with an error that covers everything within `slack` of mu as well.
 
         Its gradient is the maximiser, which moves by no more than 1 / modulus times as far as mu does.

@@ -29,7 +29,7 @@ class Entropy(Separable):
     def terms(self, w: Slope) -> Vector:
         return np.asarray(np.abs(xlogy(w, np.maximum(w, 0.0))) + np.abs(w) + 1.0)
 
-    def conjugate_above(self, mu: Slope, slack: float) -> Estimate:
+    def conjugate_above(self, mu: Slope, slack: float, *, exact: bool = False) -> Estimate:
         with np.errstate(over="ignore"):
             here, move = np.expm1(mu), slack + 4 * EPS * np.abs(mu)
             error = (here + 1.0) * np.expm1(move)  # it rises with every coordinate
@@ -61,7 +61,7 @@ class SimplexEntropy(Penalty):
             return np.inf
         return max(float(xlogy(w, w).sum()) + float(np.log(len(w))), 0.0)
 
-    def value_above(self, w: Slope) -> Estimate:
+    def value_above(self, w: Slope, *, exact: bool = False) -> Estimate:
         """Of w divided by its sum, which is 1 up to rounding."""
         value = self.value(w)
         size = float(np.abs(xlogy(w, w)).sum()) + np.log(len(w)) + 1.0
@@ -70,7 +70,7 @@ class SimplexEntropy(Penalty):
     def conjugate(self, mu: Slope) -> float:
         return float(logsumexp(mu)) - float(np.log(len(mu)))
 
-    def conjugate_above(self, mu: Slope, slack: float) -> Estimate:
+    def conjugate_above(self, mu: Slope, slack: float, *, exact: bool = False) -> Estimate:
         """No coordinate moves by more than the slack, and so does the maximum of all."""
         size = float(np.abs(mu).max()) + float(np.log(len(mu))) + 1.0
         return Estimate(self.conjugate(mu), slack + gamma(len(mu) + SUM) * size)

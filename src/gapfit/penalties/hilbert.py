@@ -6,7 +6,7 @@ import numpy as np
 
 from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.penalties.base import Penalty
-from gapfit.rounding import EPS, Estimate, gamma
+from gapfit.rounding import EPS, Estimate, exact_dot, gamma
 
 
 class HilbertNorm(Penalty):
@@ -29,20 +29,28 @@ class HilbertNorm(Penalty):
     def conjugate(self, mu: Slope) -> float:
         return self.value(mu)
 
-    def value_above(self, w: Slope) -> Estimate:
+    def value_above(self, w: Slope, *, exact: bool = False) -> Estimate:
         """w'Kw is a sum over pairs of samples, which may cancel; but no function has a negative square."""
+        precise = self.design.precise_scores(w) if exact else None
+        if precise is not None:
+            first, second = exact_dot(w, precise.high), exact_dot(w, precise.low)
+            value = first.value + second.value
+            error = first.error + second.error + float(np.abs(w) @ precise.slack) + EPS * abs(value)
+            return self._positive(0.5 * value, 0.5 * error)
         scores = self.design.scores(w)
         error = float(np.abs(w) @ (self.design.slack(w) + gamma(w.size + 8) * np.abs(scores)))
-        error *= 0.5 * (1 + gamma(w.size + 8))
-        if (square := self.design.inner(w, w)) < -4 * error:
+        return self._positive(0.5 * self.design.inner(w, w), 0.5 * error * (1 + gamma(w.size + 8)))
+
+    def _positive(self, value: float, error: float) -> Estimate:
+        if value < -2 * error:
             raise ValueError(
-                f"the kernel matrix is not positive semidefinite: a function has the square {square:.3g}; "
+                f"the kernel matrix is not positive semidefinite: a function has the square {2 * value:.3g}; "
                 "add a multiple of the identity"
             )
-        return Estimate(self.value(w), error)
+        return Estimate(max(value, 0.0), error)
 
-    def conjugate_above(self, mu: Slope, slack: float) -> Estimate:
-        here = self.value_above(mu)
+    def conjugate_above(self, mu: Slope, slack: float, *, exact: bool = False) -> Estimate:
+        here = self.value_above(mu, exact=exact)
         move = slack + 4 * EPS * self.design.length(mu)
         length = float(np.sqrt(2 * max(here.above, 0.0)))
         return Estimate(here.value, here.error + move * (length + 0.5 * move))

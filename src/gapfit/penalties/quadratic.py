@@ -50,11 +50,11 @@ class QuadraticForm(Penalty):
     def argmax(self, mu: Slope) -> Slope:
         return np.asarray(cho_solve(self._factor, mu))
 
-    def value_above(self, w: Slope) -> Estimate:
+    def value_above(self, w: Slope, *, exact: bool = False) -> Estimate:
         size = 0.5 * float(np.abs(w) @ np.abs(self.Q) @ np.abs(w))
         return Estimate(self.value(w), gamma(2 * w.size + 8) * size)
 
-    def conjugate_above(self, mu: Slope, slack: float) -> Estimate:
+    def conjugate_above(self, mu: Slope, slack: float, *, exact: bool = False) -> Estimate:
         """With x a solution of Q x = mu up to a residual r: 1/2 x'Qx + <x, r> + 1/2 r'Q^-1 r."""
         x = self.argmax(mu)
         residual, lost = self._residual(mu, x)

@@ -37,10 +37,10 @@ class Separable(Penalty):
             return np.inf
         return float((mu * w - self.values(w)).sum())
 
-    def value_above(self, w: Slope) -> Estimate:
+    def value_above(self, w: Slope, *, exact: bool = False) -> Estimate:
         return plain_sum(self.values(w), _ROUNDINGS, float(self.terms(w).sum()))
 
-    def conjugate_above(self, mu: Slope, slack: float) -> Estimate:
+    def conjugate_above(self, mu: Slope, slack: float, *, exact: bool = False) -> Estimate:
         """By the maximiser, where it moves no faster than mu; else every summand at the worse of its ends."""
         if self.modulus > 0:
             summands, size = self._summands(mu)
@@ -98,7 +98,7 @@ class ElasticNet(Separable):
             return np.inf if beyond.any() else 0.0
         return 0.5 * float(beyond @ beyond) / self.modulus
 
-    def conjugate_above(self, mu: Slope, slack: float) -> Estimate:
+    def conjugate_above(self, mu: Slope, slack: float, *, exact: bool = False) -> Estimate:
         """Half the square of the length of what is beyond, which moves no farther than mu."""
         move = slack + 4 * EPS * self.length(mu)
         beyond = np.maximum(np.abs(mu) - self.l1_ratio, 0.0)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from gapfit.atomic import replacing
 from gapfit.errors import ModelFileError, ModelVersionWarning
 from gapfit.persistence import container
 from gapfit.persistence.container import show
@@ -42,7 +43,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     load
     """
     header, arrays = describe(model)
-    with container.replacing(path) as file:
+    with replacing(path) as file:
         container.write(file, {"gapfit": _version(), **header}, arrays)
         with _naming(path, "this model cannot be stored: "):
             _load(file.name)

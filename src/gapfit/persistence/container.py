@@ -8,13 +8,10 @@ import hashlib
 import json
 import os
 import re
-import secrets
 import stat
 import struct
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from math import prod
-from pathlib import Path
 from reprlib import repr as _repr
 from typing import IO, Any
 
@@ -79,28 +76,6 @@ def write(file: IO[bytes], header: dict[str, Any], arrays: Sequence[NDArray[Any]
         file.write(piece)
     file.write(digest.digest())
     file.flush()
-
-
-@contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A new file in the same folder, which takes the place of `path` if all goes well and else is removed.
-
-    Whoever opens `path` meanwhile, or after a crash, finds the old file or the new one and never a part.
-    """
-    target = Path(path)
-    fresh = target.with_name(f".gapfit-{secrets.token_hex(8)}.tmp")
-    file = open(fresh, "xb")  # noqa: SIM115  # not by tempfile, whose files nobody else may read
-    try:
-        with file:
-            if target.is_file():
-                fresh.chmod(stat.S_IMODE(target.stat().st_mode))  # a private file stays private
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(fresh, target)
-    except BaseException:
-        fresh.unlink(missing_ok=True)
-        raise
 
 
 # -- reading ------------------------------------------------------------------------------------------

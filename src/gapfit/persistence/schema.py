@@ -33,6 +33,7 @@ PARAMETERS: dict[str, Kind] = {
     "kernel": kernel_fits.KERNEL_NAME,
     "structure": structures.STRUCTURE,
 }  # all others are plain
+OF_THE_PROGRAM = ("checkpoint",)  # parameters that no file holds: one from elsewhere shall name no path here
 NEEDED = {  # by predictions, and what to do where it cannot be stored
     "kernel": "Use kernel='precomputed' with its matrix, or joblib",
     "structure": "joblib stores it where its class can be imported",
@@ -136,10 +137,10 @@ def describe(model: Any) -> tuple[dict[str, Any], list[Any]]:
         known = ", ".join(CLASSES)
         raise TypeError(f"a model file holds one of {known}, not {type(model).__name__}; use joblib for that")
     shelf, kinds = Shelf(), CLASSES[name][1]
-    given = model.get_params(deep=False)
+    given = {key: value for key, value in model.get_params(deep=False).items() if key not in OF_THE_PROGRAM}
     parameters = {key: _write_parameter(key, value, shelf) for key, value in given.items()}
     for key in vars(model):
-        if key not in kinds and key not in parameters and not key.startswith("_"):
+        if key not in kinds and key not in {*parameters, *OF_THE_PROGRAM} and not key.startswith("_"):
             raise TypeError(f"{key} is not an attribute of {name}, and a model file has no place for it")
     there = {key: kind for key, kind in kinds.items() if key in vars(model)}  # in this order: equal bytes
     fitted = {_key(key): _write_attribute(key, vars(model)[key], there[key], shelf) for key in there}
@@ -174,7 +175,8 @@ def rebuild(header: dict[str, Any], arrays: list[Any]) -> Any:
     name, parameters, fitted = values.fields(header, "class", "parameters", "fitted")
     make, kinds = CLASSES[values.one_of(name, CLASSES)]
     shelf = Shelf(arrays)
-    known = {key: PARAMETERS.get(key, values.PLAIN) for key in signature(make).parameters}
+    names = [key for key in signature(make).parameters if key not in OF_THE_PROGRAM]
+    known = {key: PARAMETERS.get(key, values.PLAIN) for key in names}
     model = make(**_read_all("parameter", parameters, known, shelf))
     if fitted is not None:
         found = _read_all("attribute", fitted, {_key(key): kind for key, kind in kinds.items()}, shelf)

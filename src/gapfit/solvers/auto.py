@@ -32,10 +32,9 @@ logged under `gapfit` at level INFO.
 """
 
 import logging
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from inspect import signature
-from itertools import count
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -44,9 +43,11 @@ import numpy as np
 from gapfit._types import Slope, Vector
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
-from gapfit.solution import Certificate, Iterate
-from gapfit.solvers.base import Steps, missing_need
+from gapfit.solution import Iterate
+from gapfit.solvers.base import OVERFLOWS, Steps, missing_need
 from gapfit.solvers.dual_cd import dual_cd
+from gapfit.solvers.larger_alphas import from_larger_alphas
+from gapfit.solvers.patience import Patience, Watch
 
 logger = logging.getLogger("gapfit")
 
@@ -63,11 +64,11 @@ IN_PLAY_OF_SAMPLE = 0.35
 VISITS = 10.0  # to each sample, after which coordinate descent on classes must have made headway
 LOOSE = 0.5  # alpha times the samples, below which they hold each other up in block methods
 KEPT = 2**23  # numbers in a plane for each sample
-PATIENCE, SLOW = 64, 0.5  # steps before the first look at the gap, and what may be left of it at the next
 DEAR = 6  # passes over X is a Hessian that is not set up without need
 WORTH = 2.0  # steps of conjugate gradients for each pass that it costs; half as many, if the loss has seams
 ENOUGH = 3  # samples for each feature, for conjugate gradients to be quick
-HASTE, QUICK = 6, 0.25  # in haste, from the first step on; twice as many, if the loss has kinks
+CROWDED = 10  # samples for each feature: with more, larger alphas teach less than they cost
+HASTE = 6  # steps, in haste, from the first one on; twice as many, if the loss has kinks
 
 
 class Choice(NamedTuple):
@@ -78,6 +79,7 @@ class Choice(NamedTuple):
     probe: Mapping[str, Any] = MappingProxyType({})
     haste: int = 0
     limit: int = 0  # of its steps
+    descends: bool = False  # by larger alphas first, if this one is small
 
 
 def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
@@ -85,23 +87,34 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
     state = state or {}
     choices = list(plan(problem))
     names = [choice.name for choice in choices]
-    if state.get("solver") in names:  # that is where the fit to be continued was
+    watch: Watch | None = None
+    if "certificate" in state:  # the very same fit goes on
+        watch, passed = state["watch"], len(choices) - state["to_come"]
+        choices = choices[passed:]
+    elif state.get("solver") in names:  # that is where the fit to be continued was
         choices = choices[names.index(state["solver"]) :]
         choices[0] = choices[0]._replace(probe={})
     elif "solver" in state:
         state = {"w": state["w"]}  # the rest is in another solver's terms
-    for name, why, probe, haste, limit in choices[:-1]:
+    last: Iterate | None = None
+    for place, (name, why, probe, haste, limit, descends) in enumerate(choices[:-1]):
+        if descends and state.keys().isdisjoint(("w", "certificate")):
+            state = yield from from_larger_alphas(problem, name)
         steps = _start(problem, state, name, why, seed, **probe)
-        last, gave_up = yield from _while_the_gap_falls(steps, haste, limit)
-        if gave_up and probe:
+        patience = Patience(haste, limit, len(choices) - place, watch)
+        reached, gave_up = yield from patience.run(steps, state)
+        watch = None
+        if reached is None or (gave_up and probe):
             logger.info("auto: %s gave up, too many samples are in play", name)
             continue  # so little has taught nothing
+        last = reached
         logger.info("auto: the gap of %s stopped falling", name)
         state = {"w": min(last.point(), problem.start(), key=partial(_value, problem, last.b))}
-    if "w" in state and len(choices) > 1:
+    if last is not None:
         bound = last.minorant() if callable(last.minorant) else last.minorant
         state["cuts"] = [cut for cut in (problem.zero_plane(), bound) if cut is not None]
-    yield from _start(problem, state, *choices[-1][:2], seed)
+    last_one = _start(problem, state, *choices[-1][:2], seed)
+    yield from _labelled(last_one, to_come=1, watch=None)
 
 
 def _value(problem: Problem, b: Vector, w: Slope) -> float:
@@ -115,7 +128,7 @@ def _start(problem: Problem, state: dict[str, Any], name: str, why: str, seed: i
     solver = as_solver(name)
     if "seed" in signature(solver).parameters:
         options["seed"] = seed
-    return _labelled(name, solver(problem, state=state, **options))
+    return _labelled(solver(problem, state=state, **options), solver=name)
 
 
 def plan(problem: Problem) -> Iterator[Choice]:
@@ -174,9 +187,11 @@ def plan(problem: Problem) -> Iterator[Choice]:
     elif takes("block_frank_wolfe") and _mixes_well(problem):
         yield Choice("block_frank_wolfe", "each sample has planes of its own, and few are to be asked for")
     elif takes("rounded_cd") and not problem.penalty.smooth and _has_lines(problem):
-        yield Choice("rounded_cd", "the loss has lines and the penalty makes weights zero")
+        why = "the loss has lines and the penalty makes weights zero"
+        yield Choice("rounded_cd", why, descends=n <= CROWDED * d)
     elif takes("primal_cd") and not problem.penalty.smooth:
-        yield Choice("primal_cd", "the loss is smooth and the penalty makes weights zero")
+        why = "the loss is smooth and the penalty makes weights zero"
+        yield Choice("primal_cd", why, descends=n <= CROWDED * d)
     elif takes("lbfgs"):
         yield Choice("lbfgs", "loss and penalty are differentiable")
     yield Choice("bundle", "it takes every loss and every penalty")
@@ -221,44 +236,21 @@ def _is_parabola(problem: Problem) -> bool:
     return bool(np.isinf(atoms.lo).all() and np.isinf(atoms.hi).all() and not atoms.kink.any())
 
 
-def _while_the_gap_falls(
-    steps: Steps, haste: int, limit: int
-) -> Generator[Iterate, Certificate, tuple[Iterate, bool]]:
-    """Run a solver while the gap halves with every doubling of its steps; to a quarter, if in haste.
-
-    Returns its last iterate, and whether it ended by itself.
-    """
-    iterate = next(steps)
-    best = before = float("inf")
-    look_at, fall = (haste, QUICK) if haste else (PATIENCE, SLOW)
-    for step in count(1):
-        certificate = yield iterate
-        best = min(best, certificate.gap if iterate.estimate is None else iterate.estimate)
-        if step == 1 and haste:
-            before = best
-        if step == limit:
-            return iterate, False
-        if step == look_at:
-            if best > fall * before:
-                return iterate, False
-            before, look_at = best, 2 * look_at
-        try:
-            iterate = steps.send(certificate)
-        except StopIteration:
-            return iterate, True
-    raise AssertionError("unreachable: the loop above is endless")
-
-
-def _labelled(name: str, steps: Steps) -> Steps:
-    """The solver's iterates, their states marked with its name."""
-    iterate = next(steps)
+def _labelled(steps: Steps, **marks: Any) -> Steps:
+    """The solver's iterates, their states marked with these; it ends where one of its steps overflows."""
+    certificate: Any = None
     while True:
-        certificate = yield iterate._replace(snapshot=partial(_with_name, name, iterate))
         try:
-            iterate = steps.send(certificate)
+            iterate = next(steps) if certificate is None else steps.send(certificate)
         except StopIteration:
             return
+        except OVERFLOWS as error:
+            logger.info("auto: a step overflowed: %s", error)
+            return
+        certificate = yield iterate._replace(snapshot=partial(_marked, iterate, **marks))
 
 
-def _with_name(name: str, iterate: Iterate) -> dict[str, Any]:
-    return {**iterate.snapshot(), "solver": name}
+def _marked(iterate: Iterate, **marks: Any) -> dict[str, Any]:
+    """The state, if there is one, with these marks."""
+    state = iterate.snapshot()
+    return {**state, **marks} if state else {}

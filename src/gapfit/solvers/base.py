@@ -9,11 +9,17 @@ from collections.abc import Callable, Generator
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
+from numpy.linalg import LinAlgError
+
 from gapfit.errors import IncompatibleSolver
 from gapfit.penalties import ElasticNet, Penalty
 from gapfit.problem import Problem
 from gapfit.registry import SOLVERS, as_solver
+from gapfit.room import ask_for, available
 from gapfit.solution import Certificate, Iterate
+
+OVERFLOWS = (ArithmeticError, LinAlgError)  # what a step may raise where numbers are too large for it
 
 Steps = Generator[Iterate, Certificate, None]
 Method = TypeVar("Method", bound=Callable[..., Steps])
@@ -39,25 +45,42 @@ _DESIGN_NEEDS = {
 
 
 def needs(
-    *risk: str | tuple[str, ...], penalty: str | None = None, design: str | None = None
+    *risk: str | tuple[str, ...], penalty: str | None = None, design: str | None = None, squares: int = 0
 ) -> Callable[[Method], Method]:
     """Declare what a solver asks of the risk (its `capabilities`; of a tuple, one), of the penalty, and of
-    the design (what it `offers`)."""
+    the design (what it `offers`); and how many square matrices of all weights it holds at once."""
 
     def declare(method: Method) -> Method:
         method.needs = (risk, penalty, design)  # type: ignore[attr-defined]
+        method.squares = squares  # type: ignore[attr-defined]
         return method
 
     return declare
 
 
 def check_needs(method: Callable[..., Any], problem: Problem) -> None:
-    """Raise one helpful sentence if the solver cannot take the problem."""
+    """Raise one helpful sentence if the solver cannot take the problem, or if there is no room for it."""
     if missing := missing_need(method, problem):
-        others = [name for name in SOLVERS if name != "auto" and not missing_need(as_solver(name), problem)]
-        raise IncompatibleSolver(
-            f"{solver_name(method)} needs {missing}; solvers that take this problem: {', '.join(others)}"
-        )
+        raise IncompatibleSolver(f"{solver_name(method)} needs {missing}; {_others(problem)}")
+    if square := _bytes_of_squares(method, problem):
+        what = f"solver {solver_name(method)} with {problem.design.shape[1]} weights"
+        ask_for(square, what, _others(problem))
+
+
+def _others(problem: Problem) -> str:
+    """The solvers that take the problem, in words; not those with square matrices, if these are large."""
+    there = available() or np.inf
+    methods = {name: as_solver(name) for name in SOLVERS if name != "auto"}
+    names = [
+        name
+        for name, method in methods.items()
+        if not missing_need(method, problem) and _bytes_of_squares(method, problem) <= there
+    ]
+    return f"solvers that take this problem: {', '.join(names)}"
+
+
+def _bytes_of_squares(method: Callable[..., Any], problem: Problem) -> float:
+    return 8.0 * getattr(_inner(method), "squares", 0) * problem.design.shape[1] ** 2
 
 
 def missing_need(method: Callable[..., Any], problem: Problem) -> str | None:

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from gapfit import limits
 from gapfit._types import Slope, Vector
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
@@ -59,7 +60,8 @@ class _Mixtures:
             self.w: Slope = state["w"].copy()
             for i in range(n):
                 self._keep(i, *self.risk.plane(i, self.w))
-        self.w = self._slope() / -self.alpha
+        same = state.get("alpha") == self.alpha
+        self.w = state["weights"].copy() if same else self._slope() / -self.alpha
 
     def sweep(self) -> None:
         n, total = len(self.gaps), float(self.gaps.sum())
@@ -68,8 +70,10 @@ class _Mixtures:
         else:
             visits = self.rng.choice(n, n, p=(1 - _AT_RANDOM) * self.gaps / total + _AT_RANDOM / n)
         for i in visits:
+            limits.look()
             self.visit(i)
         for _ in range(_SWEEPS):
+            limits.look()
             for i in self.rng.permutation(n):
                 self.improve(i)
         self.passes += 1
@@ -133,5 +137,6 @@ class _Mixtures:
             "gaps": self.gaps.copy(),
             "passes": self.passes,
             "rng": self.rng.bit_generator.state,
-            "w": self.w.copy(),
+            "alpha": self.alpha,
+            "weights": self.w.copy(),
         }

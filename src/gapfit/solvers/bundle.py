@@ -61,7 +61,7 @@ def bundle(
         w = state.get("w", problem.start())
         best = point = evaluate(problem, w, problem.scores(w))
     while True:
-        master.add(problem.minorant(point.u, point.height, point.scores, point.b))
+        master.add(problem.minorant(point, point.scores))
         model, target = master.minimise()
         now: dict[str, Any] = {**master.state(), "objective": objective, "best": best, "target": target}
         yield Iterate(best.w, best.b, model, best.J, now.copy)

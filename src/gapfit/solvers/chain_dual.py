@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from gapfit import limits
 from gapfit._types import Indices, Matrix, Slope, Vector
 from gapfit.design.chain import ChainDesign, runs
 from gapfit.losses.chain import ChainRisk
@@ -50,6 +51,8 @@ _NO_PENALTY = 1e300  # an alpha under which no block's step is held back
 def chain_dual(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
     """One step is a pass, as many visits as there are chains; some passes where there is heat to be set."""
     blocks = _Blocks(problem, seed, state or {})
+    if blocks.smoothed and state and "certificate" in state:
+        blocks.cool(state["certificate"].gap)
     while True:
         if not blocks.smoothed:
             blocks.sweep()
@@ -104,12 +107,16 @@ class _Blocks:
             # all marginals at w: without a penalty to hold them, blocks go all the way
             self.weights = self.layout.sort(state["w"])
             self._visit(np.arange(chains), _NO_PENALTY)
-        self.weights = self.layout.sort(self._slope())
-        self.weights /= -problem.alpha
+        if same and "weights" in state:
+            self.weights = state["weights"].copy()
+        else:
+            self.weights = self.layout.sort(self._slope())
+            self.weights /= -problem.alpha
         if self.pull:
             self.anchor = state.get("anchor", self.weights).copy()
             self.before = state.get("before", self.weights).copy()
-            self._pull()
+            if not (same and "weights" in state):
+                self._pull()
 
     def _true_pairs(self) -> Iterator[tuple[Indices, Indices, Indices]]:
         """The transitions of the labels, by runs of chains: of which chain, from, to."""
@@ -131,6 +138,7 @@ class _Blocks:
             for some in np.array_split(np.arange(chains), min(_BATCHES, chains)):
                 total = self.gaps.sum()
                 uniform = 1.0 / chains
+                limits.look()
                 shares = (1 - _AT_RANDOM) * self.gaps / total + _AT_RANDOM * uniform if total > 0 else None
                 self._visit(self.rng.choice(chains, len(some), p=shares))
         self.passes += 1
@@ -256,5 +264,5 @@ class _Blocks:
             "mu": self.mu.copy(), "pairs": self.pairs.copy(), "entropy": self.entropy.copy(),
             "gaps": self.gaps.copy(), "stretch": self.stretch.copy(), "heat": self.heat,
             "passes": self.passes, "alpha": self.problem.alpha, "rng": self.rng.bit_generator.state,
-            "w": self.w().copy(), **ahead,
+            "weights": self.weights.copy(), **ahead,
         }  # fmt: skip

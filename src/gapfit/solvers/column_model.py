@@ -18,9 +18,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from gapfit import limits
 from gapfit._types import Indices, Slope, Vector
-from gapfit.problem import Problem
+from gapfit.solvers.column_terms import Terms
 from gapfit.solvers.columns import Selection
 
 _ROUNDS = 20  # of sweeps and of steps among the coordinates that are not zero
@@ -33,73 +35,65 @@ _FORCING = 0.003  # or when the gradient has shrunk so much
 _SMALL = 100  # equations that are solved directly,
 _WORTH = 20  # or more, if that is no more work than so many passes over the entries
 _SOLVED = 32  # equations, the worst that are left, which are solved as a small system of their own
+_WRONG = 0.05  # of its way is where a model that was good for no more is not worth an exact minimum
 _FINER = 0.1  # or is typically so much below the tolerance
 
 
-class Terms(NamedTuple):
-    """alpha * Omega(w) = l1 |w|_1 + l2 |w|^2 / 2 over lower <= w <= upper."""
+class Effort(NamedTuple):
+    """What minimising a model is worth, by what the last one was.
 
-    l1: float
-    l2: float
-    lower: Vector
-    upper: Vector
+    One that was right for a tiny share of its way only is not worth an exact minimum; and one that took many
+    passes over the entries would have been worth a matrix.
+    """
 
-    @classmethod
-    def of(cls, problem: Problem) -> "Terms":
-        inner: Any = getattr(problem.penalty, "penalty", problem.penalty)
-        bounds = (np.array(bound) for bound in problem.penalty.bounds(problem.design.shape[1]))
-        return cls(problem.alpha * inner.l1_ratio, problem.alpha * inner.modulus, *bounds)
+    rounds: int = _ROUNDS
+    passes: float = _WORTH
 
-    def take(self, columns: Indices) -> "Terms":
-        """Those of some columns."""
-        return self._replace(lower=self.lower[columns], upper=self.upper[columns])
-
-    def value(self, w: Slope) -> float:
-        """alpha * Omega(w), for w within the bounds."""
-        return self.l1 * float(np.abs(w).sum()) + 0.5 * self.l2 * float(w @ w)
-
-    def changes(self, w: Slope, target: Slope) -> Vector:
-        """How much each coordinate's penalty grows from w to the target, also where that is little."""
-        middle = 0.5 * (target + w)
-        return self.l1 * (np.abs(target) - np.abs(w)) + self.l2 * (target - w) * middle
-
-    def urges(self, a: Slope, w: Slope) -> Vector:
-        """See `kernels.columns.urges`."""
-        from gapfit.kernels.columns import urges
-
-        return np.asarray(urges(a, w, self.lower, self.upper, self.l1, self.l2))
+    def after(self, passes: float, share: float) -> "Effort":
+        """A model that took so many passes, and was right for such a share of its way."""
+        rounds = max(self.rounds // 2, 1) if share < _WRONG else min(2 * self.rounds, _ROUNDS)
+        return Effort(rounds, max(passes, _WORTH) if passes else self.passes)
 
 
 class ColumnModel:
     """The model around a point, on some columns. `w` moves away from the point's weights.
 
     `a` are the derivatives of the risk in the weights there; u and D the first and second ones in the scores.
+    The matrix is set up if that is no more work than the passes over the entries that the effort allows.
     """
 
     def __init__(
         self,
         columns: Selection, terms: Terms, w: Slope, a: Slope, u: Vector, D: Vector,
-        *, centred: bool, settled: bool,
+        *, centred: bool, settled: bool, effort: "Effort",
     ) -> None:  # fmt: skip
         self.terms, self.w, self.settled = terms, w.copy(), settled
+        self.rounds = effort.rounds if settled else 1
         per_total = 1.0 / float(D.sum()) if centred else 0.0
         self.form: _ByMatrix | _ByColumns
-        if settled and (len(w) <= _SMALL or columns.gram_work(D) <= _WORTH * columns.entries):
+        if settled and (len(w) <= _SMALL or columns.gram_work(D) <= effort.passes * columns.entries):
             self.form = _ByMatrix(columns, a, D, per_total)
         else:
             self.form = _ByColumns(columns, u, D, per_total)
 
+    @property
+    def passes(self) -> float:
+        """Over the entries, which minimisation has taken."""
+        return self.form.passes
+
     def minimise(self, tolerance: float) -> Slope:
         """The w near the model's minimum at which no sweep changes a derivative by more than this; only some
         sweeps closer to it if it is not settled which coordinates are zero there."""
-        for _ in range(_ROUNDS if self.settled else 1):
+        for _ in range(self.rounds):
             for _ in range(self.form.sweeps if self.settled else _SWEEPS):
+                limits.look()
                 signs = np.sign(self.w)
                 if self.form.sweep(self.terms, self.w) <= tolerance:
                     return self.w
                 if self.settled and np.array_equal(np.sign(self.w), signs):
                     break
             for _ in range(_RUNS if self.settled else 0):
+                limits.look()
                 if not self.glide(tolerance):
                     return self.w
         return self.w
@@ -161,6 +155,7 @@ class _ByMatrix:
     """The second derivatives as a matrix, for few columns: then rows of X are not needed any more."""
 
     sweeps = _MORE * _SWEEPS
+    passes = 0.0
 
     def __init__(self, columns: Selection, a: Slope, D: Vector, per_total: float) -> None:
         self.H, self.a = columns.gram(D), a.copy()
@@ -187,7 +182,12 @@ class _ByMatrix:
         del tolerance, far_enough
         H = self.H[np.ix_(some, some)]
         H[np.diag_indices(len(some))] += l2 + self.rounding[some]
-        return np.asarray(np.linalg.solve(H, b))
+        try:
+            return np.asarray(
+                cho_solve(cho_factor(H, overwrite_a=True, check_finite=False), b, check_finite=False)
+            )
+        except LinAlgError:  # rounding
+            return np.full_like(b, np.nan)
 
     def image(self, some: Indices, step: Slope) -> Vector:
         """What a step of these coordinates changes; linear in the step."""
@@ -208,6 +208,7 @@ class _ByColumns:
     def __init__(self, columns: Selection, u: Vector, D: Vector, per_total: float) -> None:
         self.columns, self.D, self.per_total = columns, D, per_total
         self.sweeps = 1 if columns.columns.sparse else _SWEEPS
+        self.passes = 0.0
         self.r, self.shift = u.copy(), 0.0
         self.m, self.square = columns.moments(D)
         self.h = np.maximum(self.square - per_total * self.m**2, 1e-15 * self.square)
@@ -216,6 +217,7 @@ class _ByColumns:
         """See `_ByMatrix`."""
         from gapfit.kernels.columns import sweep
 
+        self.passes += 1.0
         l1, l2, lower, upper = terms
         worst, self.shift = sweep(
             *self.columns.flat, self.columns.slots, w, self.h, self.m, lower, upper, l1, l2,
@@ -237,6 +239,7 @@ class _ByColumns:
         m = self.m[some]
 
         def times(v: Slope) -> Slope:
+            self.passes += 2.0
             whole = np.zeros_like(self.m)
             whole[some] = v
             return self.curved(whole)[some] - self.per_total * float(m @ v) * m + l2 * v

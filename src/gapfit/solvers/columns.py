@@ -10,6 +10,7 @@ from scipy import sparse
 from gapfit import threads
 from gapfit._types import Indices, Matrix, Slope, Vector
 from gapfit.design.memory import MemoryDesign
+from gapfit.records import storable
 
 _NARROW = 500  # columns
 _BLOCK = 4096  # rows
@@ -61,6 +62,19 @@ class Columns:
         taken, rows = np.empty(int(sizes.sum()), data.dtype), np.empty(int(sizes.sum()), np.uint32)
         take_columns(data, indices, indptr, place, fill, taken, rows)
         return taken, rows, sizes
+
+    def state(self) -> tuple[Indices, Any] | None:
+        """Which dense columns are there, in their order, and the Gram matrix of some of them."""
+        if self.sparse:
+            return None
+        there = np.flatnonzero(self.slots >= 0)
+        return there[np.argsort(self.slots[there])], self.known
+
+    def restore(self, state: tuple[Indices, Any] | None) -> None:
+        """Have them in the same order: sums of many columns depend on it."""
+        if state is not None:
+            self.at(state[0])
+            self.known = state[1]
 
     @property
     def entries(self) -> float:
@@ -193,6 +207,7 @@ class Selection:
         return taken[:-1], slots[:-1], starts
 
 
+@storable
 class _Known(NamedTuple):
     """The Gram matrix X'DX of some dense columns."""
 

@@ -25,12 +25,11 @@ few sums.
 The gap is a sum over rows, and a sweep sees each term in passing: the driver knows when a look is worth it.
 """
 
-from itertools import count
 from typing import Any
 
 import numpy as np
 
-from gapfit import threads
+from gapfit import limits, threads
 from gapfit._types import Slope, Vector
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
@@ -47,6 +46,7 @@ _SWEEPS = 300  # in an epoch, at most, however few rows are active
 _ENOUGH = 0.1  # of the gap that all rows had, left in the active ones, ends an epoch
 _NEWS = 0.7  # the gap must fall to that share before the driver is told again,
 _SILENCE = 8  # or so many visits be made, in units of n
+_AT_ONCE = 50_000_000  # entries, or two visits to each row, go through compiled code before it is asked again
 _SINGLE = 2e-6  # of |z|^2 / alpha is a gap that is too small for rows in single precision
 _ROUNDING = 1e-13  # of |z|^2 / alpha is too little to gain: rounding would show
 _USUAL, _MISSED = 1.7, 10.0  # times what active rows show of the gap is shown by all, at least and at most
@@ -71,10 +71,12 @@ def dual_cd(
     most_active : give up if a larger share of the samples than this is still active after the first sweep.
     """
     descent = _Descent(problem, state or {}, seed)
-    for step in count(1):
+    while True:
+        limits.look()
+        descent.steps += 1
         descent.step_beyond()
         descent.choose_rows()
-        if step == 2 and len(descent.order) > most_active * descent.n:
+        if descent.steps == 2 and len(descent.order) > most_active * descent.n:
             return
         descent.descend()
         if descent.news:
@@ -117,15 +119,16 @@ class _Descent:
         self.estimate = self.told = self.threshold = np.inf
         self.missed = 1.0  # how much more of the gap than is usual was shown when all rows were looked at
         self.visits, self.sweeps, self.untold, self.exact, self.surveyed = 0, 0, 0, False, False
+        self.steps = 0
         self.over, self.too_fine = True, False  # the epoch; the gap, for rows in single precision
-        if same:
+        if same or "certificate" in state:  # which is there only if the very same fit goes on
             self._restore(state)
 
     # -- state ----------------------------------------------------------------------------------------------
 
     _NUMBERS = (
         "b", "s", "c", "latest", "threshold", "gap", "full_gap", "estimate", "missed", "told", "visits",
-        "sweeps", "untold", "exact", "surveyed", "over", "too_fine", "random",
+        "sweeps", "untold", "exact", "surveyed", "over", "too_fine", "random", "steps",
     )  # fmt: skip
 
     def snapshot(self) -> dict[str, Any]:
@@ -281,11 +284,12 @@ class _Descent:
         """Sweeps and steps beyond, until there is something to decide or to tell."""
         store = self.store
         untold = _SILENCE * self.n + 1000
+        at_once = max(2 * self.n, _AT_ONCE * len(store.table) // max(len(store.rows[0]), 1))
         (self.order, self.z, self.spare), counts, numbers = self.kernels.descend(
             *store.rows, store.table, self.kind.entropic, self.order, self.random, store.V, self.Z,
             self.latest, self.z, self.spare, store.spare, *self._terms(), self.threshold, self.gap,
             self.full_gap, self.visits, self.sweeps, _ENOUGH, _REVISITS * self.n, _SWEEPS,
-            untold - self.untold, _NEWS * self.told, -1.0 if self.exact else _SINGLE,
+            min(untold - self.untold, at_once), _NEWS * self.told, -1.0 if self.exact else _SINGLE,
         )  # fmt: skip
         self.random, self.latest, self.visits, self.sweeps, done, self.over, self.too_fine = counts
         self.b, self.s, self.c, self.threshold, self.gap, self.full_gap, self.estimate = numbers

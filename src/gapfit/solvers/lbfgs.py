@@ -28,13 +28,21 @@ def lbfgs(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     guess: Vector | None = state.get("b")
     fresh = "b" not in state  # a run that goes on has already reported w
 
+    lowest = (np.inf, w)
+
     def objective(w: Slope) -> tuple[float, Slope]:
-        nonlocal guess
-        risk, u, _, guess = problem.tangent(problem.scores(w), guess)
-        if not np.isfinite(risk):
+        nonlocal guess, lowest
+        at = problem.tangent(problem.scores(w), guess)
+        guess = at.b
+        if not np.isfinite(at.value):
             return np.inf, np.zeros_like(w)
-        value = problem.alpha * problem.penalty.value(w) + risk
-        return value, problem.alpha * problem.penalty.subgradient(w) + problem.design.adjoint(u)
+        value = problem.alpha * problem.penalty.value(w) + at.value
+        if value < lowest[0]:
+            lowest = (value, w.copy())  # which is what counts if the run is cut off
+        return value, problem.alpha * problem.penalty.subgradient(w) + problem.design.adjoint(at.u)
+
+    def point() -> Slope:
+        return lowest[1]
 
     options = {"maxiter": _STEPS, "maxcor": _MEMORY, "ftol": 0.0, "gtol": 0.0, "maxls": 50}
     master = master_for(problem)
@@ -45,8 +53,9 @@ def lbfgs(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
         earlier: dict[str, Any] = {**master.state(), "w": w, "b": guess}
         master.add(at.minorant)
         model, suggestion = master.minimise()
+        lowest = (primal, w)
         if fresh:
-            yield Iterate(w, at.b, model, primal, earlier.copy)
+            yield Iterate(point, at.b, model, primal, earlier.copy)
         fresh = True
         start = suggestion if objective(suggestion)[0] < primal else w
         answer = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)

@@ -4,8 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapfit import limits
 from gapfit._types import Slope, Vector
 from gapfit.problem import Problem
+from gapfit.records import storable
 
 _EPS = float(np.finfo(float).eps)
 _LOOKS = 40  # at J, each O(n)
@@ -14,6 +16,7 @@ _ENOUGH = 0.25  # of the decrement: if J has fallen so much after the whole step
 _FURTHER = 4.0  # times as far at most from one look to the next
 
 
+@storable
 class Place(NamedTuple):
     """A point (w, b), J there, and the derivatives of the risk."""
 
@@ -27,6 +30,7 @@ class Place(NamedTuple):
 
 def look(problem: Problem, w: Slope, scores: Vector, b: Vector) -> Place:
     """Everything about the point (w, b), whose scores without b are known."""
+    limits.look()
     risk, u, e = problem.risk.value_and_subgradient(scores, b)
     return Place(w, scores, b, problem.alpha * problem.penalty.value(w) + risk, u, e)
 

@@ -61,7 +61,7 @@ class Master(ABC):
     def restore(self, state: dict[str, Any]) -> None:
         """Take over the cuts of an earlier run (they hold for every alpha), and its shares if it has them."""
         for cut in state.get("cuts", ()):
-            self.add(cut)
+            self.add(cut) if "shares" not in state else self._append(cut)
         if "shares" in state and len(state["shares"]) == len(self.cuts):
             self.shares, self.idle = state["shares"].copy(), state["idle"].copy()
 

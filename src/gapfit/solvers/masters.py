@@ -6,15 +6,19 @@ such QPs; a polyhedral penalty a linear program.
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
 
+from gapfit import limits
 from gapfit._types import Slope, Vector
 from gapfit.problem import Problem
 from gapfit.solvers.master import Master
 from gapfit.solvers.quadratic_master import QuadraticMaster
 from gapfit.solvers.simplex_qp import maximise_on_simplex
+
+_SECONDS = 2e-6  # for each entry of a linear program, at least
 
 
 class SmoothMaster(Master):
@@ -31,6 +35,7 @@ class SmoothMaster(Master):
         # by the gradient: no cut may promise more than the mixture has
         residual = np.inf
         for _ in range(60):
+            limits.look()
             g = gradient(x)
             previous, residual = residual, float((g - g @ x).max())
             exact = residual <= 4e-16 * float(np.abs(c).max() + np.abs(g).max())
@@ -70,6 +75,13 @@ class LinearMaster(Master):
         super().__init__(problem)
         self.reach = 1e3
 
+    def state(self) -> dict[str, Any]:
+        return {**super().state(), "reach": self.reach}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        super().restore(state)
+        self.reach = state.get("reach", self.reach)
+
     def _solve(self) -> Slope:
         d = self.problem.design.shape[1]
         lo, hi = self.problem.penalty.bounds(d)
@@ -80,14 +92,20 @@ class LinearMaster(Master):
         negative = np.column_stack([np.maximum(-hi, 0.0), np.maximum(-lo, 0.0)])
         # divided by alpha, so that the program's tolerances are relative to the penalty
         A = np.array([cut.a for cut in self.cuts]) / self.problem.alpha
+        limits.look(_SECONDS * A.size)  # setting up the program knows no limit
         answer = linprog(
             np.ones(2 * d + 1),
             A_ub=np.column_stack([A, -A, -np.ones(len(A))]),
             b_ub=-self.constants / self.problem.alpha,
             bounds=np.vstack([positive, negative, [[-np.inf, np.inf]]]),
             method="highs-ds",
-            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+            options={
+                "primal_feasibility_tolerance": 1e-10,
+                "dual_feasibility_tolerance": 1e-10,
+                **({"time_limit": limits.left()} if limits.left() < np.inf else {}),
+            },
         )
+        limits.look()
         if answer.x is None:
             return self.problem.start()  # keep the shares: still a valid bound
         shares = np.maximum(-answer.ineqlin.marginals, 0.0)

@@ -31,6 +31,7 @@ from gapfit._types import Matrix, Slope, Vector
 from gapfit.errors import UnboundedProblem
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
+from gapfit.records import storable
 from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.line import Place, along, look
@@ -45,11 +46,13 @@ _SMALL = 200_000  # entries of X, of which no share is worth the trouble
 _ROUGH = 0.1  # the relative decrement after which a share of the samples has taught what it can
 _ASTRAY = 0.5  # of the derivatives not balanced by others: then b gets a search of its own
 _PARABOLA = 1e-9  # of the decrement is a gap that only a parabola leaves
+_RIDGES = 20  # the last is 1e38 times the rounding of the largest entry: only NaN and infinity withstand it
+_TINIEST = 1e-300
 
 Start = tuple[Slope, Vector | None]  # w, and b if it is known
 
 
-@needs("curvature", penalty="quadratic", design="rows")
+@needs("curvature", penalty="quadratic", design="rows", squares=6)
 def newton(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
     """One step: one line search, and one dense factorisation or less. For up to some thousand features.
 
@@ -71,7 +74,12 @@ def newton(problem: Problem, state: dict[str, Any] | None = None, *, seed: int =
     while moving:
         moving = descent.step()
         point = descent.point
-        now: dict[str, Any] = {"objective": objective, "point": point, "known": descent.known}
+        now: dict[str, Any] = {
+            "objective": objective,
+            "point": point,
+            "known": descent.known,
+            "ended": not moving,
+        }
         estimate = descent.estimate if moving else 0.0  # it is to look at the last point in any case
         yield Iterate(point.w, point.b, descent.bound, None, now.copy, estimate, point.J)
 
@@ -112,6 +120,7 @@ def is_astray(point: Place) -> bool:
     return float(np.abs(point.e).sum()) > _ASTRAY * float(np.abs(point.u).sum())
 
 
+@storable
 class _Known(NamedTuple):
     """What one step leaves to the next."""
 
@@ -190,8 +199,7 @@ def bound_of(problem: Problem, point: Place, dual: Vector) -> Minorant:
     """What the dual point proves, or the tangent at the next point where the loss knows no dual points."""
     if "conjugate" in problem.risk.capabilities:
         return problem.minorant_at(dual)
-    _, u, height, b = problem.tangent(point.scores, point.b)
-    return problem.minorant(u, height, point.scores, b)
+    return problem.minorant(problem.tangent(point.scores, point.b), point.scores)
 
 
 def _quadratic_form(problem: Problem) -> Matrix:
@@ -208,14 +216,22 @@ def solve_definite(hessian: Matrix, gradient: Slope) -> Slope:
 def factorised(hessian: Matrix) -> Any:
     """The Cholesky factor, for `cho_solve`; where rounding has cost definiteness, of a matrix near by.
 
-    Only the lower triangle of the Hessian counts.
+    Only the lower triangle of the Hessian counts. A ridge is added that grows from the rounding of the
+    largest entry until the matrix is definite, at the latest when it exceeds the sum of any row.
     """
     ridge = 0.0
-    while True:
+    for _ in range(_RIDGES):
         try:
             # a lower triangle, row by row, is an upper one, column by column, as LAPACK wants it
-            return cho_factor(hessian.T, lower=False, check_finite=False)
+            factor = cho_factor(hessian.T, lower=False, check_finite=False)
+            if np.isfinite(np.diagonal(factor[0])).all():
+                return factor
+            break
         except LinAlgError:
-            more = max(100 * ridge, _EPS * float(np.trace(hessian)))
+            largest = max(float(np.trace(hessian)), float(np.abs(np.tril(hessian)).max()))
+            more = max(100 * ridge, _EPS * largest, _TINIEST)
+            if not more < np.inf:
+                break
             hessian = hessian + (more - ridge) * np.eye(len(hessian))
             ridge = more
+    raise OverflowError("the second derivatives of the risk are too large")

@@ -16,10 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg.blas import daxpy
 
+from gapfit import limits
 from gapfit._types import Slope, Vector
 from gapfit.design.wide import WideDesign
 from gapfit.losses.multiclass import SoftmaxRisk
 from gapfit.problem import Problem
+from gapfit.records import storable
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.kronecker import Kronecker
@@ -33,6 +35,7 @@ _SINGULAR = 1e-13  # of the largest singular value, counts as zero: a common shi
 _PRODUCTS = 300  # or until so many products
 
 
+@storable
 class _Point(NamedTuple):
     """A point with everything known about it."""
 
@@ -75,10 +78,10 @@ def _newton_cg_classes(problem: Problem, state: dict[str, Any]) -> Steps:
     else:
         w = np.array(state.get("w", problem.start()))
         scores = problem.scores(w)
-        value, u, height, b = problem.tangent(scores)
-        point = _evaluate(problem, w, b, scores)
-        bound = partial(problem.minorant, u, height, scores, b)
-        yield Iterate(w, b, bound, problem.alpha * problem.penalty.value(w) + value)
+        at = problem.tangent(scores)
+        point = _evaluate(problem, w, at.b, scores)
+        bound = partial(problem.minorant, at, scores)
+        yield Iterate(w, at.b, bound, problem.alpha * problem.penalty.value(w) + at.value)
     while True:
         gradient = problem.alpha * point.w + design.adjoint(point.u)
         step = _newton_step(problem, risk, point, gradient, stand_in)
@@ -92,14 +95,16 @@ def _newton_cg_classes(problem: Problem, state: dict[str, Any]) -> Steps:
         guess += unbalanced * (1.0 + float(np.ptp(there.b) if len(there.b) else 0.0))
         bound = partial(problem.minorant_at, point.u + s * step.u)
         point = there
-        now = {"alpha": problem.alpha, "point": point, "stand_in": stand_in.state()}
+        ended = gain <= 2 * _EPS * abs(point.J)  # what is left to gain is rounding
+        now = {"alpha": problem.alpha, "point": point, "stand_in": stand_in.state(), "ended": ended}
         done = gain <= _ROUNDING * abs(point.J)
         yield Iterate(point.w, point.b, bound, point.J, now.copy, None if done else guess, point.J)
-        if gain <= 2 * _EPS * abs(point.J):
-            return  # what is left to gain is rounding
+        if ended:
+            return
 
 
 def _evaluate(problem: Problem, w: Slope, b: Vector, scores: Vector) -> _Point:
+    limits.look()
     risk, u, e = problem.risk.value_and_subgradient(scores, b)
     return _Point(w, b, scores, problem.alpha * problem.penalty.value(w) + risk, u, e)
 

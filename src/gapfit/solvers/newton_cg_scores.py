@@ -40,7 +40,7 @@ def newton_cg_scores(problem: Problem, state: dict[str, Any]) -> Steps:
     moving = True
     while moving:
         moving = descent.step()
-        now = {"objective": objective, **descent.state()}
+        now = {"objective": objective, **descent.state(), "ended": not moving}
         estimate = descent.estimate if moving else 0.0  # it is to look at the last point in any case
         yield Iterate(descent.w, descent.b, descent.bound, descent.primal, now.copy, estimate, descent.J)
 

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from gapfit import limits
 from gapfit.errors import IncompatibleSolver
 from gapfit.minorant import Minorant, mix
 from gapfit.problem import Problem
@@ -61,7 +62,7 @@ def pegasos(
 
 def _full(problem: Problem, state: dict[str, Any]) -> Steps:
     """Steps along subgradients of the whole risk."""
-    excess = problem.tangent(problem.offset)[0] - problem.risk.infimum
+    excess = problem.tangent(problem.offset).value - problem.risk.infimum
     radius = np.sqrt(2 * max(excess, 0.0) / problem.alpha)
     t: int = state.get("cuts", 0)
     mean: Minorant | None = state.get("mean")
@@ -96,7 +97,7 @@ def _sample(problem: Problem, state: dict[str, Any], seed: int) -> Steps:
         gain = offset_per_imbalance(problem, table)
 
     z, t = np.array(state.get("z", np.zeros(d))), state.get("steps", 0)
-    b = state.get("b", problem.tangent(problem.offset)[3])
+    b = state.get("b", problem.tangent(problem.offset).b)
     best: Minorant | None = state.get("best", problem.zero_plane())
     rng = np.random.default_rng(seed)
     if state.get("rng"):
@@ -109,6 +110,7 @@ def _sample(problem: Problem, state: dict[str, Any], seed: int) -> Steps:
         return {"z": z.copy(), "steps": t, "b": b, "best": best, "rng": rng.bit_generator.state}
 
     while True:
+        limits.look()
         picks, lag = rng.choice(n, n, p=p), np.zeros(d)
         kernels.pegasos_epoch(*rows, table, picks, z, lag, float(t), 1 / alpha, float(b.sum()), gain, total)
         w = (n * z + lag) / (alpha * n * (t + 0.5 * (n + 1)))

@@ -28,6 +28,7 @@ from gapfit.losses.contingency import ContingencyRisk
 from gapfit.losses.smoothed import Gibbs, Labellings
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
+from gapfit.records import storable
 from gapfit.rounding import Estimate, gamma
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
@@ -52,10 +53,10 @@ def pragam_entropy(problem: Problem, state: dict[str, Any] | None = None, *, L: 
     at = state["pair"] if resumes else family.start(L)
     while True:
         if not resumes:
-            risk, _, _, b = problem.tangent(at.scores, at.b)
-            primal = problem.alpha * problem.penalty.value(at.w) + risk
+            there = problem.tangent(at.scores, at.b)
+            primal = problem.alpha * problem.penalty.value(at.w) + there.value
             now: dict[str, Any] = {"objective": objective, "pair": at}
-            yield Iterate(at.w, b, family.minorant(at.z), primal, now.copy)
+            yield Iterate(at.w, there.b, family.minorant(at.z), primal, now.copy)
         resumes = False
         at = family.step(at, L)
 
@@ -68,6 +69,7 @@ def lipschitz(problem: Problem) -> float:
     return float(problem.risk.step @ distances) ** 2 / problem.alpha
 
 
+@storable
 class _Point(NamedTuple):
     """The means over a distribution of labellings."""
 
@@ -76,6 +78,7 @@ class _Point(NamedTuple):
     delta: float
 
 
+@storable
 class _Pair(NamedTuple):
     """w, its scores, the smoothed response there and its offset; z with J_mu(w) <= D(z)."""
 

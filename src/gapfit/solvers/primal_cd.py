@@ -23,13 +23,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from gapfit import limits
 from gapfit._types import Indices, Slope, Vector
+from gapfit.losses.base import Rest
 from gapfit.minorant import Minorant
 from gapfit.penalties import Box, Penalty
 from gapfit.problem import Problem
+from gapfit.records import storable
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
-from gapfit.solvers.column_model import ColumnModel, Terms
+from gapfit.solvers.column_model import ColumnModel, Effort
+from gapfit.solvers.column_terms import Terms
 from gapfit.solvers.columns import Columns, Selection
 
 _EPS = float(np.finfo(float).eps)
@@ -41,10 +45,14 @@ _MORE = 1.1  # times as many columns at work as before: their number still grows
 _CHEAP = 0.05  # of the entries of all: work on so few costs little beside finding out who wants to work
 _SHARPER = 0.2  # work lowers the urges on its columns to this share of the largest of all
 _NEWTON_STEPS = 20  # on one working set
+_LOOKS, _LEVEL = 20, 0.3  # at J along a step, until its slope is such a share of the first,
+_BEYOND = 4.0  # each so many times as far as the last one says,
+_NO_LESS = 1e-4  # but no less of the way to it
 _FLAT = 1e-9  # second derivatives count at least so much of their bound, or of the mean of all derivatives,
 _STEEP = 1e-3  # or so much of the first ones
 
 
+@storable
 class Point(NamedTuple):
     """Weights of some columns, the others being at rest, with everything known about them."""
 
@@ -54,6 +62,7 @@ class Point(NamedTuple):
     b: Vector
     u: Vector  # balanced derivatives of the risk in the scores
     height: float  # of the tangent that belongs to u
+    left: Rest  # by rounding, of the slopes in b
 
 
 @needs("smooth", "curvature", penalty="elastic net", design="rows")
@@ -61,10 +70,10 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     """One step: sweeps or Newton steps on one working set of columns."""
     state = state or {}
     whole, rest, objective = Terms.of(problem), problem.start(), (problem.alpha, problem.penalty)
-    recent, n_moving = np.empty(0, np.int64), -1
+    recent, n_moving, effort = np.empty(0, np.int64), -1, Effort()
     if state.get("objective") == objective:
-        ids, recent, n_moving, point, lowest = (
-            state[key] for key in ("ids", "recent", "n_moving", "point", "lowest")
+        ids, recent, n_moving, point, lowest, effort = (
+            state[key] for key in ("ids", "recent", "n_moving", "point", "lowest", "effort")
         )
     else:
         w = np.clip(state.get("w", rest), whole.lower, whole.upper)
@@ -72,6 +81,8 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
         ids = _plausible(problem, whole.l1, point, rest)
         point, lowest = point._replace(w=w[ids]), (np.inf, np.inf)
     columns, fresh = Columns(problem.memory, ids), False
+    if state.get("objective") == objective:
+        columns.restore(state.get("to_the_bit"))
     part = _Part.of(problem, columns, whole, rest)
     chosen = part.columns.at(recent)
     while True:
@@ -87,6 +98,7 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
             look = _Look(problem, point, columns.ids, whole, w, a)
             now = {
                 "objective": objective, "lowest": lowest, "recent": chosen.positions, "n_moving": n_moving,
+                "to_the_bit": columns.state(), "ended": stuck, "effort": effort,
             }  # fmt: skip
             snapshot = partial(look.known, now)
             yield Iterate(w, point.b, look, primal if stuck else None, snapshot, estimate, primal)
@@ -105,7 +117,10 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
             chosen = part.columns.at(working)
         cheap = chosen.entries <= _CHEAP * part.columns.entries
         settled = few_others or cheap or n_moving <= _MORE * before
-        point, fresh = _work(problem, part, point, chosen, a[chosen.positions], worst, settled=settled), True
+        point, effort = _work(
+            problem, part, point, chosen, a[chosen.positions], worst, effort, settled=settled
+        )
+        fresh = True
 
 
 class _Part(NamedTuple):
@@ -137,8 +152,9 @@ def _plausible(problem: Problem, l1: float, start: Point, rest: Slope) -> Indice
 
 
 def _evaluate(problem: Problem, w: Slope, scores: Vector, guess: Vector | None = None) -> Point:
-    risk, u, height, b = problem.tangent(scores, guess)
-    return Point(w, scores, risk, b, u, height)
+    limits.look()
+    at = problem.tangent(scores, guess)
+    return Point(w, scores, at.value, at.b, at.u, at.height, at.left)
 
 
 def _bounds(problem: Problem, part: _Part, point: Point, a: Slope) -> tuple[float, float]:
@@ -161,7 +177,7 @@ def _height(problem: Problem, penalty: Penalty, point: Point, a: Slope) -> tuple
 def _minorant(problem: Problem, point: Point, a: Slope) -> Minorant:
     """The tangent plane at the point, or, if it proves nothing, that of its derivatives scaled down."""
     if "conjugate" not in problem.risk.capabilities:
-        return problem.minorant(point.u, point.height, point.scores, point.b)
+        return problem.minorant(point, point.scores)
     keep, c = _height(problem, problem.penalty, point, a)
     u = keep * point.u
     return problem.claimed(u, keep * a, c - float(u @ problem.offset))
@@ -213,9 +229,11 @@ def _nearly(working: Indices, recent: Indices) -> bool:
 
 
 def _work(
-    problem: Problem, part: _Part, start: Point, columns: Selection, a: Slope, worst: float, *, settled: bool
-) -> Point:
-    """Newton steps on the working columns until none of them wants to move much, or a single rough one."""
+    problem: Problem, part: _Part, start: Point, columns: Selection, a: Slope, worst: float,
+    effort: Effort, *, settled: bool,
+) -> tuple[Point, Effort]:  # fmt: skip
+    """Newton steps on the working columns until none of them wants to move much, or a single rough one; and
+    the effort that the next model is worth."""
     working = columns.positions
     terms = part.terms.take(working)
     point = start._replace(w=start.w[working])
@@ -225,19 +243,21 @@ def _work(
             break
         D = _curvature(problem, point)
         model = ColumnModel(
-            columns, terms, point.w, a, point.u, D, centred=problem.n_offsets > 0, settled=settled
-        )
+            columns, terms, point.w, a, point.u, D,
+            centred=problem.n_offsets > 0, settled=settled, effort=effort,
+        )  # fmt: skip
         target = model.minimise(max(0.5 * _SHARPER * worst, 0.1 * urge))
-        moved = _line_search(problem, terms, point, a, target, columns.scores(target - point.w), D)
+        moved, share = _line_search(problem, terms, point, a, target, columns.scores(target - point.w), D)
         if moved is None:
             break
         point = moved
+        effort = effort.after(model.passes, share)
         a = columns.adjoint(point.u)
         if not settled:
             break
     w = start.w.copy()
     w[working] = point.w
-    return point._replace(w=w)
+    return point._replace(w=w), effort
 
 
 def _curvature(problem: Problem, point: Point) -> Vector:
@@ -253,24 +273,38 @@ def _curvature(problem: Problem, point: Point) -> Vector:
 
 def _line_search(
     problem: Problem, terms: Terms, point: Point, a: Slope, target: Slope, f: Vector, D: Vector
-) -> Point | None:
-    """A point 1, 1/2, 1/4, ... of the way to the target, where the scores change by f: the first where J
-    falls by half of what the model says, or else the lowest."""
-    penalty, bend = terms.value(point.w), 0.5 * float(f @ (D * f))
+) -> tuple[Point | None, float]:
+    """The target, where the scores change by f, if J falls there by half of what the model says; else a point
+    on the way to it where the slope of J nearly vanishes, or the lowest that was met. And its share of the
+    way.
+
+    J is convex. Where most samples lie on lines the model knows no distance, and only a tiny share of the way
+    is good. The far end tells which: where the slope would vanish if it were linear, and where the tangents
+    at both ends meet. Then looks go between shares at which J falls and at which it rises.
+    """
+    penalty, bend, way = terms.value(point.w), 0.5 * float(f @ (D * f)), target - point.w
     if problem.n_offsets:
         bend -= 0.5 * float(D @ f) ** 2 / float(D.sum())
     noise = 4 * _EPS * (abs(point.risk) + penalty)
-    slope = float((a * (target - point.w) + terms.changes(point.w, target)).sum())
-    s, best, most = 1.0, None, -noise
-    while slope < 0 and s > 1e-10:
-        w = target if s == 1 else (1 - s) * point.w + s * target
-        trial = _evaluate(problem, w, point.scores + s * f, point.b)
+    slope = float((a * way + terms.changes(point.w, target)).sum())
+    share, best, most, good = 1.0, None, -noise, 0.0
+    low, high = 0.0, 1.0  # shares at which J falls, and at which it rises
+    for _ in range(_LOOKS if slope < 0 else 0):
+        w = target if share == 1 else (1 - share) * point.w + share * target
+        trial = _evaluate(problem, w, point.scores + share * f, point.b)
         fallen = point.risk - trial.risk + penalty - terms.value(trial.w)
-        if best is not None and not fallen > most:
-            return best
-        if fallen >= max(-0.5 * s * (slope + s * bend), 0.0) - noise:
-            return trial
+        if share == 1 and fallen >= max(-0.5 * (slope + bend), 0.0) - noise:
+            return trial, share
         if fallen > most:
-            best, most = trial, fallen
-        s *= 0.5
-    return best
+            best, most, good = trial, fallen, share
+        there = float(trial.u @ f) + terms.slope(w, way) if np.isfinite(trial.risk) else np.inf
+        low, high = (low, share) if there > 0 else (share, high)
+        if (abs(there) <= -_LEVEL * slope and fallen > 0) or high <= 2 * low:
+            break
+        if low > 0:
+            share = float(np.sqrt(low * high))
+        else:
+            parabola = slope / (slope - there)
+            lines = (fallen + there * share) / ((there - slope) * share) if there < np.inf else 0.0
+            share *= min(max(_BEYOND * min(parabola, lines), _NO_LESS), 0.5)
+    return best, good

@@ -71,7 +71,7 @@ class QuadraticMaster(Master):
         self.level = max(0.1 * self.level, _LOWEST) if right else _LEVEL
 
     def state(self) -> dict[str, Any]:
-        level = {"held": self.held, "hold": self.hold, "level": self.level}
+        level = {"held": self.held, "hold": self.hold, "level": self.level, "promised": self.promised}
         return {**super().state(), **level, "gram": self.gram, "metric": self.problem.penalty}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -82,6 +82,7 @@ class QuadraticMaster(Master):
         self.known = None
         if "held" in state and len(state["held"]) == len(self.cuts):
             self.held, self.hold, self.level = state["held"].copy(), state["hold"], state["level"]
+            self.promised = state["promised"]
 
     def _solve(self) -> None:
         self.shares = maximise_on_simplex(self.gram, self.problem.alpha * self.constants, self.shares)

@@ -22,6 +22,7 @@ from gapfit._types import Slope, Vector
 from gapfit.losses.piecewise import Atoms, PiecewiseLoss, PiecewiseRisk
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
+from gapfit.records import storable
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.dual_sets import dual_set
@@ -44,6 +45,7 @@ def rounded_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     objective = (problem.alpha, problem.penalty)
     if state.get("objective") == objective:
         at: _Stage = state["stage"]
+        at = at._replace(inner={**at.inner, "to_the_bit": state.get("to_the_bit")})
     else:
         at = _Stage.start(problem, state.get("w", problem.start()))
     while at.rounding.mu > _LEAST * at.first:
@@ -81,6 +83,7 @@ class Rounded(PiecewiseLoss):
         return repr(self.loss)
 
 
+@storable
 class _Rounding(NamedTuple):
     """How the risk is rounded: about which dual point, for samples of weight one, and how widely."""
 
@@ -101,6 +104,7 @@ class _Rounding(NamedTuple):
         return cls(-risk.atoms.sign * u / risk.p, mu)
 
 
+@storable
 class _Stage(NamedTuple):
     """Where the path has got to: a rounding, and what `primal_cd` is to go on from with it."""
 
@@ -118,7 +122,7 @@ class _Stage(NamedTuple):
             first *= _HARDLY
         rounding = _Rounding(np.zeros(len(scores)), first)
         if w.any():
-            _, u, _, _ = rounding.applied(problem).tangent(scores)
+            u = rounding.applied(problem).tangent(scores).u
             rounding = _Rounding.about(u, problem, _TOLD * first)
         return cls(rounding, first, 0, {"w": w})
 
@@ -130,9 +134,10 @@ class _Stage(NamedTuple):
         point: Point = inner["point"]
         easy = stuck or self.steps <= _EASY
         rounding = _Rounding.about(point.u, problem, self.rounding.mu * (_SHARPEN if easy else 1.0))
-        risk, u, height, b = rounding.applied(problem).tangent(point.scores, point.b)
-        point = point._replace(risk=risk, u=u, height=height, b=b)
-        return _Stage(rounding, self.first, 0, {**inner, "point": point, "lowest": (np.inf, np.inf)})
+        at = rounding.applied(problem).tangent(point.scores, point.b)
+        point = point._replace(risk=at.value, u=at.u, height=at.height, b=at.b, left=at.left)
+        fresh = {"point": point, "lowest": (np.inf, np.inf), "to_the_bit": None}
+        return _Stage(rounding, self.first, 0, {**inner, **fresh})
 
 
 def _pieces(problem: Problem) -> PiecewiseRisk:
@@ -141,7 +146,13 @@ def _pieces(problem: Problem) -> PiecewiseRisk:
 
 
 def _snapshot(objective: Any, then: Any) -> dict[str, Any]:
-    return {"objective": objective, "stage": then()}
+    stage: _Stage = then()
+    ended = not stage.rounding.mu > _LEAST * stage.first
+    inner = {**stage.inner, "to_the_bit": None}
+    return {
+        "objective": objective, "stage": stage._replace(inner=inner), "to_the_bit": stage.inner["to_the_bit"],
+        "ended": ended,
+    }  # fmt: skip
 
 
 def _bound(problem: Problem, iterate: Iterate, u: Vector) -> Minorant:

@@ -8,13 +8,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapfit import limits
 from gapfit._types import Slope, Vector
+from gapfit.losses.base import Rest
 from gapfit.problem import Problem
+from gapfit.records import storable
 
 _LOOKS = 3  # at J between the two ends
 _BEYOND = 0.1  # cut this share of the remaining way beyond the minimum: cuts from its far side say more
 
 
+@storable
 class Point(NamedTuple):
     """A point with everything known about it."""
 
@@ -24,12 +28,15 @@ class Point(NamedTuple):
     b: Vector
     u: Vector  # balanced subgradient of the risk in score space
     height: float  # of the tangent that belongs to u
+    left: Rest  # by rounding, of the slopes in b
 
 
 def evaluate(problem: Problem, w: Slope, scores: Vector, guess: Vector | None = None) -> Point:
     """Everything about the point w, whose scores are known."""
-    risk, u, height, b = problem.tangent(scores, guess)
-    return Point(w, scores, problem.alpha * problem.penalty.value(w) + risk, b, u, height)
+    limits.look()
+    at = problem.tangent(scores, guess)
+    J = problem.alpha * problem.penalty.value(w) + at.value
+    return Point(w, scores, J, at.b, at.u, at.height, at.left)
 
 
 def search(problem: Problem, best: Point, target: Point, reach: float = 1.0) -> tuple[Point, Point]:
@@ -86,6 +93,7 @@ class _Line:
             return self._known(s, self.point(s))
         w, scores = self._at(s)
         b = self.start.b + s * self.b
+        limits.look()
         risk, u, e = self.problem.risk.value_and_subgradient(scores, b)
         J = self.problem.alpha * self.problem.penalty.value(w) + risk
         return _Probe(s, J, self._slope(J, w, u) + float(e @ self.b), None)

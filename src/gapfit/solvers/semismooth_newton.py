@@ -50,7 +50,7 @@ _ROUGH = 1e-2  # the relative gap at which it has taught what it can,
 _LESSONS = 60  # in so many steps, or never
 
 
-@needs("dual_atoms", penalty="L2", design="rows")
+@needs("dual_atoms", penalty="L2", design="rows", squares=6)
 def semismooth_newton(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
     """One step: one dense factorisation and a line search. For up to some thousand features.
 
@@ -61,7 +61,8 @@ def semismooth_newton(problem: Problem, state: dict[str, Any] | None = None, *, 
     state = state or {}
     path = _Path(problem, problem)
     if state.get("objective") == path.objective:
-        path.resume(state)
+        if not path.resume(state):
+            return
     else:
         told = "w" in state
         known = state if told else (yield from _learn_from_a_share(problem, seed))
@@ -170,18 +171,24 @@ class _Path:
 
     def snapshot(self) -> dict[str, Any]:
         """All that `resume` needs to go on with the same bytes."""
-        kept = ("w", "b", "f", "v", "z", "centre", "c", "first_c", "gram", "curved_rows", "in_gram", "steps")
-        path = {name: getattr(self, name) for name in kept}
-        for changed_in_place in ("f", "v", "z", "in_gram"):
+        path = {name: getattr(self, name) for name in self._KEPT}
+        for changed_in_place in ("f", "v", "z", "in_gram", "curvature", "change"):
             path[changed_in_place] = path[changed_in_place].copy()
-        return {"objective": self.objective, "path": path}
+        ended = self.c * self._sharper() > _SHARPEST * self.first_c
+        return {"objective": self.objective, "path": path, "ended": ended}
 
-    def resume(self, state: dict[str, Any]) -> None:
+    _KEPT = (
+        "w", "b", "f", "v", "z", "centre", "c", "first_c", "gram", "curved_rows", "in_gram", "steps",
+        "curvature", "change", "change_of_rows", "bend", "curved", "changed", "imbalance", "primal", "gap",
+        "unsolved",
+    )  # fmt: skip
+
+    def resume(self, state: dict[str, Any]) -> bool:
+        """Make the next step from there; False if nothing moves any more."""
         for name, value in state["path"].items():
             setattr(self, name, np.copy(value) if isinstance(value, np.ndarray) else value)
         self._round_off(self.centre, self.c)
-        self.look()
-        self.step()
+        return self.step()
 
     def offsets(self) -> Vector:
         return np.full(self.problem.n_offsets, self.b)
@@ -201,13 +208,20 @@ class _Path:
         self.gap = self.primal - dual + slack
         return self.gap
 
+    def _solved(self) -> bool:
+        return self.unsolved <= max(_SOLVED * self.gap, 4 * _EPS * abs(self.primal))
+
+    def _sharper(self) -> float:
+        """By what the next step multiplies c."""
+        if not self._solved():
+            return _BLUNT if self.steps >= _LOST else 1.0
+        return _SHARPEN if self.steps <= _EASY else 1.0 if self.steps <= _HARD else 1 / _SHARPEN
+
     def step(self) -> bool:
         """Sharpen the rounding if that is due, then make a Newton step; False if nothing moves any more."""
         problem, alpha = self.problem, self.problem.alpha
-        solved = self.unsolved <= max(_SOLVED * self.gap, 4 * _EPS * abs(self.primal))
-        if solved or self.steps >= _LOST:
-            faster = _SHARPEN if self.steps <= _EASY else 1.0 if self.steps <= _HARD else 1 / _SHARPEN
-            self._round_off(self.v.copy(), self.c * (faster if solved else _BLUNT))
+        if self._solved() or self.steps >= _LOST:
+            self._round_off(self.v.copy(), self.c * self._sharper())
             self.steps = 0
             self._respond()
         if self.c > _SHARPEST * self.first_c:

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
+from gapfit import limits
 from gapfit._types import Slope, Vector
 from gapfit.design.memory import MemoryDesign
 from gapfit.design.wide import WideDesign
@@ -36,6 +37,7 @@ from gapfit.losses.multiclass import SimplexRisk
 from gapfit.losses.vector import one_hot
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
+from gapfit.records import storable
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 
@@ -70,8 +72,11 @@ def simplex_cd(
         fallen. By default never.
     """
     descent = _Descent(problem, state or {}, seed)
-    trial = None if patience is None else _Trial(patience * descent.n)
+    trial = descent.trial
+    if patience is not None and trial is None:
+        trial = descent.trial = _Trial(patience * descent.n)
     while True:
+        limits.look()
         descent.sweep()
         if trial is not None and trial.failed(descent.made, descent.gap):
             return
@@ -83,8 +88,8 @@ def simplex_cd(
 class _Trial:
     """Whether the gap falls in the second half of some visits, after which there is no more to say."""
 
-    def __init__(self, visits: float) -> None:
-        self.visits, self.half_way = visits, np.inf
+    def __init__(self, visits: float, half_way: float = np.inf) -> None:
+        self.visits, self.half_way = visits, half_way
 
     def failed(self, made: int, gap: float) -> bool:
         """After so many visits and with this gap, is it time to give up?"""
@@ -136,6 +141,7 @@ class _Descent:
         self.told, self.untold, self.looks, self.made, self.tried = np.inf, 0, 0, 0, 0
         self._refresh()
         self._set_out()
+        self.trial: _Trial | None = None
         self.wait, self.pause = 1, 1  # sweeps until the next attempt to go beyond them
         if state.get("problem") == self._problem():
             self._restore(state)
@@ -175,6 +181,7 @@ class _Descent:
         arrays = {name: getattr(self, name).copy() for name in self._ARRAYS}
         numbers = {name: getattr(self, name) for name in self._NUMBERS}
         here = dict(u=self._u(), b=self.h.copy(), problem=self._problem())
+        here["trial"] = None if self.trial is None else (self.trial.visits, self.trial.half_way)
         return {**arrays, **numbers, **here, "rng": self.rng.bit_generator.state}
 
     def _problem(self) -> tuple[float, float]:
@@ -187,6 +194,8 @@ class _Descent:
         for name in self._NUMBERS:
             setattr(self, name, state[name])
         self.rng.bit_generator.state = state["rng"]
+        if state["trial"] is not None:
+            self.trial = _Trial(*state["trial"])
 
     def _refresh(self) -> None:
         """Weights and sums from the shares, afresh: rounding must not add up."""
@@ -345,6 +354,7 @@ class _Descent:
         return max(gap, 1e-15 * float(self.p @ np.abs(most)))  # rounding is no gap below zero
 
 
+@storable
 class _Way(NamedTuple):
     """A point, or a difference of two; the shares are those of the samples in the field."""
 

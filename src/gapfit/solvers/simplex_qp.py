@@ -9,6 +9,7 @@ last one ended, and the factorisation follows the support by one row at a time.
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs, dtpqrt, dtrtrs
 
+from gapfit import limits
 from gapfit._types import Indices, Matrix, Vector
 
 _EPS = float(np.finfo(float).eps)
@@ -39,7 +40,7 @@ class Face:
         block += self.lift
         ridge = _DEPENDENT * block.diagonal()
         self.R, failed = dpotrf(block)
-        while failed:
+        while failed:  # a ridge that exceeds every sum of a row is enough, and it grows
             block.flat[:: len(members) + 1] += ridge
             self.R, failed = dpotrf(block)
             ridge *= 10
@@ -99,6 +100,7 @@ def maximise_on_simplex(G: Matrix, c: Vector, start: Vector) -> Vector:
     roots = np.sqrt(np.maximum(G.diagonal(), 0.0))  # |G_ij| <= roots_i * roots_j
     largest, before = float(np.abs(c).max()), np.inf
     for _ in range(20 * len(c) + 100):
+        limits.look()
         worn = face.worn
         step = _go(x, face, face.to_maximum(promise[face.members]), 1.0)
         x /= x.sum()

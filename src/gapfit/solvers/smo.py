@@ -56,16 +56,24 @@ def smo(
     trace : is told when each variable was identified
     """
     state = state or {}
+    remembered = problem.design.state()
     dual = dual_of(problem, state.get("v", state.get("w")))
     trace = trace or Identification()
+    known = state["to_the_bit"] if "certificate" in state else None
+    if known is not None:
+        problem.design.restore(remembered)
+        dual.restore(known["dual"])
+        trace.restore(known["trace"])
     if rule is not None:
-        yield from by_rule(dual, rule, curvature, np.random.default_rng(seed), trace)
+        yield from by_rule(dual, rule, curvature, np.random.default_rng(seed), trace, known)
         return
-    yield from _rough(dual, np.random.default_rng(seed), trace)
-    yield from _exact(dual, trace)
+    if known is None or "rough" in known:
+        yield from _rough(dual, np.random.default_rng(seed), trace, known)
+        known = None
+    yield from _exact(dual, trace, known)
 
 
-def _rough(dual: Dual, draw: Any, trace: Identification) -> Steps:
+def _rough(dual: Dual, draw: Any, trace: Identification, known: Any) -> Steps:
     """Working sets in single precision, until the violation is small."""
     largest = int(min(_LARGEST, np.sqrt(dual.design.memory / 32)))
     columns = KeptColumns(dual.design.tiles, _KEPT * dual.design.memory)
@@ -73,6 +81,17 @@ def _rough(dual: Dual, draw: Any, trace: Identification) -> Steps:
     last: Indices = np.zeros(0, dtype=np.intp)
     looked = best = np.inf
     waited = sets = 0
+    if known is not None:
+        last, looked, best, waited, sets = known["rough"]
+        draw.bit_generator.state = known["draw"]
+        columns.restore(known["columns"])
+
+    def exact() -> dict[str, Any]:
+        return {
+            "rough": (last, looked, best, waited, sets), "draw": draw.bit_generator.state,
+            "columns": columns.state(), "trace": trace.state(),
+        }  # fmt: skip
+
     while True:
         slopes = dual.slopes()
         if dual.regroup(slopes, columns):
@@ -84,7 +103,7 @@ def _rough(dual: Dual, draw: Any, trace: Identification) -> Steps:
         free = int(np.count_nonzero(dual.free))
         enough = dual.scale * (_EARLY if free * free < 3 * _FEW * work else _ROUGH)
         if violation <= enough or waited > _PATIENCE + len(dual.v) // 100:
-            yield _guess(dual, slopes)
+            yield _guess(dual, slopes, lambda: {"fine": (np.inf, 0), "trace": trace.state()})
             return
         target = max(_DEPTH * violation, 0.5 * enough)
         size = int(np.clip(2 * free, min(_SMALLEST, largest), largest))
@@ -96,20 +115,21 @@ def _rough(dual: Dual, draw: Any, trace: Identification) -> Steps:
         sets += 1
         if violation < 0.5 * looked or sets % _UNSEEN == 0:  # to look at the gap costs as much as some steps
             looked = min(looked, violation)
-            yield _guess(dual, slopes)
+            yield _guess(dual, slopes, exact)
 
 
-def _guess(dual: Dual, slopes: Slopes) -> Iterate:
+def _guess(dual: Dual, slopes: Slopes, exact: Any) -> Iterate:
     """The point with bounds as good as single precision, which say when a look is worth its cost."""
     primal, lower = dual.bounds(-slopes.middle)
-    return dual.iterate(-slopes.middle, None, max(primal - lower, 0.0), primal, None)
+    return dual.iterate(-slopes.middle, None, max(primal - lower, 0.0), primal, None, exact)
 
 
-def _exact(dual: Dual, trace: Identification) -> Steps:
+def _exact(dual: Dual, trace: Identification, known: Any) -> Steps:
     """Working sets in double precision, solved exactly."""
     memory = np.sqrt(dual.design.memory / 40)  # for a tile, its free rows and their factor
-    best, waited = np.inf, 0
-    while True:
+    best, waited = known["fine"] if known is not None else (np.inf, 0)
+    ended = False
+    while not ended:
         slopes = dual.slopes()
         if dual.regroup(slopes, None):
             slopes, best = dual.slopes(), np.inf
@@ -129,12 +149,13 @@ def _exact(dual: Dual, trace: Identification) -> Steps:
         trace.violation = slopes.violation
         primal, lower = dual.bounds(-slopes.middle)
         gap = primal - lower
-        yield dual.iterate(-slopes.middle, primal, None, None, minorant)
         waited = 0 if gap < 0.9 * best else waited + 1
         best = min(best, gap)
-        if waited > _PATIENCE or len(chosen) < 2:
-            return
-        dual.screen(gap)
+        ended = waited > _PATIENCE or len(chosen) < 2
+        if not ended:
+            dual.screen(gap)
+        now = {"fine": (best, waited), "trace": trace.state()}
+        yield dual.iterate(-slopes.middle, primal, None, None, minorant, now.copy, ended)
 
 
 def _box(dual: Dual, chosen: Indices, K: Any) -> Box:

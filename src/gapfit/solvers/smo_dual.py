@@ -6,6 +6,7 @@ where v are the coefficients of the function itself, w = v. Without an intercept
 a phantom variable with an empty row of K takes up whatever the others leave, and all else stays the same.
 """
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -140,7 +141,7 @@ class Dual:
         """J and its lower bound, as good as the scores are."""
         problem = self.problem
         square = 0.5 * problem.alpha * float(self.v @ self.f)
-        risk = problem.tangent(self.f + problem.offset, np.full(problem.n_offsets, b))[0]
+        risk = problem.tangent(self.f + problem.offset, np.full(problem.n_offsets, b)).value
         u = -problem.alpha * self.v
         return square + risk, float(u @ problem.offset) - problem.risk.conjugate(u) - square
 
@@ -178,8 +179,11 @@ class Dual:
         estimate: float | None,
         objective: float | None,
         known: Minorant | None,
+        exact: Callable[[], dict[str, Any]],
+        ended: bool = False,
     ) -> Iterate:
-        """What the driver sees; without a known bound, it is made when asked for."""
+        """What the driver sees; without a known bound, it is made when asked for. `exact` is all that a run
+        needs to go on with the same bytes."""
         made: list[Minorant] = [] if known is None else [known]
         v = self.v.copy()
 
@@ -189,7 +193,22 @@ class Dual:
             return made[0]
 
         offsets = np.full(self.problem.n_offsets, b)
-        return Iterate(v, offsets, minorant, claim, lambda: {"v": v}, estimate, objective)
+
+        def snapshot() -> dict[str, Any]:
+            return {"v": v, "ended": ended, "to_the_bit": {**exact(), "dual": self.state()}}
+
+        return Iterate(v, offsets, minorant, claim, snapshot, estimate, objective)
+
+    _KEPT: tuple[str, ...] = ("v", "f", "sharp", "fixed", "scale", "sums")
+
+    def state(self) -> dict[str, Any]:
+        """What `restore` needs to go on with the same bytes."""
+        return {name: np.copy(x) if np.ndim(x := getattr(self, name)) else x for name in self._KEPT}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+        for name in self._KEPT:
+            setattr(self, name, state[name])
 
 
 def filled(lower: Vector, upper: Vector, total: float) -> Vector:

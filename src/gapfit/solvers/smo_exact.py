@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from gapfit import limits
 from gapfit._types import Indices, Matrix, Vector
 from gapfit.projections import project_box_hyperplane
 
 _ROUNDS = 12
 _RIDGE = 1e-14  # of the mean diagonal: what lifts a singular kernel matrix
 _PAIRS = 0.25  # steps on pairs between Newton steps, for each variable: they change which ones are free
+_AT_ONCE = 50_000_000  # numbers that one call of compiled code goes through, a tenth of a second
 _EPS = float(np.finfo(float).eps)
 
 
@@ -43,11 +45,18 @@ class Box:
         """Steps on pairs by the second-order rule; their number, and the violation that is left."""
         from gapfit.kernels.smo import second_order  # compiled code is loaded only when it is to run
 
-        taken, violation = second_order(
-            self.K, self.G, self.v, self.lower, self.upper, self.kink, self.sums == 2,
-            steps, target, self.least,
-        )  # fmt: skip
-        return int(taken), float(violation)
+        taken, violation, known = 0, np.inf, np.full(2, np.nan)
+        most = max(_AT_ONCE // len(self.v), 1)
+        while violation > target and taken < steps:
+            limits.look()
+            more, violation = second_order(
+                self.K, self.G, self.v, self.lower, self.upper, self.kink, self.sums == 2,
+                min(steps - taken, most), target, self.least, known,
+            )  # fmt: skip
+            taken += int(more)
+            if more == 0:
+                break
+        return taken, float(violation)
 
     def solve(self, target: float) -> int:
         """The optimum of the working set, or as near as rounding lets it come; the number of pair steps."""
@@ -116,6 +125,7 @@ def _direction(rows: Matrix, free: Indices, slope: Vector, groups: Sequence[Any]
     right = np.stack([-slope, *groups], axis=1)
     mean = float(np.abs(rows[np.arange(len(free)), free]).mean())
     for lift in _RIDGE + 1e-12 * np.arange(8):
+        limits.look()
         K = rows[:, free].T  # symmetric, and in the order in which it can be factorised in place
         K[np.diag_indices_from(K)] += lift * mean
         try:

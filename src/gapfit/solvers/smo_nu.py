@@ -40,6 +40,8 @@ class NuDual(Dual):
         self.width = 0.0
         self._begin(problem, v)
 
+    _KEPT = (*Dual._KEPT, "changes", "width")
+
     def slopes(self) -> Slopes:
         """Relative to the middle of the side on which a variable would move."""
         if self.sums == 1:

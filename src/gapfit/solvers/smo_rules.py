@@ -29,6 +29,14 @@ class Identification:
         self.since: Any = None
         self._sides: Any = None
 
+    def state(self) -> tuple[Any, ...]:
+        """What `restore` needs."""
+        return self.steps, self.violation, self.since, self._sides
+
+    def restore(self, state: tuple[Any, ...]) -> None:
+        """Go on from there."""
+        self.steps, self.violation, self.since, self._sides = state
+
     def note(self, dual: Dual, steps: int) -> None:
         self.steps += steps
         sides = np.select(
@@ -40,7 +48,9 @@ class Identification:
         self._sides = sides
 
 
-def by_rule(dual: Dual, rule: str, curvature: str, draw: Any, trace: Identification) -> Steps:
+def by_rule(
+    dual: Dual, rule: str, curvature: str, draw: Any, trace: Identification, known: Any = None
+) -> Steps:
     """Steps on pairs by the rule; n of them are one step for the driver."""
     if rule not in RULES or curvature not in CURVATURES:
         raise ValueError(
@@ -66,7 +76,18 @@ def by_rule(dual: Dual, rule: str, curvature: str, draw: Any, trace: Identificat
         lower, upper = np.append(lower, -np.inf), np.append(upper, np.inf)
     least = _TINY * float(np.abs(np.diagonal(Q)).max(initial=0.0))
     bound = pair_bound(Q, y) if curvature == "bound" else 0.0
-    while True:
+    taken = -1
+    if known is not None:
+        v, g, taken = known["v"], known["g"], known["taken"]
+        draw.bit_generator.state = known["draw"]
+
+    def exact() -> dict[str, Any]:
+        return {
+            "v": v.copy(), "g": g.copy(), "taken": taken, "draw": draw.bit_generator.state,
+            "trace": trace.state(),
+        }  # fmt: skip
+
+    while taken:
         taken = pair_steps(
             Q, g, y, v, lower, upper, RULES.index(rule), bound, draw.random((len(v), 2)), least
         )
@@ -74,10 +95,10 @@ def by_rule(dual: Dual, rule: str, curvature: str, draw: Any, trace: Identificat
         trace.note(dual, taken)
         slopes = dual.slopes()
         primal, below = dual.bounds(-slopes.middle)
-        yield dual.iterate(-slopes.middle, None, max(primal - below, 0.0), primal, None)
-        if not taken:
-            yield dual.iterate(-slopes.middle, primal, None, None, dual.settle())
-            return
+        yield dual.iterate(-slopes.middle, None, max(primal - below, 0.0), primal, None, exact)
+    slopes = dual.slopes()
+    primal, _ = dual.bounds(-slopes.middle)
+    yield dual.iterate(-slopes.middle, primal, None, None, dual.settle(), exact, ended=True)
 
 
 def pair_bound(Q: Matrix, y: Vector) -> float:

@@ -53,6 +53,7 @@ class Settings(NamedTuple):
     tol: float
     max_iter: int
     deadline: float = np.inf  # by `perf_counter`
+    checkpoint: Any = None
     coarse: float = 0.0  # a larger tolerance for surrogates, whose last digits take long
 
     def left(self) -> float:
@@ -103,6 +104,7 @@ def interruptible(problem: Problem, settings: Settings, start: Slope | Solution 
         max_iter=settings.max_iter,
         max_time=settings.left(),
         start=start,
+        checkpoint=settings.checkpoint,
     )
     if solution.status is Status.INTERRUPTED:
         raise KeyboardInterrupt

@@ -20,10 +20,12 @@ import numpy as np
 from gapfit._types import Slope, Vector
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
+from gapfit.records import storable
 
 _SPARE = 8  # arrays kept for reuse
 
 
+@storable
 class Response(NamedTuple):
     """A proximal step and the offsets that belong to it."""
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gapfit import threads
+from gapfit import limits, threads
 from gapfit._types import Vector
 from gapfit.problem import Problem
 from gapfit.solvers.dual_sets.base import DualSet, Line, Response
@@ -64,6 +64,7 @@ class BoxSet(DualSet):
     def each(self, kernel: Any, *given: Any, out: tuple[Vector, ...] = ()) -> list[Any]:
         """What a compiled loop returns for each part of the samples."""
         if len(self.parts) == 1:
+            limits.look()
             return [kernel(*given, 0, len(self.p), *out)]
         return threads.each(lambda rows: kernel(*given, rows.start, rows.stop, *out), self.parts)
 
@@ -79,7 +80,7 @@ class BoxSet(DualSet):
     def width(self, scores: Vector) -> float:
         range_ = self.range / self.p
         range_ = float(self.p @ np.where(np.isfinite(range_), range_, 1.0))
-        b = self.problem.tangent(scores)[3]
+        b = self.problem.tangent(scores).b
         off = float(self.p @ np.abs(scores + b.sum() - self.target))
         return off / range_ if off > 0 else 1.0
 
