@@ -79,7 +79,7 @@ def _bound(problem: Problem, known: Known, plane: Minorant | None, side: float) 
     if not slope > 2 * doubt:
         return _nothing(known, side)
     mean = (plane.a - minorant.a) / (side * slope)
-    heights = known.gap, minorant.c + minorant.noise, plane.noise - plane.c
+    heights = known.gap, minorant.c - minorant.noise, plane.noise - plane.c
     excess = sum(heights) + 8 * EPS * sum(map(abs, heights))
     # <w*, .> of what the slopes are off by
     excess += known.reach * (plane.spread + minorant.spread + (doubt + 8 * EPS * slope) * design.length(mean))

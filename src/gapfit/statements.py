@@ -21,6 +21,7 @@ from gapfit.rounding import EPS
 from gapfit.solution import Solution
 
 SUPPORT = np.array(["undecided", "support", "zero", "bound"])  # what may be proved of a sample
+_DIGITS = 1.5  # times the gap, that of a minorant computed as usual is so much larger that digits are missing
 UNDECIDED, PROVED, ZERO, BOUND = (np.int8(code) for code in range(4))
 
 
@@ -71,9 +72,7 @@ def optimal_ball(problem: Problem, solution: Solution) -> Ball | None:
     """
     if problem.penalty.modulus == 0:
         return None
-    gap, minorant = solution.certificate.gap, solution.minorant
-    if not minorant.made:
-        minorant = problem.again(minorant)
+    gap, minorant = _proof(problem, solution)
     centre, radius = _weights(problem, solution.w.astype(np.float64), minorant, gap)
     ball = Ball(problem.penalty, centre, radius, np.zeros_like(centre), 0.0, 0.0)
     if problem.n_offsets == 0:
@@ -86,6 +85,20 @@ def optimal_ball(problem: Problem, solution: Solution) -> Ball | None:
     below, above = levels(problem, known, np.atleast_1d(solution.intercept))
     other = None if above.mean is below.mean else above.mean
     return ball._replace(mean=below.mean, lo=below.value, hi=above.value, mean_above=other)
+
+
+def _proof(problem: Problem, solution: Solution) -> tuple[float, Minorant]:
+    """A minorant, and the gap that it proves by itself; with twice the digits, if the certificate took them."""
+    primal, dual, gap, _ = solution.certificate
+    above = dual + gap  # of J at the solution
+    if dual >= primal:  # within the rounding of J
+        above = problem.most(solution.w.astype(np.float64), np.atleast_1d(solution.intercept)).above
+    minorant = solution.minorant if solution.minorant.made else problem.again(solution.minorant)
+    own = above - problem.least(minorant).below
+    if own > _DIGITS * gap and minorant.u is not None:
+        minorant = problem.again(minorant, exact=True)
+        own = above - problem.least(minorant, exact=True).below
+    return max(own, 0.0) + 8 * EPS * abs(above), minorant
 
 
 def _weights(problem: Problem, w: Slope, minorant: Minorant, gap: float) -> tuple[Slope, float]:
