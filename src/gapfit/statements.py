@@ -88,8 +88,10 @@ def optimal_ball(problem: Problem, solution: Solution) -> Ball | None:
 
 
 def _proof(problem: Problem, solution: Solution) -> tuple[float, Minorant]:
-    """A minorant, and the gap that it proves by itself; with twice the digits, if the certificate took them."""
+    """A minorant and the gap that it proves by itself; with twice the digits, if the certificate took them."""
     primal, dual, gap, _ = solution.certificate
+    if not np.isfinite(gap):
+        return np.inf, solution.minorant
     above = dual + gap  # of J at the solution
     if dual >= primal:  # within the rounding of J
         above = problem.most(solution.w.astype(np.float64), np.atleast_1d(solution.intercept)).above

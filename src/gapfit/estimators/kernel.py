@@ -12,6 +12,7 @@ from scipy import sparse
 from gapfit import limits, threads
 from gapfit._types import Data, Slope, Vector
 from gapfit.checks import as_weights
+from gapfit.design.definite import symmetric
 from gapfit.design.kernel import KernelDesign
 from gapfit.design.rows import take_rows
 from gapfit.errors import as_number
@@ -74,6 +75,8 @@ class KernelModel(LinearModel):
         if sparse.issparse(X) and (callable(self.kernel) or self.kernel == "precomputed"):
             raise TypeError(f"sparse X does not go with kernel={self.kernel!r}; pass an array")
         samples = super()._samples(X, check_y, sample_weight, offset)
+        if self.kernel == "precomputed" and np.shape(X)[0] == np.shape(X)[1]:
+            symmetric(np.asarray(X, dtype=np.float64))  # here entries have the places that the user knows
         self._given_weight = as_weights(sample_weight, len(samples.origin.place))
         return samples
 
