@@ -88,7 +88,7 @@ def optimal_ball(problem: Problem, solution: Solution) -> Ball | None:
 
 
 def _proof(problem: Problem, solution: Solution) -> tuple[float, Minorant]:
-    """A minorant and the gap that it proves by itself; with twice the digits, if the certificate took them."""
+    """A minorant and the gap that it proves by itself; with twice the digits if the certificate took them."""
     primal, dual, gap, _ = solution.certificate
     if not np.isfinite(gap):
         return np.inf, solution.minorant
