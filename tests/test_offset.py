@@ -86,6 +86,21 @@ def test_minimum_over_b_equals_a_grid_search(loss):
         assert lo - 1e-12 <= tangent.b <= hi + 1e-12
 
 
+@pytest.mark.parametrize("loss", ["logistic", "exponential", "poisson", "squared_hinge", "huber"])
+def test_the_minimum_is_found_where_the_risk_hardly_bends_at_the_guess(loss):
+    rng = np.random.default_rng(5)
+    for shift in (50.0, 100.0, 300.0, -100.0):
+        y = targets(loss, n=20)
+        if loss in ("logistic", "exponential", "squared_hinge"):
+            y = np.where(np.arange(20) == 0, 1.0, -1.0)  # slopes of very different size to both sides
+        risk = registry.LOSSES[loss](**LOSSES[loss]).bind(y, np.ones(20))
+        scores = rng.normal(size=20)
+        near = minimise_offset(risk, scores, 0.0)[0]
+        value, at = minimise_offset(risk, scores + shift, 0.0)
+        assert value == pytest.approx(near, rel=1e-9)
+        assert at.value <= value * (1 + 1e-9)
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_balanced_cuts_are_valid_for_every_w_and_every_intercept(loss):
     """Scores on a grid, so that many samples sit exactly on a kink."""
