@@ -126,18 +126,12 @@ def _status(answer: Answer, tol: float, absolute: float, lowest: Any) -> str | N
     return f"CERTIFIED with gap {gap:.3g}, tol {tol:.3g}, primal {primal:.3g}, absolute {absolute:.3g}"
 
 
-def absolute_tolerance(judge: Judge, problem: Problem, tol: float) -> float:
-    """min(tol, 1e-12) times |J| at the penalty's own minimiser and the offset that gapfit finds best there.
+def absolute_tolerance(problem: Problem, tol: float) -> float:
+    """min(tol, 1e-12) times the scale that `Problem.scale` documents: the risk at w = 0 with its best offset.
 
-    The exact J there is at least that at the best offset, so this is never too strict.
+    What underflow alone can make is nothing.
     """
-    w = problem.start()
-    b = problem.best(w, np.zeros(problem.n_offsets))[1]
-    if not np.isfinite(b).all():
-        return 0.0
-    here = abs(judge.attained(w, b if len(b) else 0.0))
-    size = float(here) if here < 1e300 else 0.0
-    return min(tol, 1e-12) * size * (1 + 1e-9)
+    return max(min(tol, 1e-12) * problem.scale * (1 + 1e-9), 1e-290)
 
 
 def _short(value: Any) -> str:

@@ -86,7 +86,7 @@ def cross_judge(
         return
     lowest = min(found.attained for _, found in answers)
     for tol, found in answers:
-        failures = broken(found, tol, absolute_tolerance(judge, problem, tol), lowest)
+        failures = broken(found, tol, absolute_tolerance(problem, tol), lowest)
         outcome.take([_told(failure, case, tol) for failure in failures], figure(found))
 
 

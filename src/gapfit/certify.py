@@ -26,7 +26,8 @@ def certify(
     `scores` are those of w, where they are known. `exact` takes the sums with twice the digits.
     """
     if minorant.u is not None and (exact or not minorant.made):
-        minorant = problem.feasible(problem.again(minorant, exact=exact))
+        minorant = problem.again(minorant, exact=exact)
+    minorant = problem.feasible(minorant)
     upper, lower = problem.most(w, b, scores, exact=exact), problem.least(minorant, exact=exact)
     if lower.below > upper.above:
         raise ContractError(

@@ -125,6 +125,7 @@ class Problem:
         """The same problem with another alpha; the data are shared."""
         other = copy(self)
         other.alpha = _positive_alpha(alpha)
+        vars(other).pop("scale", None)
         return other
 
     @property
@@ -153,6 +154,20 @@ class Problem:
     def start(self) -> Slope:
         """The minimiser of the penalty."""
         return self.penalty.argmax(np.zeros(self.design.shape[1]))
+
+    @cached_property
+    def scale(self) -> float:
+        """How large the risk is at w = 0 with its best offsets: the unit of absolute tolerances.
+
+        It may vanish there. So it counts as no less than 6.4e13 times its rounding: a tolerance of 1e-12 is
+        64 times that. And where the risk has no lower bound, as no less than what a tangent there could lower J
+        by if its terms did not cancel, (sum |u_i| |x_i|)^2 / (2 alpha).
+        """
+        at, none = self.tangent(self.offset), np.zeros(self.design.shape[0])
+        size = max(abs(at.value), 6.4e13 * self.risk.value_above(self.offset, none, at.b, none).error)
+        if np.isinf(self.risk.infimum) and self.penalty.modulus > 0:
+            size = max(size, self.design.reach(at.u) ** 2 / (2 * self.alpha * self.penalty.modulus))
+        return size if np.isfinite(size) else 0.0
 
     # -- upper bounds ---------------------------------------------------------------------------------
 
@@ -207,7 +222,7 @@ class Problem:
         c = height - float((u * own).sum())
         # the height is a sum over the scores with b, in an order of the risk's own
         size = abs(height) + float(np.abs(u).sum()) * float(np.abs(b).max(initial=0.0))
-        size += float(np.abs(u) @ (np.abs(scores) + np.abs(own)))
+        size += float(np.abs(u) @ (np.abs(scores) + np.abs(own))) + self.risk.constants(u)
         return Estimate(c, gamma(SUM + self.risk.roundings(scores)) * size)
 
     def tangent_plane(self, value: float, u: Vector, e: Vector, scores: Vector, b: Vector) -> Minorant:
@@ -255,7 +270,7 @@ class Problem:
         noise = gamma(2 * SUM) * (abs(c) + abs(known) + float(np.abs(u).sum()))
         if "conjugate" in self.risk.capabilities:
             noise += self.risk.conjugate_above(u, exact=False).error
-        size, spread, none = self.design.reach(u), 2 * self.design.spread(u), np.zeros(self.n_offsets)
+        size, spread, none = self.design.length(a), 2 * self.design.spread(u), np.zeros(self.n_offsets)
         return Minorant(
             a, none, c + known, "conjugate", noise, spread, size, u=u, maker=self.maker, made=False
         )
@@ -291,7 +306,7 @@ class Problem:
             noise += float(left.error @ abs(self.reserve.b - b))
             height, rest = balanced, abs(e) + 8 * UNIT * abs(left.e) + left.error
         a, spread = self._slope(u, exact)
-        size = self.design.reach(u)
+        size = self.design.length(a)
         error = self.risk.dual_error(u) if evidence == "conjugate" else None
         if error is not None:
             spread += self.design.reach(error)
@@ -322,22 +337,23 @@ class Problem:
         if not np.isfinite(self.risk.infimum):
             return None
         n, d = self.design.shape
+        c, none = self.risk.infimum, np.zeros(self.n_offsets)
+        noise = gamma(SUM) * max(abs(c), 1.0) if c else 0.0  # zero is exact, anything else computed
         u = np.zeros(n) if n <= _KEPT else None
-        return Minorant(
-            np.zeros(d), np.zeros(self.n_offsets), self.risk.infimum, "conjugate", u=u, maker=self.maker
-        )
+        return Minorant(np.zeros(d), none, c, "conjugate", noise, u=u, maker=self.maker)
 
     def nothing(self) -> Minorant:
         """What is known of a problem that has no minimum: nothing."""
         n_weights = self.design.shape[1]
         return Minorant(np.zeros(n_weights), np.zeros(self.n_offsets), -np.inf, "none", maker=self.maker)
 
-    def feasible(self, minorant: Minorant) -> Minorant:
-        """The minorant mixed with the zero plane just so much that its lower bound is finite."""
+    def feasible(self, minorant: Minorant, *, proved: bool = True) -> Minorant:
+        """The minorant mixed with the zero plane just so much that its lower bound is finite; if `proved`,
+        finite whatever rounding has done to its slope."""
         if self.penalty.modulus > 0:
             return minorant  # then every plane has a finite one
         spread = minorant.spread + gamma(64) * minorant.size  # that of the mixture, which is rounded, too
-        keep = self.penalty.shrinkage(minorant.a / -self.alpha, spread / self.alpha)
+        keep = self.penalty.shrinkage(minorant.a / -self.alpha, spread / self.alpha if proved else 0.0)
         zero = self.zero_plane()
         return minorant if keep == 1.0 or zero is None else mix(zero, minorant, keep)
 
@@ -352,8 +368,8 @@ class Problem:
         if minorant.e.any():
             return Estimate(-np.inf, 0.0)
         alpha = self.alpha
-        conjugate = Estimate(0.0, 0.0)  # of a level minorant: the least penalty is zero
-        if minorant.spread > 0 or minorant.a.any():
+        conjugate = Estimate(0.0, 0.0)  # of a level minorant, if the least penalty is zero
+        if minorant.spread > 0 or minorant.a.any() or not self.penalty.least_is_zero:
             mu, slack = minorant.a / -alpha, minorant.spread / alpha
             conjugate = self.penalty.conjugate_above(mu, slack, exact=exact)
         value = minorant.c - alpha * conjugate.value
@@ -365,7 +381,9 @@ class Problem:
 
     def most(self, w: Slope, b: Vector, scores: Vector | None = None, *, exact: bool = False) -> Estimate:
         """J(w, b), with an error that counts all rounding; `scores` are A w + offset, where known."""
-        omega = self.penalty.value_above(w, exact=exact)
+        omega = Estimate(0.0, 0.0)  # at its minimiser, whatever rounding makes of it
+        if not (self.penalty.least_is_zero and np.array_equal(w, self.start())):
+            omega = self.penalty.value_above(w, exact=exact)
         risk = self._risk_above(w, b, scores, exact)
         value = self.alpha * omega.value + risk.value
         if not np.isfinite(value):

@@ -26,8 +26,7 @@ logger = logging.getLogger("gapfit")
 _LAST_OFFSETS = 0.3  # seconds for the offsets of the last iterate when time is up
 
 Callback = Callable[[Progress], Any]
-_NEAR_ZERO = 1e-6  # an objective that may be rounding
-_ROUNDINGS = 8  # times what rounding does at w = 0 cannot be told from it
+_NOTHING = 1e-290  # a gap that underflow alone can make
 _ENDS = (Status.STALLED, Status.MAX_ITER, Status.TIME_LIMIT)  # of a fit whose last proof may have been enough
 
 
@@ -56,9 +55,8 @@ def solve(
         A name (see `gapfit.registry.SOLVERS`) or a generator function; options go in with
         `functools.partial`, as in `partial(bundle, zero_plane=False)`.
     tol : float, default=1e-6
-        Stop when gap <= tol * max(|primal|, |dual|). For optima at zero: or gap <= min(tol, 1e-12) times the
-        objective at the minimiser of the penalty (w = 0, for most) with its best intercept, or gap <= 8 times
-        what rounding may do to the objective there.
+        Stop when gap <= tol * max(|primal|, |dual|). For optima at zero: or gap <= min(tol, 1e-12) times
+        `Problem.scale`, the risk at w = 0 with its best intercept.
     max_iter, max_time : limits on the solver's steps and on seconds
         The reported gap is valid all the same. `max_time` counts from the call; what is found is certified
         beyond it, which takes a pass or two over the data.
@@ -301,24 +299,17 @@ class _Best:
                 bounds.append(problem.minorant(at, scores))
             else:  # a start that is worse than none, or outside the domain, is no start
                 known.state.pop("w", None)
-        planes = [problem.feasible(m) for m in bounds if m is not None]
+        planes = [minorant for minorant in bounds if minorant is not None] or [
+            problem.oracle(self.w).minorant
+        ]
         self.dual, self.minorant = max(((self._bound(m), m) for m in planes), key=itemgetter(0))
         self.demand = 1.0  # shrinks when the proved gap turns out larger than the running one
         self.best_gap, self.improved_at = np.inf, 0
         self.certificate = self._certificate()
         self.proof: tuple[Slope, Minorant, Certificate] | None = None
         # for optima at zero; the data alone decide, not where the fit began
-        self.scale = abs(at_rest) if np.isfinite(at_rest) else 0.0
-        self.atol = max(min(tol, 1e-12) * self.scale, self._rounding_at_rest())
-
-    def _rounding_at_rest(self) -> float:
-        """What rounding may do to both bounds at the minimiser of the penalty, if these are about zero."""
-        if self.tol == 0 or self.scale > _NEAR_ZERO:
-            return 0.0
-        problem, w = self.problem, self.problem.start()
-        b = problem.best(w, np.zeros(problem.n_offsets))[1]
-        bound = problem.zero_plane() or problem.oracle(w).minorant
-        return _ROUNDINGS * (problem.most(w, b).error + problem.least(problem.feasible(bound)).error)
+        self.scale = problem.scale
+        self.atol = max(min(tol, 1e-12) * self.scale, _NOTHING) if tol > 0 else 0.0
 
     _KEPT = (
         "n_iter", "w", "b", "primal", "minorant", "dual", "demand", "best_gap", "improved_at", "certificate",
@@ -362,7 +353,7 @@ class _Best:
         if primal < self.primal:
             self.w, self.b, self.primal, self.scores = w.copy(), b.copy(), primal, scores
         if minorant is not None:
-            self._offer(problem.feasible(minorant))
+            self._offer(minorant)
         self.snapshot = iterate.snapshot
         self.certificate = self._certificate()
         if self.certificate.gap < 0.999 * self.best_gap:
@@ -446,7 +437,7 @@ class _Best:
             certificate=self._final(),
             n_iter=self.n_iter,
             history=self.history,
-            minorant=self.minorant,
+            minorant=self.problem.feasible(self.minorant),
             solver=solver,
             fingerprint=fingerprint,
             state={} if fingerprint is None else self._lasting(),
@@ -467,7 +458,7 @@ class _Best:
 
     def _bound(self, minorant: Minorant) -> float:
         """The lower bound that a minorant proves, rounding counted."""
-        return float(self.problem.least(minorant).below)
+        return float(self.problem.least(self.problem.feasible(minorant)).below)
 
     def _certificate(self) -> Certificate:
         return running(self.primal, self.minorant, self.dual)
@@ -501,7 +492,8 @@ class _Best:
 
     def _as_computed(self) -> Certificate:
         """The running bounds without any allowance: whether a proof is worth trying."""
-        return self.certificate._replace(gap=max(self.primal - self.problem.dual(self.minorant), 0.0))
+        dual = self.problem.dual(self.problem.feasible(self.minorant, proved=False))
+        return self.certificate._replace(gap=max(self.primal - dual, 0.0))
 
     def _meets(self, certificate: Certificate, demand: float) -> bool:
         if not np.isfinite([certificate.primal, certificate.dual, certificate.gap]).all():

@@ -172,6 +172,11 @@ class Risk(ABC):
         """How many operations a score may go through on its way into R."""
         return 4 * scores.size
 
+    def constants(self, u: Vector) -> float:
+        """What is added up to a plane of slope u beside its products with scores: margins and costs of about
+        one for each unit of slope, and one for the plane."""
+        return 1.0 + float(np.abs(u).sum())
+
     def value_above(self, scores: Vector, low: Vector, b: Vector, slack: Vector) -> Estimate:
         """R(scores + low, b), with an error that covers every f within `slack` of these scores as well.
 
@@ -186,7 +191,7 @@ class Risk(ABC):
         rise = self.rise(slack)
         if rise is None:
             rise = 2 * float(np.abs(u) @ slack)
-        size = abs(value) + float(np.abs(u).sum()) * largest
+        size = abs(value) + float(np.abs(u).sum()) * largest + self.constants(u)
         return Estimate(value, rise + gamma(SUM + self.roundings(scores)) * size)
 
     def dual_error(self, u: Vector) -> Vector | None:

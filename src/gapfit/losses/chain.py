@@ -139,6 +139,9 @@ class ChainRisk(Risk):
             steepest = float(np.diff(self.tokens).max())
         return 2 * steepest * float(self.p @ each) * (1 + gamma(len(places) + 16))
 
+    def constants(self, u: Vector) -> float:
+        return (1.0 + float(self.cost.max(initial=0.0))) * (1.0 + float(self.p @ np.diff(self.tokens)))
+
     def roundings(self, scores: Vector) -> int:
         return 8 * int(np.diff(self.tokens).max()) * self.n_labels + 64
 

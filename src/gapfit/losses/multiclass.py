@@ -229,6 +229,9 @@ class CostRisk(ClassRisk):
         self.costs, self.row = costs, row
         self.size = float(costs.max(initial=0.0))
 
+    def constants(self, u: Vector) -> float:
+        return (1.0 + self.size) * super().constants(u)
+
 
 class MarginRisk(CostRisk, SimplexRisk):
     """max over k of cost_k + f_k - f_y."""

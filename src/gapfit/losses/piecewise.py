@@ -118,6 +118,9 @@ class PiecewiseRisk(Risk):
         np.negative(u, out=u)
         return float(value.sum() + total * shift), u, np.full(b.shape, total + u.sum())
 
+    def constants(self, u: Vector) -> float:
+        return float(np.abs(u) @ (np.abs(self.atoms.lin) + self.atoms.kink)) + abs(self.atoms.total)
+
     def roundings(self, scores: Vector) -> int:
         del scores
         return _ROUNDINGS

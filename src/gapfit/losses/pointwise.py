@@ -89,6 +89,9 @@ class PointwiseRisk(Risk):
         with np.errstate(invalid="ignore"):  # far out an exponential overflows: the risk is inf there
             return float((self.p * value).sum()), u, np.full(b.shape, u.sum())
 
+    def constants(self, u: Vector) -> float:
+        return float(np.abs(u) @ (1.0 + np.abs(self.y)))
+
     def roundings(self, scores: Vector) -> int:
         del scores
         return _ROUNDINGS

@@ -28,6 +28,7 @@ class Penalty(ABC):
     euclidean: bool = False  # is Omega 1/2 |w|^2?
     quadratic: bool = False  # is the conjugate a quadratic form? Then masters work on a Gram matrix
     polyhedral: bool = False  # is Omega piecewise linear? Then masters are linear programs
+    least_is_zero: bool = True  # as a box may spoil
     smooth: bool = False  # is Omega differentiable on its whole domain R^d?
 
     @abstractmethod

@@ -9,7 +9,7 @@ from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.design.rows import row_norms
 from gapfit.penalties.base import Penalty
 from gapfit.penalties.separable import Separable
-from gapfit.rounding import EPS, SUM, Estimate, gamma, plain_sum
+from gapfit.rounding import EPS, SUM, Estimate, exact_sum, gamma, plain_sum
 
 
 class Entropy(Separable):
@@ -76,7 +76,8 @@ class SimplexEntropy(Penalty):
         return Estimate(self.conjugate(mu), slack + gamma(len(mu) + SUM) * size)
 
     def astray(self, w: Slope) -> float:
-        return abs(float(w.sum()) - 1.0) + gamma(SUM) * float(np.abs(w).sum())
+        rest = exact_sum(np.append(w, -1.0))
+        return abs(rest.value) + rest.error
 
     def rounded(self, w: Slope, dtype: Any) -> Slope:
         """In full precision: in single precision the sum would not be one."""

@@ -163,6 +163,8 @@ class Box(Separable):
             raise ValueError("lo must not exceed hi, and there must be a finite number between them")
         self.modulus, self.polyhedral = penalty.modulus, penalty.polyhedral
         self.inner_product = penalty.inner_product
+        rest = penalty.argmax(np.zeros(1))
+        self.least_is_zero = bool((self.lo <= rest).all() and (rest <= self.hi).all())
         if not np.isfinite(penalty.values(np.clip(1.0, self.lo, self.hi))).all():
             raise ValueError(f"{penalty!r} is infinite everywhere between lo and hi")
 

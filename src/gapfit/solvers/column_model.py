@@ -22,6 +22,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from gapfit import limits
 from gapfit._types import Indices, Slope, Vector
+from gapfit.records import storable
 from gapfit.solvers.column_terms import Terms
 from gapfit.solvers.columns import Selection
 
@@ -39,6 +40,7 @@ _WRONG = 0.05  # of its way is where a model that was good for no more is not wo
 _FINER = 0.1  # or is typically so much below the tolerance
 
 
+@storable
 class Effort(NamedTuple):
     """What minimising a model is worth, by what the last one was.
 
