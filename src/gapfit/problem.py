@@ -160,8 +160,8 @@ class Problem:
         """How large the risk is at w = 0 with its best offsets: the unit of absolute tolerances.
 
         It may vanish there. So it counts as no less than 6.4e13 times its rounding: a tolerance of 1e-12 is
-        64 times that. And where the risk has no lower bound, as no less than what a tangent there could lower J
-        by if its terms did not cancel, (sum |u_i| |x_i|)^2 / (2 alpha).
+        64 times that. And where the risk has no lower bound, as no less than what a tangent there could lower
+        J by if its terms did not cancel, (sum |u_i| |x_i|)^2 / (2 alpha).
         """
         at, none = self.tangent(self.offset), np.zeros(self.design.shape[0])
         size = max(abs(at.value), 6.4e13 * self.risk.value_above(self.offset, none, at.b, none).error)
