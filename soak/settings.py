@@ -65,6 +65,7 @@ _LABEL_LOSSES: tuple[tuple[Any, Any], ...] = (
     (SmoothedHinge(2.0), _margin(1.0, -1.0)),
     (SmoothedHinge(0.1), _margin(1.0, 0.9)),
     ("logistic", lambda f, y, error: (np.zeros(len(f), bool),) * 2),
+    ("exponential", lambda f, y, error: (np.zeros(len(f), bool),) * 2),
 )
 _TARGET_LOSSES: tuple[tuple[Any, Any], ...] = (
     ("squared", _residual(0.0, None)),
@@ -82,9 +83,12 @@ _TARGET_LOSSES: tuple[tuple[Any, Any], ...] = (
 
 def _penalty(rng: Rng, d: int) -> Any:
     A = rng.normal(size=(d, d))
+    U = np.linalg.qr(A)[0]
+    skew = (U * 10.0 ** rng.uniform(-6, 3, d)) @ U.T
     choices = [
         L2(), L2(), ElasticNet(0.3), ElasticNet(0.9), SquaredLp(1.01), SquaredLp(1.05), SquaredLp(1.5),
-        SquaredLp(2.0), QuadraticForm(A @ A.T + np.eye(d)), Box(L2(), 0.0, 0.5), "simplex_entropy", "l1",
+        SquaredLp(2.0), QuadraticForm(A @ A.T + np.eye(d)),
+        QuadraticForm(0.5 * (skew + skew.T)), SquaredLp(1.001), Box(L2(), 0.0, 0.5), "simplex_entropy", "l1",
     ]  # fmt: skip
     return choices[rng.integers(len(choices))]
 

@@ -3,6 +3,7 @@
 The arrows point one way:
 
     estimators -> solve -> {solvers, certify} -> problem -> {losses, penalties, design}
+    estimators -> statements -> levels -> problem
 
 `kernels` is reached only from `solvers`, `losses`, `projections`, `design`, `datasets` and `fingerprint`,
 and only inside functions, so that `import gapfit` does not load numba.
@@ -39,7 +40,7 @@ RECORDS = {
 }
 DATA = {"losses", "penalties", "design", "projections"}
 MATHEMATICS = DATA | {"offset", "problem", "registry"}
-ENGINE = MATHEMATICS | {"solvers", "certify", "checkpoint", "solve", "reductions"}
+ENGINE = MATHEMATICS | {"solvers", "certify", "checkpoint", "solve", "levels", "statements", "reductions"}
 ARROWS: dict[str, set[str]] = {
     **{record: set() for record in RECORDS - {"fingerprint"}},
     "fingerprint": {"kernels"},
@@ -53,6 +54,8 @@ ARROWS: dict[str, set[str]] = {
     "offset": {"losses"},
     "problem": DATA | {"offset", "registry"},
     "certify": MATHEMATICS,
+    "levels": MATHEMATICS,
+    "statements": MATHEMATICS | {"levels"},
     "solvers": MATHEMATICS | {"kernels"},
     "checkpoint": {"registry", "__init__"},
     "solve": MATHEMATICS | {"solvers", "certify", "checkpoint"},
@@ -80,7 +83,7 @@ ARROWS: dict[str, set[str]] = {
         "versions",
     },
     "__main__": {"cli"},
-    "persistence": {"estimators", "certify", "metrics", "penalties", "registry", "structures", "__init__"},
+    "persistence": {"estimators", "statements", "metrics", "penalties", "registry", "structures", "__init__"},
     "__init__": ENGINE | {"estimators", "path", "testing", "plotting", "persistence", "versions"},
 }
 # `registry` serves `problem`, so it reaches for the solvers (which know `problem`) only when asked.

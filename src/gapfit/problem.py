@@ -107,7 +107,7 @@ class Problem:
         self.weight: Vector = weight
         self.y: Vector = y
         self.groups = groups
-        self._centred: tuple[Slope, Vector] | None = None
+        self._scored: tuple[Slope, Vector] | None = None
         self.maker = next(_makers)
         self._sealed: str | None = None
         self.n_offsets = self.risk.offsets.size if intercept else 0
@@ -146,12 +146,11 @@ class Problem:
         centre = self.mean if self.n_offsets else np.zeros(self.design.shape[1])
         return self.design.distances(self.penalty, centre)
 
-    def centred_scores(self, w: Slope) -> Vector:
-        """What the rows score at w, less their mean if there are offsets; the last w is remembered."""
-        if self._centred is None or self._centred[0] is not w:
-            scores = self.design.scores(w)
-            self._centred = w, scores - self.design.inner(self.mean, w) if self.n_offsets else scores
-        return self._centred[1]
+    def known_scores(self, w: Slope) -> Vector:
+        """What the rows score at w, without offset; the last w is remembered."""
+        if self._scored is None or self._scored[0] is not w:
+            self._scored = w, self.design.scores(w)
+        return self._scored[1]
 
     def start(self) -> Slope:
         """The minimiser of the penalty."""
@@ -219,16 +218,28 @@ class Problem:
     def minorant(self, at: Balanced | Any, scores: Vector) -> Minorant:
         """The cut that is tight at these scores; `at` is what `tangent` has found there, or a record that has
         its u, height, b and left."""
-        u, height, b = at.u, at.height, at.b
-        if not (np.isfinite(height) and np.isfinite(u).all()):
+        if not (np.isfinite(at.height) and np.isfinite(at.u).all()):
             return self.nothing()  # the risk overflows there
+        return self._made(at.u, self._height(at.u, at.height, scores, at.b), "cuts", at.b, at.left)
+
+    def _height(self, u: Vector, height: float, scores: Vector, b: Vector) -> Estimate:
+        """That of a cut where all scores are zero."""
         own = scores - self.offset if self.shifted else scores
         c = height - float((u * own).sum())
         # the height is a sum over the scores with b, in an order of the risk's own
         size = abs(height) + float(np.abs(u).sum()) * float(np.abs(b).max(initial=0.0))
         size += float(np.abs(u) @ (np.abs(scores) + np.abs(own))) + self.risk.constants(u)
-        noise = gamma(SUM + self.risk.roundings(scores)) * size
-        return self._made(u, Estimate(c, noise), "cuts", b, at.left)
+        return Estimate(c, gamma(SUM + self.risk.roundings(scores)) * size)
+
+    def tangent_plane(self, value: float, u: Vector, e: Vector, scores: Vector, b: Vector) -> Minorant:
+        """The tangent at these scores and offsets, by the risk's value and subgradient there. It leans in b:
+        it bounds offsets, and no optimum."""
+        c = self._height(u, value - float(e @ b), scores, b)
+        a, spread = self._slope(u, exact=False)
+        size = self.design.reach(u)
+        spread += gamma(self.risk.roundings(scores)) * size
+        noise = c.error + gamma(2 * SUM) * (abs(value) + float(np.abs(e) @ np.abs(b)))
+        return Minorant(a, e, c.value, "cuts", noise, spread, size, u, self.maker, True)
 
     def minorant_at(self, u: Vector, *, exact: bool = False) -> Minorant:
         """The minorant of a dual point in score space, which is first made feasible and balanced.
@@ -250,13 +261,10 @@ class Problem:
     def accumulated(self, u: Vector, c: Estimate, spread: float) -> Minorant:
         """The minorant of a mean of planes that a solver has summed up: their mean slope u in the scores, off
         by what moves A'u by at most `spread`, and their mean height c where all scores are zero."""
-        made = self._made(u, c, "accumulated", np.zeros(self.n_offsets), None)
-        known = float((u * self.offset).sum()) if self.shifted else 0.0
-        return made._replace(
-            c=made.c + known,
-            noise=made.noise + gamma(SUM) * float(np.abs(u) @ np.abs(self.offset)),
-            spread=made.spread + spread,
-        )
+        known = plain_sum(u * self.offset)
+        at_zero = Estimate(c.value + known.value, c.error + known.error)
+        made = self._made(u, at_zero, "accumulated", np.zeros(self.n_offsets), None)
+        return made._replace(spread=made.spread + spread)
 
     def claimed(self, u: Vector, a: Slope, c: float) -> Minorant:
         """The minorant of a dual point whose product A'u and height a solver has at hand. It serves until the

@@ -90,6 +90,7 @@ def solve(
     began = perf_counter()
     method, callbacks = as_solver(solver), tuple(callbacks)
     check_needs(method, problem)
+    problem.design.check_convex()
     name = solver_name(method)
     # a step that overflows is a bad step: its point and its bound are not taken, and nobody need be told
     quietly = np.errstate(over="ignore", invalid="ignore", divide="ignore")

@@ -68,6 +68,9 @@ class Design(ABC):
     def distances(self, penalty: "Penalty", centre: Slope) -> Vector:
         """How far each score, but for its part <centre, w>, can move with w: a dual norm of the penalty's."""
 
+    def check_convex(self) -> None:
+        """Raise a ValueError if the penalty, in terms of this design's weights, is not convex."""
+
     def risk(self, risk: "Risk", w: Slope, b: Vector) -> float:
         """R(A w, b). A design with very many scores may add it up over parts of them."""
         return risk.value_and_subgradient(self.scores(w), b)[0]
@@ -100,6 +103,10 @@ class Design(ABC):
     def slack(self, w: Slope) -> Vector:
         """How far each computed score can be from the exact one."""
         return self.row_sizes * (gamma(self.depth[0] + 4) * self.length(w)) + self.shape[1] * TINY
+
+    def inner_error(self, a: Slope, w: Slope) -> float:
+        """How far `inner` can be from <a, w>."""
+        return gamma(w.size + 8) * self.length(a) * self.length(w)
 
     def reach(self, u: Vector) -> float:
         """A bound on the length of A'u' for all |u'| <= |u|: sum of |u_i| times the size of row i."""

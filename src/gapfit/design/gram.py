@@ -17,6 +17,7 @@ from gapfit import limits, threads
 from gapfit._types import Data, Indices, Vector
 from gapfit.design.kernel_functions import KernelFunction
 from gapfit.design.rows import take_rows
+from gapfit.rounding import EPS
 
 _ROWS, _COLUMNS = 256, 1024  # of a tile that is added up at once; more rows if there are fewer columns
 _BLOCK = 2**22  # entries of a block of columns, where there are many features
@@ -31,6 +32,7 @@ class Tiles(ABC):
     n: int
     work: float = 1.0  # multiplications for an entry
     roundings: int = 8  # of an entry, whose length is that of its two samples
+    unit: float = EPS  # of the precision that the entries were given in
 
     @abstractmethod
     def columns(self, columns: Indices, dtype: Any, source: Any = None) -> Tile:
@@ -184,8 +186,8 @@ class MatrixTiles(Tiles):
 
     roundings = 0
 
-    def __init__(self, K: Any) -> None:
-        self.n, self.K = len(K), K
+    def __init__(self, K: Any, unit: float = EPS) -> None:
+        self.n, self.K, self.unit = len(K), K, unit
 
     def columns(self, columns: Indices, dtype: Any, source: Any = None) -> Tile:
         K = self.K if source is None else source.K
@@ -197,7 +199,7 @@ class MatrixTiles(Tiles):
 
     def take(self, rows: Any) -> "MatrixTiles":
         rows = np.arange(self.n)[rows]
-        return MatrixTiles(self.K[np.ix_(rows, rows)])
+        return MatrixTiles(self.K[np.ix_(rows, rows)], self.unit)
 
     def seen_by(self, X: Data) -> "MatrixTiles":
         return MatrixTiles(X)

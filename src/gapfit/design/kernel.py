@@ -13,6 +13,7 @@ import numpy as np
 
 from gapfit._types import Data, Slope, Vector
 from gapfit.design.base import Design, Precise
+from gapfit.design.definite import WHOLE, negative_direction, symmetric
 from gapfit.design.gram import CallableTiles, FunctionTiles, MatrixTiles, Tiles
 from gapfit.design.kernel_functions import KernelFunction
 from gapfit.design.memory import MemoryDesign
@@ -62,8 +63,7 @@ class KernelDesign(Design):
         self.tiles = self.source
         if n <= _SMALL and 16 * n * n <= memory and not isinstance(self.source, MatrixTiles):
             each = np.arange(n)
-            K = self.source.tile(each, each, np.float64)
-            self.tiles = MatrixTiles(0.5 * (K + K.T))
+            self.tiles = MatrixTiles(symmetric(self.source.tile(each, each, np.float64)))
         self._products: list[_Product] = []
 
     def __getstate__(self) -> dict[str, Any]:
@@ -103,8 +103,17 @@ class KernelDesign(Design):
 
     def inner(self, a: Slope, w: Slope) -> float:
         """a'Kw."""
+        factor, other = self._factors(a, w)
+        return float(factor @ self.scores(other))
+
+    def inner_error(self, a: Slope, w: Slope) -> float:
+        factor, other = self._factors(a, w)
+        return float(np.abs(factor) @ self.slack(other)) + super().inner_error(a, w)
+
+    def _factors(self, a: Slope, w: Slope) -> tuple[Slope, Slope]:
+        """The two, the second of which is multiplied by K: the one for which that is known."""
         known = any(np.array_equal(a, product.w) for product in self._products)
-        return float(w @ self.scores(a)) if known else float(a @ self.scores(w))
+        return (w, a) if known else (a, w)
 
     @property
     def depth(self) -> tuple[int, int]:
@@ -144,13 +153,33 @@ class KernelDesign(Design):
             raise ValueError(f"a kernel needs the L2 penalty, got {penalty!r}")
         return HilbertNorm(self, penalty)
 
+    @cached_property
+    def indefinite(self) -> str | None:
+        """Why K is not positive semidefinite, as far as can be seen; None where it is, or seems to be."""
+        function = getattr(self.source, "function", None)
+        if isinstance(function, KernelFunction) and function.psd:
+            return None
+        if isinstance(function, KernelFunction) and self.shape[0] > WHOLE:
+            return f"{function!r} does not promise it, and there are too many samples to look at all"
+        return negative_direction(self.tiles, self.source.unit)
+
+    def check_convex(self) -> None:
+        if self.indefinite is not None:
+            raise ValueError(
+                f"the kernel matrix must be positive semidefinite, or nothing is proved: {self.indefinite}; "
+                "add a multiple of the identity, or use an estimator, which finds a stationary point"
+            )
+
     @property
     def kept(self) -> bool:
         """Is the whole of K there, so that further products cost little?"""
         return isinstance(self.tiles, MatrixTiles)
 
     def take(self, rows: Any) -> "KernelDesign":
-        return KernelDesign(self.source.take(rows), memory=self.memory)
+        part = KernelDesign(self.source.take(rows), memory=self.memory)
+        if vars(self).get("indefinite", "not known") is None:  # then no part of it is
+            part.indefinite = None
+        return part
 
     def seen_by(self, X: Data) -> "OtherSamples":
         """The scores of other samples, as a design with the same weights."""
@@ -179,6 +208,18 @@ class OtherSamples(Design):
     def adjoint(self, u: Vector) -> Slope:
         raise TypeError("slopes of other samples have no coefficients in terms of the training samples")
 
+    def slack(self, w: Slope) -> Vector:
+        tiles = self.train.source
+        roundings = min(tiles.width, self.shape[1]) + -(-self.shape[1] // tiles.width) + tiles.roundings
+        sizes = np.sqrt(np.maximum(self.rows.diagonal, 0.0)) * (1 + 8 * _EPS)
+        return np.asarray(sizes * (gamma(roundings + 4) * self.length(w)))
+
+    def length(self, w: Slope) -> float:
+        return self.train.length(w)
+
+    def inner_error(self, a: Slope, w: Slope) -> float:
+        return self.train.inner_error(a, w)
+
     def take(self, rows: Any) -> "OtherSamples":
         raise TypeError("take the samples before they are seen")
 
@@ -202,8 +243,10 @@ def _distances(diagonal: Vector, rows: Design, train: KernelDesign, centre: Slop
     if not centre.any():
         return np.sqrt(np.maximum(diagonal, 0.0) * (1 + 8 * _EPS))
     if rows.size <= _EXACT:
-        squares = diagonal - 2 * rows.scores(centre) + train.inner(centre, centre)
-        return np.sqrt(np.maximum(squares, 0.0) + 64 * _EPS * (np.abs(diagonal) + train.largest))
+        near, square = rows.scores(centre), train.inner(centre, centre)
+        lost = 2 * rows.slack(centre) + train.inner_error(centre, centre)
+        lost += 8 * _EPS * (np.abs(diagonal) + 2 * np.abs(near) + abs(square))
+        return np.sqrt(np.maximum(diagonal - 2 * near + square, 0.0) + lost)
     total = float(np.abs(centre).sum())  # 1, up to rounding
     return np.asarray(np.sqrt(np.maximum(diagonal, 0.0)) + total * np.sqrt(train.largest) * (1 + 8 * _EPS))
 
@@ -215,7 +258,8 @@ def _tiles(X: Data, kernel: Kernel) -> Tiles:
         return CallableTiles(X, kernel)
     if kernel != "precomputed":
         raise ValueError(f"kernel must be a kernel function, 'precomputed' or a function, got {kernel!r}")
-    K = np.asarray(X, dtype=np.float64)
-    if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise ValueError(f"X must be a square kernel matrix, got shape {K.shape}")
-    return MatrixTiles(K)
+    given = np.asarray(X)
+    if given.ndim != 2 or given.shape[0] != given.shape[1]:
+        raise ValueError(f"X must be a square kernel matrix, got shape {given.shape}")
+    unit = float(np.finfo(given.dtype).eps) if given.dtype == np.float32 else _EPS
+    return MatrixTiles(symmetric(given.astype(np.float64, copy=False)), unit)

@@ -118,6 +118,9 @@ class KernelChainDesign(Design):
             raise ValueError(f"a kernel needs the L2 penalty, got {penalty!r}")
         return HilbertNorm(self, penalty)
 
+    def check_convex(self) -> None:
+        self.kernel.check_convex()
+
     def distances(self, penalty: "Penalty", centre: Slope) -> Vector:
         """How far a score can move with w; there is nothing to centre."""
         K = self.n_labels

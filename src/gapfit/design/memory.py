@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _BLOCK_ELEMENTS = 2**21
 _GRAM_ELEMENTS = 2**17  # of X in a block whose Gram matrix is taken: they stay in the cache
+_CANCELLED = 1e-9  # of a squared distance may be rounding
 
 
 class MemoryDesign(Design):
@@ -125,7 +126,18 @@ class MemoryDesign(Design):
         return gram
 
     def distances(self, penalty: "Penalty", centre: Slope) -> Vector:
+        if penalty.euclidean and "row_sizes" in vars(self) and not sparse.issparse(self.X):
+            near = self._by_lengths(centre)
+            if near is not None:
+                return near
         return penalty.dual_norms(self.X, centre)
+
+    def _by_lengths(self, centre: Slope) -> Vector | None:
+        """|x - centre| by |x|^2 - 2 <x, centre> + |centre|^2, where too little of that cancels to matter."""
+        length = self.length(centre)
+        squares = self.row_sizes**2 - 2 * self.scores(centre) + length * length
+        room = gamma(4 * centre.size + 32) * (self.row_sizes + length) ** 2
+        return np.asarray(np.sqrt(squares + room)) if (room <= _CANCELLED * squares).all() else None
 
     def take(self, rows: Any) -> "MemoryDesign":
         """The design of some of the rows."""

@@ -21,7 +21,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gapfit import limits, threads
 from gapfit._types import Data, Matrix, Slope, Vector
-from gapfit.certify import SUPPORT, ZERO, Ball, optimal_balls, support_status
 from gapfit.checks import as_column, as_weights
 from gapfit.design.memory import MemoryDesign, check_sparse_indices
 from gapfit.errors import as_number
@@ -34,6 +33,7 @@ from gapfit.reductions import Multiset
 from gapfit.registry import LOSSES, as_loss, as_penalty, as_solver
 from gapfit.solution import Certificate, Solution, Status
 from gapfit.solve import solve
+from gapfit.statements import SUPPORT, ZERO, Ball, optimal_balls, support_status
 
 logger = logging.getLogger("gapfit")
 

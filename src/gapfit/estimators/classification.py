@@ -18,7 +18,7 @@ from gapfit.estimators.joint import joint_bounds, outputs_of, weights_and_interc
 from gapfit.estimators.targets import Indicators, as_indicators
 from gapfit.losses import CrammerSinger, Hinge, LabelRanking, Logistic, Softmax
 from gapfit.losses.base import Loss
-from gapfit.losses.multilabel import MultilabelLoss, least_error_threshold
+from gapfit.losses.multilabel import MultilabelLoss, least_error_threshold, threshold_range
 from gapfit.reductions import Labels, two_numbers, weigh_classes
 from gapfit.solution import Solution
 
@@ -252,8 +252,12 @@ class LinearClassifier(ClassifierMixin, LinearModel):
         targets = [Y] if _is_joint(loss) else list(2.0 * Y.T - 1.0)
         self._solve(samples, targets, loss, self.fit_intercept)
         if isinstance(loss, LabelRanking):  # it is blind to a common shift: the one with the fewest errors
-            scores = self._scores(samples.X)
+            scores, (ball,) = self._scores(samples.X), self._balls
             self.intercept_ = self.intercept_ - least_error_threshold(scores, Y, samples.weight)
+            if ball is not None:  # the optimum's own threshold follows from its scores
+                bounds = joint_bounds(ball, samples.X, Y.shape[1])
+                lowest, highest = threshold_range(*bounds, Y, samples.weight)
+                self._balls = [ball._replace(lo=ball.lo - highest, hi=ball.hi - lowest)]
 
     def _point(self, w: Sequence[Slope], b: Sequence[float]) -> dict[str, Any]:
         outputs = outputs_of(w[0], self.n_features_in_)

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapfit._types import Data, Matrix, Slope
-from gapfit.certify import Ball
 from gapfit.design.memory import MemoryDesign
 from gapfit.design.wide import WideDesign
+from gapfit.statements import Ball
 
 
 def outputs_of(w: Slope, d: int) -> int:

@@ -11,8 +11,8 @@ from scipy import sparse
 
 from gapfit import limits, threads
 from gapfit._types import Data, Slope, Vector
-from gapfit.certify import SUPPORT, ZERO, optimal_ball, support_status
 from gapfit.checks import as_weights
+from gapfit.design.definite import symmetric
 from gapfit.design.kernel import KernelDesign
 from gapfit.design.rows import take_rows
 from gapfit.errors import as_number
@@ -27,7 +27,7 @@ from gapfit.estimators.base import (
 )
 from gapfit.estimators.checkpoints import kept
 from gapfit.estimators.kernel_bounds import SupportBall, support_ball
-from gapfit.estimators.kernel_indefinite import indefinite, local_solution
+from gapfit.estimators.kernel_indefinite import local_solution
 from gapfit.estimators.kernel_names import named_kernel
 from gapfit.estimators.kernel_parts import Machine, Part, check_margin, machine_of
 from gapfit.losses.base import Loss
@@ -37,6 +37,7 @@ from gapfit.solution import Solution, Status
 from gapfit.solve import solve
 from gapfit.solvers.smo import smo
 from gapfit.solvers.smo_rules import Identification
+from gapfit.statements import SUPPORT, ZERO, optimal_ball, support_status
 
 Finish = Callable[[Sequence[Machine]], dict[str, Any]]  # the fitted attributes of machines on all samples
 
@@ -74,6 +75,8 @@ class KernelModel(LinearModel):
         if sparse.issparse(X) and (callable(self.kernel) or self.kernel == "precomputed"):
             raise TypeError(f"sparse X does not go with kernel={self.kernel!r}; pass an array")
         samples = super()._samples(X, check_y, sample_weight, offset)
+        if self.kernel == "precomputed" and np.shape(X)[0] == np.shape(X)[1]:
+            symmetric(np.asarray(X, dtype=np.float64))  # here entries have the places that the user knows
         self._given_weight = as_weights(sample_weight, len(samples.origin.place))
         return samples
 
@@ -94,7 +97,7 @@ class KernelModel(LinearModel):
         if isinstance(kernel, str):  # the matrix itself, with a column for every sample that was given
             if X.shape[1] != len(samples.origin.place):
                 raise ValueError(f"Precomputed matrix must be a square matrix; X has shape {X.shape}")
-            X = np.asarray(X, dtype=np.float64)[:, samples.origin.rows]
+            X = np.asarray(X)[:, samples.origin.rows]
         return KernelDesign(X, kernel, int(memory))
 
     def _fit_parts(
@@ -124,7 +127,7 @@ class KernelModel(LinearModel):
                 problem = Problem(some, part.target, loss, "l2", alpha, samples.weight[part.rows])
                 trace = Identification()
                 left = limits.remaining(limit)  # all parts share the time
-                local = indefinite(some)
+                local = some.indefinite is not None
                 self._partly = _Partly(problem, part, n, machines, len(parts), finish)
                 with self._told(context, samples, solutions, len(parts)) as callbacks:
                     solution = local_solution(problem, self.tol, left) if local else solve(
@@ -273,10 +276,13 @@ class KernelModel(LinearModel):
                 "score_bounds of other samples need their own kernel values, which a matrix lacks"
             )
         f = self.dual_coef_[:1]
-        scores, near = self._expansions(X, np.concatenate([f, ball.point(f)])).T
+        both = np.concatenate([f, ball.point(f)])
+        scores, near = self._expansions(X, both).T
         with threads.using(self.n_jobs):
             diagonal = KernelDesign(X, self._fitted_kernel, 0).tiles.diagonal
-        return ball.score_bounds(scores, near, diagonal)
+            others = None if self._support is None else self._support.seen_by(X)
+            slack = [np.zeros(len(scores)) if others is None else others.slack(row) for row in both]
+        return ball.score_bounds(scores, near, diagonal, (slack[0], slack[1]))
 
     def _point(self, w: Sequence[Slope], b: Sequence[float]) -> dict[str, Any]:
         """As if the part under way ended here, and those to come had no support vectors."""

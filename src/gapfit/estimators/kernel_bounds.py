@@ -10,13 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from gapfit._types import Slope, Vector
-from gapfit.certify import Ball
 from gapfit.design.kernel import KernelDesign
 from gapfit.offset import offset_interval
 from gapfit.problem import Problem
+from gapfit.rounding import EPS
 from gapfit.solution import Solution
-
-_EPS = float(np.finfo(float).eps)
+from gapfit.statements import Ball
 
 
 class SupportBall(NamedTuple):
@@ -28,14 +27,16 @@ class SupportBall(NamedTuple):
     level: float  # <f, m>
     square: float  # |m|^2
 
-    def score_bounds(self, scores: Vector, near: Vector, diagonal: Vector) -> tuple[Vector, Vector]:
-        """Of samples with f(x), <k(x, .), m> and k(x, x)."""
+    def score_bounds(
+        self, scores: Vector, near: Vector, diagonal: Vector, slack: tuple[Vector, Vector]
+    ) -> tuple[Vector, Vector]:
+        """Of samples with f(x), <k(x, .), m> and k(x, x); the first two known up to the slack."""
         squares = diagonal - 2 * near + self.square
-        rounded = 64 * _EPS * (np.abs(diagonal) + 2 * np.abs(near) + self.square)
-        scores = scores - self.level
-        reach = self.radius * np.sqrt(np.maximum(squares, 0.0) + rounded)
-        reach += 16 * _EPS * (np.abs(scores) + abs(self.level) + reach)
-        return scores - reach + self.lo, scores + reach + self.hi
+        rounded = 2 * slack[1] + 64 * EPS * (np.abs(diagonal) + 2 * np.abs(near) + self.square)
+        reach = self.radius * np.sqrt(np.maximum(squares, 0.0) + rounded) + slack[0]
+        reach += 16 * EPS * (np.abs(scores) + abs(self.level) + reach)
+        lo, hi = scores - self.level - reach + self.lo, scores - self.level + reach + self.hi
+        return lo - 8 * EPS * np.abs(lo), hi + 8 * EPS * np.abs(hi)
 
     def point(self, coefficients: Slope) -> Slope:
         """m, in terms of the support vectors whose coefficients in f these are."""
@@ -51,17 +52,18 @@ def mean_of(coefficients: Slope) -> Slope:
 def support_ball(problem: Problem, solution: Solution, ball: Ball) -> SupportBall:
     """The ball around the solution itself, whose expansion has no other terms than its support vectors."""
     design, penalty, w = problem.design, problem.penalty, solution.w
-    radius = ball.radius + penalty.norm(ball.centre - w)
+    radius = ball.radius + penalty.length(ball.centre - w)
     assert isinstance(design, KernelDesign)
     m = mean_of(w) if design.kept else np.zeros_like(w)
-    level, square = design.inner(m, w), max(design.inner(m, m), 0.0)
+    level, square = design.inner(m, w), max(design.inner(m, m) + design.inner_error(m, m), 0.0)
+    doubt = design.inner_error(m, w)
     around = SupportBall(radius, 0.0, 0.0, level, square)
     if not problem.n_offsets:  # then b is known: <f*, m> alone has bounds
-        far = radius * float(np.sqrt(square))
+        far = radius * float(np.sqrt(square)) + 2 * doubt
         return around._replace(lo=level - far, hi=level + far)
-    reach = radius * design.distances(penalty, m)
+    reach = radius * design.distances(penalty, m) + design.slack(w) + doubt
     scores = design.scores(w) - level + problem.offset
-    reach += 16 * _EPS * (np.abs(scores) + abs(level) + reach)
+    reach += 16 * EPS * (np.abs(scores) + abs(level) + reach)
     b_lo, _ = offset_interval(problem.risk, scores + reach, 0.0)
     _, b_hi = offset_interval(problem.risk, scores - reach, 0.0)
-    return around._replace(lo=b_lo, hi=b_hi)
+    return around._replace(lo=b_lo - doubt, hi=b_hi + doubt)

@@ -9,7 +9,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh_tridiagonal
 
 from gapfit import limits
 from gapfit._types import Matrix
@@ -21,46 +20,8 @@ from gapfit.solution import Certificate, Solution, Status
 from gapfit.solvers.smo_dual import Dual
 from gapfit.solvers.smo_exact import Box
 
-_CHECKED = 3000  # samples whose eigenvalues are looked at; with more, the matrix counts as indefinite
 _STEPS = 1000  # on pairs, for each sample
-_PRODUCTS = 40  # of Lanczos' method
 _BLOCK = 1024
-_EPS = float(np.finfo(float).eps)
-
-
-def indefinite(design: KernelDesign) -> bool:
-    """Is the kernel matrix not known to be positive semidefinite, though the kernel is no guarantee?"""
-    function = getattr(design.source, "function", None)
-    if getattr(function, "psd", True):
-        return False
-    n = design.shape[0]
-    if n > _CHECKED:
-        return True
-    K = _matrix(design)
-    if _has_a_direction(K, 8 * n * _EPS * float(np.linalg.norm(K))):
-        return True
-    values = np.linalg.eigvalsh(K)
-    return bool(values[0] < -8 * n * _EPS * max(abs(values[-1]), abs(values[0])))
-
-
-def _has_a_direction(K: Matrix, noise: float) -> bool:
-    """Does Lanczos' method soon find one along which K bends down by more than this? Mostly it does, and all
-    eigenvalues would take a hundred times as long."""
-    n = len(K)
-    v = np.random.default_rng(0).normal(size=n)
-    basis, diagonal, beside = np.zeros((_PRODUCTS, n)), [], []
-    for k in range(min(_PRODUCTS, n)):
-        length = float(np.linalg.norm(v))
-        if length <= _EPS * n:
-            return False
-        beside.append(length)
-        basis[k] = v / length
-        v = K @ basis[k]
-        diagonal.append(float(basis[k] @ v))
-        v -= basis[: k + 1].T @ (basis[: k + 1] @ v)
-    _, vectors = eigh_tridiagonal(np.array(diagonal), np.array(beside[1:]), select="i", select_range=(0, 0))
-    lowest = basis[: len(diagonal)].T @ vectors[:, 0]
-    return float(lowest @ (K @ lowest)) < -noise * float(lowest @ lowest)
 
 
 def local_solution(problem: Problem, tol: float, max_time: float) -> Solution:

@@ -109,6 +109,7 @@ def put_distances(data, indices, indptr, first, last, centre, eps, out):
         else:
             square, product = _square(data, indptr[i], indptr[i + 1]), 0.0
         noise = eps * (16 + indptr[i + 1] - indptr[i]) * (square + abs(product) + constant)
+        noise += eps * centre.size * constant
         out[i] = np.sqrt(max(square - 2.0 * product + constant, 0.0) + noise)
 
 

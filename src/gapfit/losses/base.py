@@ -19,6 +19,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gapfit._types import Matrix, Vector
 from gapfit.checks import as_column
@@ -100,6 +101,14 @@ class OffsetParts(Protocol):
         """The latter, summed up nearly exactly."""
 
 
+class Certain(NamedTuple):
+    """For which scores a derivative is certainly zero, one of its extremes other than zero, or not zero."""
+
+    zero: NDArray[np.bool_]
+    bound: NDArray[np.bool_]
+    support: NDArray[np.bool_]
+
+
 NONE = Cone(0)
 FREE = Cone(1)
 
@@ -112,6 +121,7 @@ class Risk(ABC):
     offsets: Cone = NONE  # the offsets this risk can have; a Problem may fix them at zero
     infimum: float = -np.inf  # a lower bound of R
     separable: bool = False  # a sum over the samples, but for the offset?
+    never_flat: bool = False  # is no derivative in a score ever zero, nor one of its extremes?
     # of "smooth", "curvature", "conjugate", "dual_atoms", "dual_entropy", "dual_projection", "labellings"
     capabilities: frozenset[str] = frozenset()
 
@@ -123,6 +133,16 @@ class Risk(ABC):
         """The smallest and largest minimiser over a single b, where a formula is known."""
         del scores
         return None
+
+    def affine_offset(self) -> tuple[Vector, Estimate] | None:
+        """Shares s of the scores and a number, if every minimiser over a single b is that less <s, f>."""
+        return None
+
+    def certain(self, lowest: Vector, highest: Vector) -> Certain:
+        """What is certain of the derivative in each score that is between these; by default nothing."""
+        del highest
+        never = np.zeros(len(lowest), dtype=bool)
+        return Certain(never, never, never)
 
     def offset_parts(self) -> OffsetParts | None:
         """The parts that several offsets separate into, if they do."""

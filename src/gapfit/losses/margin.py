@@ -63,6 +63,7 @@ class Logistic(_Margin, PointwiseLoss):
     has_curvature = True
     has_conjugate = True
     has_entropy = True
+    never_flat = True
 
     def value_and_slope(self, f: Vector, y: Vector) -> tuple[Vector, Vector]:
         margin = y * f
@@ -97,6 +98,7 @@ class Exponential(_Margin, PointwiseLoss):
     smooth = True
     has_curvature = True
     has_conjugate = True
+    never_flat = True
 
     def value_and_slope(self, f: Vector, y: Vector) -> tuple[Vector, Vector]:
         with np.errstate(over="ignore"):

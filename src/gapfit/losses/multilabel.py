@@ -213,7 +213,7 @@ def least_error_threshold(scores: Matrix, Y: Matrix, weight: Vector) -> float:
 
     Of several, the middle of the lowest interval.
     """
-    flat, wrong = scores.ravel(), (1.0 - 2.0 * Y) * weight[:, None]  # what it costs to predict a label
+    flat, wrong = scores.ravel(), _cost_of_predicting(Y, weight)
     values, place = np.unique(flat, return_inverse=True)
     cost = np.bincount(place.ravel(), wrong.ravel())
     above = np.cumsum(cost[::-1])[::-1]  # with the threshold just below each value
@@ -221,3 +221,34 @@ def least_error_threshold(scores: Matrix, Y: Matrix, weight: Vector) -> float:
     if best == len(values):
         return float(values[-1]) + 1.0
     return float(values[0] - 1.0 if best == 0 else 0.5 * (values[best - 1] + values[best]))
+
+
+def threshold_range(lo: Matrix, hi: Matrix, Y: Matrix, weight: Vector) -> tuple[float, float]:
+    """Where `least_error_threshold` can be for any scores between lo and hi.
+
+    A threshold t is out if its errors, at the best scores for it, exceed those of another at the worst.
+    Predicted are certainly the labels with lo > t, and possibly those with hi > t.
+    """
+    cost = _cost_of_predicting(Y, weight).ravel()
+    places = np.unique(np.concatenate([lo.ravel(), hi.ravel()]))
+    if not np.isfinite(places).all():
+        return -np.inf, np.inf
+
+    def beyond(ends: Matrix, of: Vector) -> Vector:
+        """The cost of all scores at or beyond each place; and of none, at the end."""
+        each = np.bincount(np.searchsorted(places, ends.ravel()), of, len(places))
+        return np.append(np.cumsum(each[::-1])[::-1], 0.0)
+
+    gain, loss = np.minimum(cost, 0.0), np.maximum(cost, 0.0)
+    # between two places: what is gained by labels that are possibly predicted, lost by those that surely are
+    best = beyond(hi, gain) + beyond(lo, loss)
+    worst = beyond(lo, gain) + beyond(hi, loss)
+    room = 1e-12 * float(np.abs(cost).sum())
+    there = np.flatnonzero(best <= worst.min() + room)
+    # a threshold is half way between scores, or beyond all of them by one
+    edges = np.concatenate([[places[0] - 1.0], places, [places[-1] + 1.0]])
+    return float(edges[there[0]]), float(edges[there[-1] + 1])
+
+
+def _cost_of_predicting(Y: Matrix, weight: Vector) -> Matrix:
+    return np.asarray((1.0 - 2.0 * Y) * weight[:, None])

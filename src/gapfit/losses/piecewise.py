@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from gapfit import threads
 from gapfit._types import Vector
-from gapfit.losses.base import FREE, Loss, Rest, Risk, project_dual_box
+from gapfit.losses.base import FREE, Certain, Loss, Rest, Risk, project_dual_box
 from gapfit.losses.weighted_quantile import weighted_quantile
-from gapfit.rounding import UNIT, Estimate, exact_dot, exact_sum, plain_sum, two_sum
+from gapfit.rounding import SUM, UNIT, Estimate, exact_dot, exact_sum, gamma, plain_sum, two_sum
 
 
 class Atoms(NamedTuple):
@@ -169,6 +169,31 @@ class PiecewiseRisk(Risk):
                 sides.append((rows, sign[rows] * (lin[rows] + shift[rows])))
                 masses.append(mass[rows])
         return sides, _joined(masses), total + float(self._dual_box[0].sum())
+
+    def affine_offset(self) -> tuple[Vector, Estimate] | None:
+        """Parabolas everywhere: the derivatives (f + b - sign lin) / quad add up to -total."""
+        sign, lin, kink, quad, lo, hi, total = self.atoms
+        if kink.any() or np.isfinite(lo).any() or np.isfinite(hi).any():
+            return None
+        weight = 1.0 / quad
+        whole = float(weight.sum())
+        middle = exact_dot(weight, sign * lin)
+        value = (middle.value - total) / whole
+        error = middle.error + gamma(2 * SUM) * (float(weight @ np.abs(lin)) + abs(total))
+        return weight / whole, Estimate(value, error / whole + gamma(2 * SUM) * abs(value))
+
+    def certain(self, lowest: Vector, highest: Vector) -> Certain:
+        """The maximiser a rises with drive = lin - sign f, from lo over zero (|drive| <= kink) to hi."""
+        sign, lin, kink, quad, lo, hi, _ = self.atoms
+        ends = lin - sign * lowest, lin - sign * highest
+        room = 8 * UNIT * (np.abs(lin) + np.maximum(np.abs(lowest), np.abs(highest)) + kink)
+        least, most = np.minimum(*ends) - room, np.maximum(*ends) + room
+        with np.errstate(invalid="ignore"):  # an infinite bound where there is no parabola
+            to_hi, to_lo = (kink + quad * np.abs(end) * (1 + 8 * UNIT) for end in (hi, lo))
+        above, below = (least > kink) & (hi > 0), (most < -kink) & (lo < 0)
+        bound = (np.isfinite(hi) & above & (least > to_hi)) | (np.isfinite(lo) & below & (most < -to_lo))
+        zero = ((hi == 0) | (most < kink)) & ((lo == 0) | (least > -kink))
+        return Certain(zero, bound, above | below)
 
     def unattained(self) -> str | None:
         return self.loss.unattained(self.y)

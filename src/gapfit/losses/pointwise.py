@@ -7,7 +7,7 @@ import numpy as np
 
 from gapfit import threads
 from gapfit._types import Vector
-from gapfit.losses.base import FREE, Loss, Risk, project_dual_box
+from gapfit.losses.base import FREE, Certain, Loss, Risk, project_dual_box
 from gapfit.rounding import UNIT, Estimate, plain_sum, two_sum
 
 
@@ -18,6 +18,7 @@ class PointwiseLoss(Loss):
     infimum: ClassVar[float] = 0.0  # a lower bound of phi
     has_curvature: ClassVar[bool] = False  # is `curvature` written?
     has_conjugate: ClassVar[bool] = False  # are `conjugate` and `slope_range` written?
+    never_flat: ClassVar[bool] = False  # is no derivative of phi zero, nor one of its extremes?
     has_entropy: ClassVar[bool] = False  # is the conjugate a log a + (1 - a) log(1 - a) over `slope_range`?
 
     @abstractmethod
@@ -68,7 +69,7 @@ class PointwiseRisk(Risk):
     def __init__(self, loss: PointwiseLoss, y: Vector, p: Vector) -> None:
         self.loss: PointwiseLoss = loss
         self.y, self.p = y, p
-        self.infimum = loss.infimum
+        self.infimum, self.never_flat = loss.infimum, loss.never_flat
         offered = {
             "smooth": loss.smooth,
             "curvature": loss.has_curvature,
@@ -114,6 +115,15 @@ class PointwiseRisk(Risk):
 
     def best_offset(self, scores: Vector) -> tuple[float, float] | None:
         return self.loss.best_offset(scores, self.y, self.p)
+
+    def certain(self, lowest: Vector, highest: Vector) -> Certain:
+        """Slopes rise with the scores. One that is computed as zero may have been too small for a number."""
+        room = 16 * UNIT
+        with np.errstate(over="ignore", invalid="ignore"):
+            at_lowest = self.loss.value_and_slope(lowest - room * (1 + np.abs(lowest)), self.y)[1]
+            at_highest = self.loss.value_and_slope(highest + room * (1 + np.abs(highest)), self.y)[1]
+        never = np.zeros(len(lowest), dtype=bool)
+        return Certain(never, never, (at_lowest > 0) | (at_highest < 0))
 
     def unattained(self) -> str | None:
         return self.loss.unattained(self.y)

@@ -1,6 +1,5 @@
 """Eliminating unpenalised offsets: an exact minimum over b, and a minorant that does not depend on b."""
 
-from gapfit.offset.bounds import offset_bounds as offset_bounds
 from gapfit.offset.reserve import Reserve as Reserve
 from gapfit.offset.reserve import reserve_of as reserve_of
 from gapfit.offset.several import Balanced as Balanced

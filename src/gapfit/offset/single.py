@@ -101,14 +101,16 @@ def offset_interval(risk: Risk, scores: Vector, guess: float) -> tuple[float, fl
 def _by_newton(risk: Risk, scores: Vector, at: Tangent) -> tuple[Tangent, float]:
     """A tangent where the slope is least, or zero, and how far from there it should turn."""
     step = abs(at.e)
+    # where the risk hardly bends, Newton would step so far that the numbers there swallow all others
+    longest = 1.0 + abs(at.b) + float(np.abs(scores).max(initial=0.0))
     for _ in range(_NEWTON_STEPS):
         if at.e == 0 or not np.isfinite(at.value):
             break
         bend = float(risk.curvature(scores, np.array([at.b])).sum())
         if not bend > 0:
             break
-        step = abs(at.e) / bend
-        there = tangent(risk, scores, at.b - at.e / bend)
+        step = min(abs(at.e) / bend, longest)
+        there = tangent(risk, scores, at.b - np.sign(at.e) * step)
         if not abs(there.e) < 0.5 * abs(at.e):
             break
         at = there

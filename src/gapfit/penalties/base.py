@@ -24,6 +24,7 @@ class Penalty(ABC):
 
     modulus: float = 0.0  # strong convexity in `norm`; 0 if there is none
     inner_product: bool = False  # does `norm` come from an inner product?
+    stretch: float = 1.0  # length(w) <= stretch * norm(w); for slopes, dual norm <= stretch * length
     euclidean: bool = False  # is Omega 1/2 |w|^2?
     quadratic: bool = False  # is the conjugate a quadratic form? Then masters work on a Gram matrix
     polyhedral: bool = False  # is Omega piecewise linear? Then masters are linear programs
@@ -78,6 +79,11 @@ class Penalty(ABC):
         move = slack + 4 * EPS * self.length(mu)
         return Estimate(value, gamma(self.roundings(mu)) * abs(value) + move * (length + move / self.modulus))
 
+    def argmax_error(self, mu: Slope, slack: float) -> float:
+        """How far, in `norm`, the computed `argmax` can be from that of anything within `slack` of mu."""
+        move = slack + 8 * EPS * self.length(mu)
+        return self.stretch * move / self.modulus + 8 * EPS * self.norm(self.argmax(mu))
+
     def roundings(self, w: Slope) -> int:
         """How many operations a coordinate may go through on its way into the value or the conjugate."""
         return w.size + SUM
@@ -102,6 +108,10 @@ class Penalty(ABC):
     def norm(self, w: Slope) -> float:
         """The norm in which Omega is strongly convex."""
         return float(np.linalg.norm(w))
+
+    def norm_below(self, w: Slope) -> float:
+        """The norm, not above its true value by rounding."""
+        return self.norm(w) * (1 - gamma(4 * w.size + 16))
 
     def dual_norms(self, X: Data, centre: Vector) -> Vector:
         """The dual norm of each row of X - centre: how far a score can move with w."""

@@ -30,16 +30,24 @@ class HilbertNorm(Penalty):
         return self.value(mu)
 
     def value_above(self, w: Slope, *, exact: bool = False) -> Estimate:
-        """w'Kw is a sum over pairs of samples, and these may cancel."""
+        """w'Kw is a sum over pairs of samples, which may cancel; but no function has a negative square."""
         precise = self.design.precise_scores(w) if exact else None
         if precise is not None:
             first, second = exact_dot(w, precise.high), exact_dot(w, precise.low)
             value = first.value + second.value
             error = first.error + second.error + float(np.abs(w) @ precise.slack) + EPS * abs(value)
-            return Estimate(0.5 * max(value, 0.0), 0.5 * error)
+            return self._positive(0.5 * value, 0.5 * error)
         scores = self.design.scores(w)
         error = float(np.abs(w) @ (self.design.slack(w) + gamma(w.size + 8) * np.abs(scores)))
-        return Estimate(self.value(w), 0.5 * error * (1 + gamma(w.size + 8)))
+        return self._positive(0.5 * self.design.inner(w, w), 0.5 * error * (1 + gamma(w.size + 8)))
+
+    def _positive(self, value: float, error: float) -> Estimate:
+        if value < -2 * error:
+            raise ValueError(
+                f"the kernel matrix is not positive semidefinite: a function has the square {2 * value:.3g}; "
+                "add a multiple of the identity"
+            )
+        return Estimate(max(value, 0.0), error)
 
     def conjugate_above(self, mu: Slope, slack: float, *, exact: bool = False) -> Estimate:
         here = self.value_above(mu, exact=exact)
@@ -64,6 +72,9 @@ class HilbertNorm(Penalty):
 
     def norm(self, w: Slope) -> float:
         return float(np.sqrt(2 * self.value(w)))
+
+    def norm_below(self, w: Slope) -> float:
+        return float(np.sqrt(2 * max(self.value_above(w).below, 0.0)))
 
     def dual_norms(self, X: Data, centre: Vector) -> Vector:
         raise TypeError("distances in a kernel's space are the design's to say")

@@ -39,6 +39,7 @@ class QuadraticForm(Penalty):
                 "Q must be positive definite beyond rounding: its eigenvalues range over "
                 f"[{eigenvalues[0]:.3g}, {eigenvalues[-1]:.3g}]; add a multiple of the identity"
             )
+        self.stretch = float(1 / np.sqrt(self._least)) * (1 + 8 * EPS)
 
     def value(self, w: Slope) -> float:
         return 0.5 * float(w @ self.Q @ w)
@@ -56,13 +57,22 @@ class QuadraticForm(Penalty):
     def conjugate_above(self, mu: Slope, slack: float, *, exact: bool = False) -> Estimate:
         """With x a solution of Q x = mu up to a residual r: 1/2 x'Qx + <x, r> + 1/2 r'Q^-1 r."""
         x = self.argmax(mu)
-        residual = mu - self.Q @ x
-        lost = gamma(x.size + 4) * (np.abs(mu) + np.abs(self.Q) @ np.abs(x))
+        residual, lost = self._residual(mu, x)
         rest = self.length(np.abs(residual) + lost) + slack + 4 * EPS * self.length(mu)
         here = self.value_above(x)
         cross = exact_dot(x, residual)
         error = here.error + cross.error + float(np.abs(x) @ lost) * 2 + slack * self.length(x)
         return Estimate(here.value + cross.value, error + 0.5 * rest * rest / self._least)
+
+    def argmax_error(self, mu: Slope, slack: float) -> float:
+        """By the residual, too: the length of Q^-1/2 times it."""
+        residual, lost = self._residual(mu, self.argmax(mu))
+        rest = self.length(np.abs(residual) + lost) + slack + 8 * EPS * self.length(mu)
+        return self.stretch * rest * (1 + 8 * EPS)
+
+    def _residual(self, mu: Slope, x: Slope) -> tuple[Vector, Vector]:
+        """mu - Q x, and how far each coordinate may be from that."""
+        return mu - self.Q @ x, gamma(x.size + 4) * (np.abs(mu) + np.abs(self.Q) @ np.abs(x))
 
     def curvature(self, mu: Slope, V: Matrix) -> Matrix:
         return np.asarray(V.T @ cho_solve(self._factor, V))
@@ -74,11 +84,21 @@ class QuadraticForm(Penalty):
         return np.asarray(np.linalg.solve(np.eye(len(v)) + step * self.Q, v))
 
     def norm(self, w: Slope) -> float:
-        return float(np.sqrt(w @ self.Q @ w))
+        return float(np.sqrt(2 * max(self.value(w), 0.0)))
+
+    def norm_below(self, w: Slope) -> float:
+        return float(np.sqrt(2 * max(self.value_above(w).below, 0.0)))
 
     def dual_norms(self, X: Data, centre: Vector) -> Vector:
+        """sqrt(x'Q^-1 x) by a solution z of Q z = x up to a residual: at most |z| + |Q^-1/2 residual|."""
         rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64) - centre
-        return np.asarray(np.sqrt(np.maximum((rows * cho_solve(self._factor, rows.T).T).sum(axis=1), 0)))
+        d = len(self.Q)
+        Z: Matrix = np.asarray(cho_solve(self._factor, rows.T)).T
+        products, sizes = Z @ self.Q, np.abs(Z) @ np.abs(self.Q)
+        squares = (Z * products).sum(axis=1) + gamma(2 * d + 8) * (np.abs(Z) * sizes).sum(axis=1)
+        residuals = np.abs(rows - products) + gamma(d + 8) * (np.abs(rows) + sizes)
+        rest = self.stretch * np.linalg.norm(residuals, axis=1)
+        return np.asarray((np.sqrt(np.maximum(squares, 0.0)) + rest) * (1 + gamma(d + 16)))
 
     def check(self, d: int) -> None:
         if len(self.Q) != d:

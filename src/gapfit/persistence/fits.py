@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gapfit.certify import Ball
 from gapfit.penalties import Penalty
 from gapfit.persistence.container import need
 from gapfit.persistence.objects import PENALTY
@@ -20,6 +19,7 @@ from gapfit.persistence.values import (
     write_texts,
 )
 from gapfit.solution import Certificate, Record
+from gapfit.statements import Ball
 
 _SUPPORT = ("zero", "bound", "support", "undecided")  # by their codes in a file, which are for good
 
@@ -78,31 +78,43 @@ def _write_balls(balls: list[Ball | None], shelf: Shelf) -> Any:
         penalty = PENALTY.write(there[0].penalty, shelf)
     except TypeError as error:
         raise TypeError(f"score_bounds rests on {there[0].penalty!r}, which is {error}") from error
-    mean = np.stack([ball.mean for ball in there])
-    return {
+    above = [ball.mean_above for ball in there if ball.mean_above is not None]
+    kept = {
         "penalty": penalty,
         "centre": shelf.put(np.stack([ball.centre for ball in there])),
         "radius": shelf.put(np.array([ball.radius for ball in there], dtype=np.float64)),
-        "mean": shelf.put(mean[:1] if (mean == mean[0]).all() else mean),  # as a rule they are equal
+        "mean": shelf.put(_different(np.stack([ball.mean for ball in there]))),
         "offset": shelf.put(np.array([(ball.lo, ball.hi) for ball in there], dtype=np.float64)),
     }
+    if above:
+        means = [ball.mean if ball.mean_above is None else ball.mean_above for ball in there]
+        kept["mean_above"] = shelf.put(_different(np.stack(means)))
+    return kept
+
+
+def _different(rows: NDArray[Any]) -> NDArray[Any]:
+    """One row where all are equal."""
+    return rows[:1] if (rows == rows[0]).all() else rows
 
 
 def _read_balls(value: Any, shelf: Shelf) -> list[Ball] | None:
     if value is None:
         return None
-    penalty, *arrays = fields(value, "penalty", "centre", "radius", "mean", "offset")
+    both = isinstance(value, dict) and "mean_above" in value
+    names = ["penalty", "centre", "mean", "radius", "offset", *(["mean_above"] if both else [])]
+    penalty, centre, mean, radius, offset, *above = fields(value, *names)
     penalty = PENALTY.read(penalty, shelf)
     need(isinstance(penalty, Penalty), "its penalty has no parameters")
-    centre, mean = (floats(2).read(array, shelf) for array in arrays[::2])
-    radius, offset = shelf.take(arrays[1], "<f8", 1), shelf.take(arrays[3], "<f8", 2)
+    centre, *means = (floats(2).read(array, shelf) for array in (centre, mean, *above))
+    radius, offset = shelf.take(radius, "<f8", 1), shelf.take(offset, "<f8", 2)
     n, d = centre.shape
-    need(mean.shape in ((1, d), (n, d)) and radius.shape == (n,), "its parts do not fit")
-    need(offset.shape == (n, 2) and (radius >= 0).all(), "its parts do not fit")
+    need(all(mean.shape in ((1, d), (n, d)) for mean in means), "its parts do not fit")
+    need(radius.shape == (n,) and offset.shape == (n, 2) and (radius >= 0).all(), "its parts do not fit")
     penalty.check(d)
-    means = mean if len(mean) == n else [mean[0]] * n
-    parts = zip(centre, radius.tolist(), means, offset.tolist(), strict=True)
-    return [Ball(penalty, c, r, m, lo, hi) for c, r, m, (lo, hi) in parts]
+    below, *higher = (list(mean) if len(mean) == n else [mean[0]] * n for mean in means)
+    uppers = higher[0] if higher else [None] * n
+    parts = zip(centre, radius.tolist(), below, offset.tolist(), uppers, strict=True)
+    return [Ball(penalty, c, r, m, lo, hi, above) for c, r, m, (lo, hi), above in parts]
 
 
 _TRIED = ("score", "spread", "threshold", "gap")  # numbers of each member that was tried

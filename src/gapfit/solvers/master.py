@@ -37,7 +37,9 @@ class Master(ABC):
 
     def add(self, cut: Minorant) -> None:
         """Take in a cut, unless it is one we have, or none."""
-        if np.isfinite(cut.c) and not any(cut.c == old.c and np.array_equal(cut.a, old.a) for old in self.cuts):
+        if np.isfinite(cut.c) and not any(
+            cut.c == old.c and np.array_equal(cut.a, old.a) for old in self.cuts
+        ):
             self._append(cut)
 
     def mixed_slope(self, shares: Vector) -> Slope:
