@@ -213,7 +213,7 @@ def _tiles(X: Data, kernel: Kernel) -> Tiles:
         return FunctionTiles(X, kernel)
     if callable(kernel):
         return CallableTiles(X, kernel)
-    if kernel != "precomputed":
+    if not isinstance(kernel, str) or kernel != "precomputed":
         raise ValueError(f"kernel must be a kernel function, 'precomputed' or a function, got {kernel!r}")
     K = np.asarray(X, dtype=np.float64)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
