@@ -57,6 +57,8 @@ def cuts(kind, rng):
         A[rng.integers(0, t, t // 2)] = A[0]
     elif kind == "scales":
         A *= 10 ** rng.uniform(-2, 2, size=(t, 1))
+    elif kind == "all scales":
+        A *= 10 ** rng.uniform(-12, 12, size=(t, 1))
     elif kind == "zero plane and mixtures":
         A[0], A[-1] = 0.0, A.mean(axis=0)
     elif kind == "rounded":
@@ -83,10 +85,21 @@ def test_no_coordinate_promises_more_than_the_maximum(kind):
         assert (promise - promise @ x).max() <= 100 * EPS * scale
 
 
+def test_cuts_of_all_sizes_from_any_of_them():
+    """Shares of 1e-20 of a large cut count as much as those of small ones."""
+    rng = np.random.default_rng(7)
+    for _ in range(300):
+        A, c = cuts("all scales", rng)
+        G = A @ A.T / 10 ** rng.uniform(-4, 2)
+        x = maximise_on_simplex(G, c, np.eye(len(c))[rng.integers(len(c))])
+        promise, sizes = c - G @ x, np.sqrt(G.diagonal())
+        assert (promise - promise @ x).max() <= 100 * EPS * (np.abs(c).max() + sizes.max() * (sizes @ x))
+
+
 def test_the_factor_follows_the_support():
     rng = np.random.default_rng(0)
     A = rng.normal(size=(40, 60))
-    face = Face(A @ A.T, np.arange(5))
+    face = Face(A @ A.T, np.arange(5), 60.0)
     for _ in range(300):
         outside = np.setdiff1d(np.arange(40), face.members)
         if len(face.members) < 2 or (len(outside) and rng.uniform() < 0.55):
@@ -100,7 +113,7 @@ def test_the_factor_follows_the_support():
 def test_a_gram_matrix_that_overflows_is_an_error_and_no_endless_loop():
     G = np.array([[np.inf, np.inf], [np.inf, np.inf]])
     with pytest.raises(OverflowError, match="too large"):
-        Face(G, np.arange(2))
+        Face(G, np.arange(2), 1.0)
 
 
 # -- the level --------------------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ At least sixty cases an estimator. Those that are about parameters are drawn up 
 signature, so that a parameter added later is attacked too.
 """
 
+import contextlib
+import tempfile
 import time
 from functools import cache
 from typing import Any
@@ -53,7 +55,12 @@ CASES = len(cases())
 
 
 def run(job: Job) -> Outcome:
-    """One bad call on a fresh estimator, and on one that is fitted."""
+    """One bad call on a fresh estimator, and on one that is fitted, where it may write what it likes."""
+    with tempfile.TemporaryDirectory(prefix="gapfit-soak-") as folder, contextlib.chdir(folder):
+        return _attack(job)
+
+
+def _attack(job: Job) -> Outcome:
     rng, outcome = job.rng(), Outcome()
     kind, what, how = cases()[job.choice(CASES)]
     X, y = kind.data(rng)

@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite
 
 from gapfit._types import Vector
+from gapfit.errors import as_number
+
+_LEAST = 1e-290  # of a sum of weights: parts of smaller ones lose their digits
 
 
 def as_groups(groups: Any, n: int) -> NDArray[np.int64]:
@@ -29,7 +32,19 @@ def as_weights(sample_weight: Any, n: int) -> Vector:
     with np.errstate(over="ignore"):
         if weight.sum() == np.inf:
             raise ValueError("sample_weight is too large: its sum overflows")
+    if weight.sum() < _LEAST:
+        raise ValueError(
+            f"sample_weight is too small: its sum is {weight.sum():.3g}. Only ratios count: scale "
+            "all of it up"
+        )
     return weight
+
+
+def as_tolerance(tol: Any) -> float:
+    """A relative gap to be met."""
+    if not 0 <= (number := as_number("tol", tol)) < np.inf:
+        raise ValueError(f"tol must be non-negative and finite, got {tol!r}")
+    return number
 
 
 def as_column(name: str, values: Any, n: int) -> Vector:

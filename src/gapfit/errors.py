@@ -1,5 +1,6 @@
 """The typed errors of gapfit. Bad input is an ordinary ValueError or TypeError that names the argument."""
 
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
@@ -76,6 +77,13 @@ def as_numbers(name: str, values: Any) -> NDArray[np.float64]:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} must hold numbers: {error}") from error
+
+
+def as_choice(name: str, value: Any, choices: Sequence[str]) -> str:
+    """The value if it is one of the names; arrays are not, and are not compared with them."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+    return value
 
 
 def as_number(name: str, value: Any) -> float:

@@ -150,7 +150,8 @@ def weigh_classes(class_weight: Any, labels: Labels, y: NDArray[Any], weight: Ve
     """
     if class_weight is None:
         return weight
-    if class_weight != "balanced" and not isinstance(class_weight, Mapping):
+    balanced = isinstance(class_weight, str) and class_weight == "balanced"
+    if not balanced and not isinstance(class_weight, Mapping):
         raise ValueError(f'class_weight must be None, "balanced" or a dictionary, got {class_weight!r}')
     try:
         factors = compute_class_weight(class_weight, classes=labels.classes, y=y, sample_weight=weight)

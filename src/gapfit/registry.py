@@ -109,6 +109,11 @@ def as_solver(solver: str | Callable[..., Any]) -> Callable[..., Any]:
     return found
 
 
+def is_auto(solver: Any) -> bool:
+    """Is the choice left to gapfit? Arrays are not compared with the name."""
+    return isinstance(solver, str) and solver == "auto"
+
+
 def _make(kind: str, thing: Any, table: dict[str, Any], base: type) -> Any:
     if isinstance(thing, base):
         return thing

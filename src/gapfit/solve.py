@@ -14,6 +14,7 @@ from gapfit import limits, threads
 from gapfit._types import Slope, Vector
 from gapfit.certify import certify, running
 from gapfit.checkpoint import ENDED, Part, as_history, as_plain, as_solution, opened
+from gapfit.checks import as_tolerance
 from gapfit.errors import ContractError, UnboundedProblem, as_number
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
@@ -81,8 +82,7 @@ def solve(
     -------
     Solution
     """
-    if not 0 <= as_number("tol", tol) < np.inf:
-        raise ValueError(f"tol must be non-negative and finite, got {tol!r}")
+    as_tolerance(tol)
     if not isinstance(max_iter, Integral):
         raise TypeError(f"max_iter must be an integer, got {max_iter!r}")
     if not (as_number("max_iter", max_iter) >= 0 and as_number("max_time", max_time) >= 0):

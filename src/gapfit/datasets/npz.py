@@ -4,11 +4,11 @@ The arrays are ``X`` and, where there are any, ``y``, ``qid`` and ``names``. A s
 ``X_data``, ``X_indices``, ``X_indptr`` and ``X_shape``.
 """
 
+import errno
 import math
 import os
 import zipfile
-import zlib
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
@@ -62,19 +62,12 @@ def read_npz(source: Source, *, n_features: int | None = None, dtype: DTypeLike 
             with zipfile.ZipFile(file) as archive:
                 arrays = _Arrays(archive, file.seek(0, os.SEEK_END))
                 data = Data(*(arrays.get(key) for key in Data._fields))
-        except (
-            DataError,
-            zipfile.BadZipFile,
-            zlib.error,
-            EOFError,
-            NotImplementedError,
-            RuntimeError,
-        ) as error:
-            # What zipfile raises for damage, for packings it does not know and for passwords.
-            reason = (
-                error.reason if isinstance(error, DataError) else f"not an npz archive, or damaged: {error}"
-            )
-            raise DataError(reason, name) from error
+        except DataError as error:
+            raise DataError(error.reason, name) from error
+        except Exception as error:
+            if _not_the_content(error):
+                raise
+            raise DataError(f"not an npz archive, or damaged: {error}", name) from error
     return _checked(data, n_features, dtype, name)
 
 
@@ -106,20 +99,37 @@ class _Arrays:
             raise DataError(f"{key} claims to be larger than the file")
         if member.file_size > RATIO_SLACK + RATIO_LIMIT * member.compress_size:
             raise DataError(f"{key} unpacks to more than {RATIO_LIMIT} times its size")
-        try:
-            with self.archive.open(member) as file:
-                header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-                shape, _, dtype = header[npy.read_magic(file)](file)
-                size = file.tell() + math.prod(shape) * dtype.itemsize
-            kinds, dimensions = ALLOWED[role]
-            if len(shape) != dimensions or dtype.kind not in kinds or size != member.file_size:
-                raise DataError(f"{key} has the shape {shape}, the type {dtype} and {member.file_size} bytes")
-            with self.archive.open(member) as file:
-                return npy.read_array(file, allow_pickle=False)
-        except (ValueError, KeyError, TypeError, SyntaxError) as error:
-            raise (
-                error if isinstance(error, DataError) else DataError(f"{key} is damaged: {error}")
-            ) from error
+        with self.archive.open(member) as file:
+            shape, dtype = _header(file, key)
+            size = file.tell() + math.prod(shape) * dtype.itemsize
+        kinds, dimensions = ALLOWED[role]
+        if len(shape) != dimensions or dtype.kind not in kinds or size != member.file_size:
+            raise DataError(f"{key} has the shape {shape}, the type {dtype} and {member.file_size} bytes")
+        with self.archive.open(member) as file:
+            return npy.read_array(file, allow_pickle=False)
+
+
+def _not_the_content(error: Exception) -> bool:
+    """Is it the disk's fault, or that of too little memory?
+
+    zipfile, zlib, NumPy's parser of headers and Python's own, which it calls, raise a dozen other things for
+    bytes that they do not expect, and seek to where no file goes, which is an OSError with EINVAL.
+    """
+    if isinstance(error, OSError):
+        return error.errno not in (None, errno.EINVAL)
+    return isinstance(error, MemoryError)
+
+
+def _header(file: IO[bytes], key: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """The shape and the type of an array, as its first bytes give them."""
+    readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+    try:
+        shape, _, dtype = readers[npy.read_magic(file)](file)
+    except OSError:
+        raise
+    except Exception as error:  # MemoryError is one of them: Python's parser raises it when nested too deeply
+        raise DataError(f"{key} is damaged: {error}") from error
+    return shape, dtype
 
 
 def _checked(data: Data, n_features: int | None, dtype: np.dtype[Any], name: str) -> Data:

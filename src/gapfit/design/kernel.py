@@ -256,7 +256,7 @@ def _tiles(X: Data, kernel: Kernel) -> Tiles:
         return FunctionTiles(X, kernel)
     if callable(kernel):
         return CallableTiles(X, kernel)
-    if kernel != "precomputed":
+    if not isinstance(kernel, str) or kernel != "precomputed":
         raise ValueError(f"kernel must be a kernel function, 'precomputed' or a function, got {kernel!r}")
     given = np.asarray(X)
     if given.ndim != 2 or given.shape[0] != given.shape[1]:

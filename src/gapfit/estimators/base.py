@@ -174,7 +174,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
         self.history_ = histories if len(targets) > 1 else histories[0]
         self.support_status_ = np.array(support) if len(targets) > 1 else support[0]
         self.alpha_ = float(self.alpha)
-        self.C_ = 1.0 / (self.alpha_ * float(weight.sum()))
+        self.C_ = 1.0 / self.alpha_ / float(weight.sum())  # their product may underflow
         self._balls = balls
         self._warm = solutions if self.warm_start else None
         self.__dict__.update(self._point([s.w for s in solutions], [s.intercept for s in solutions]))
@@ -232,12 +232,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):
 
     def _seeded_solver(self) -> Callable[..., Any]:
         """The solver, with random_state as its seed if it takes one. None means its own, fixed seed."""
-        solver = as_solver(self.solver)
-        if self.random_state is None:
-            return solver
-        with naming("random_state"):
-            seed = int(check_random_state(self.random_state).randint(2**31))
-        return partial(solver, seed=seed) if "seed" in signature(solver).parameters else solver
+        return seeded(as_solver(self.solver), self.random_state)
 
 
 def all_or_nothing(fit: Fit) -> Fit:
@@ -252,6 +247,15 @@ def all_or_nothing(fit: Fit) -> Fit:
         return self
 
     return wrapper  # type: ignore[return-value]
+
+
+def seeded(solver: Callable[..., Any], random_state: Any) -> Callable[..., Any]:
+    """The solver, with random_state as its seed if it takes one. None means its own, fixed seed."""
+    if random_state is None:
+        return solver
+    with naming("random_state"):
+        seed = int(check_random_state(random_state).randint(2**31))
+    return partial(solver, seed=seed) if "seed" in signature(solver).parameters else solver
 
 
 def check_loss(loss: Any, names: Sequence[str]) -> Loss:

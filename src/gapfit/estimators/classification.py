@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
 from gapfit._types import Slope, Vector
+from gapfit.errors import as_choice
 from gapfit.estimators.base import LinearModel, all_or_nothing, check_flag, check_loss, naming
 from gapfit.estimators.joint import joint_bounds, outputs_of, weights_and_intercepts
 from gapfit.estimators.targets import Indicators, as_indicators
@@ -230,9 +231,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):
 
     def _loss(self) -> Loss:
         loss = check_loss(self.loss, LOSSES)
-        if self.multi_class not in ("one_vs_rest", "joint"):
-            raise ValueError(f"multi_class must be 'one_vs_rest' or 'joint', got {self.multi_class!r}")
-        if self.multi_class == "one_vs_rest" or _is_joint(loss):
+        multi_class = as_choice("multi_class", self.multi_class, ("one_vs_rest", "joint"))
+        if multi_class == "one_vs_rest" or _is_joint(loss):
             return loss
         if type(loss) not in TOGETHER:
             raise ValueError(

@@ -20,8 +20,8 @@ from gapfit.estimators.base import (
     LinearModel,
     Samples,
     check_flag,
-    naming,
     overall_status,
+    seeded,
     shown,
     warn_unfinished,
 )
@@ -32,7 +32,7 @@ from gapfit.estimators.kernel_names import named_kernel
 from gapfit.estimators.kernel_parts import Machine, Part, check_margin, machine_of
 from gapfit.losses.base import Loss
 from gapfit.problem import Problem
-from gapfit.registry import as_solver
+from gapfit.registry import as_solver, is_auto
 from gapfit.solution import Solution, Status
 from gapfit.solve import solve
 from gapfit.solvers.smo import smo
@@ -91,8 +91,10 @@ class KernelModel(LinearModel):
 
     def _design(self, samples: Samples, kernel: Any) -> KernelDesign:
         memory = 1e6 * as_number("cache_size", self.cache_size)
-        if not memory > 0:
-            raise ValueError(f"cache_size must be a positive number of megabytes, got {self.cache_size!r}")
+        if not 0 < memory < np.inf:
+            raise ValueError(
+                f"cache_size must be a positive, finite number of megabytes, got {self.cache_size!r}"
+            )
         X = samples.X
         if isinstance(kernel, str):  # the matrix itself, with a column for every sample that was given
             if X.shape[1] != len(samples.origin.place):
@@ -194,18 +196,9 @@ class KernelModel(LinearModel):
 
     def _traced(self, trace: Identification) -> Callable[..., Any]:
         """The solver, seeded, and told whom to tell about identified variables if it does so."""
-        solver = self._seeded(smo if self.solver == "auto" else as_solver(self.solver))
+        solver = seeded(smo if is_auto(self.solver) else as_solver(self.solver), self.random_state)
         takes = signature(solver).parameters
         return partial(solver, trace=trace) if "trace" in takes else solver
-
-    def _seeded(self, solver: Callable[..., Any]) -> Callable[..., Any]:
-        if self.random_state is None:
-            return solver
-        from sklearn.utils import check_random_state
-
-        with naming("random_state"):
-            seed = int(check_random_state(self.random_state).randint(2**31))
-        return partial(solver, seed=seed) if "seed" in signature(solver).parameters else solver
 
     def _support_of(
         self, samples: Samples, order: Any, machines: Sequence[Machine]

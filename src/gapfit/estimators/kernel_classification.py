@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
 from gapfit._types import Vector
-from gapfit.errors import as_number
+from gapfit.errors import as_choice, as_number
 from gapfit.estimators.base import all_or_nothing
 from gapfit.estimators.classification import check_target_labels
 from gapfit.estimators.kernel import KernelModel
@@ -200,10 +200,7 @@ class KernelSVC(ClassifierMixin, KernelModel):
         loss = Hinge() if self.nu is None else NuHinge(self.nu)
         if not 0 < C < np.inf:
             raise ValueError(f"C must be positive and finite, got {self.C!r}")
-        if self.decision_function_shape not in ("ovr", "ovo"):
-            raise ValueError(
-                f"decision_function_shape must be 'ovr' or 'ovo', got {self.decision_function_shape!r}"
-            )
+        as_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
         given: list[Any] = []
 
         def check(n: int) -> NDArray[Any]:

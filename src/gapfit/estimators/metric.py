@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gapfit import threads
 from gapfit._types import Vector
-from gapfit.checks import as_weights
+from gapfit.checks import as_tolerance, as_weights
 from gapfit.design.memory import MemoryDesign
-from gapfit.errors import as_number, as_numbers
+from gapfit.errors import as_choice, as_number, as_numbers
 from gapfit.estimators.base import LinearModel, all_or_nothing, overall_status, products, shown
 from gapfit.estimators.checkpoints import kept
 from gapfit.estimators.classification import check_target_labels
@@ -24,7 +24,7 @@ from gapfit.estimators.pool.folds import CrossValidation, Result
 from gapfit.estimators.pool.members import Done, Fitted, Member, Samples, Settings, Surrogate
 from gapfit.metrics import as_metric, best_threshold
 from gapfit.reductions import Labels
-from gapfit.registry import as_penalty
+from gapfit.registry import as_penalty, is_auto
 from gapfit.solution import Status
 
 STRATEGIES = ("auto", "surrogate", "cost_path")
@@ -201,6 +201,7 @@ class MetricClassifier(ClassifierMixin, LinearModel):
         """
         began = perf_counter()
         metric, alphas = as_metric(self.metric), _as_alphas(self.alpha, self.strategy)
+        tol = as_tolerance(self.tol)
         if not 0 < as_number("score_weight", self.score_weight) < np.inf:
             raise ValueError(f"score_weight must be positive and finite, got {self.score_weight!r}")
         given = self._samples(X, lambda n: check_target_labels(y, n), sample_weight)
@@ -216,7 +217,7 @@ class MetricClassifier(ClassifierMixin, LinearModel):
         if not limit >= 0:
             raise ValueError(f"max_time must not be negative, got {self.max_time!r}")
         settings = Settings(
-            metric, as_penalty(self.penalty), self._seeded_solver(), self.tol, self.max_iter, began + limit
+            metric, as_penalty(self.penalty), self._seeded_solver(), tol, self.max_iter, began + limit
         )
         context = self._init_callback_context()
         context.call_on_fit_task_begin(estimator=self)
@@ -258,7 +259,7 @@ class MetricClassifier(ClassifierMixin, LinearModel):
         else:
             search.add(recipes.costs(samples, settings, alphas))
         if self.strategy == "auto":
-            if self.solver == "auto":
+            if is_auto(self.solver):
                 search.add(recipes.surrogates(samples, settings, alphas))
             search.add(recipes.tilts(samples, settings, search.best(len(search.results))))
         (winner,) = search.best(1)
@@ -295,7 +296,7 @@ class MetricClassifier(ClassifierMixin, LinearModel):
         self.dual_objective_ = fits[0].certificate.dual if proved else -np.inf
         self.dual_gap_ = fits[0].certificate.gap if proved else np.inf
         self.alpha_ = best.alpha
-        self.C_ = 1.0 / (best.alpha * float(samples.weight.sum()))
+        self.C_ = 1.0 / best.alpha / float(samples.weight.sum())
 
     def decision_function(self, X: Any) -> Vector:
         """Scores of shape (n,), positive for the second class."""
@@ -326,8 +327,7 @@ class MetricClassifier(ClassifierMixin, LinearModel):
 
 def _as_alphas(alpha: Any, strategy: Any) -> tuple[float, ...]:
     """The alphas to try, from large to small."""
-    if strategy not in STRATEGIES:
-        raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, got {strategy!r}")
+    as_choice("strategy", strategy, STRATEGIES)
     if alpha is None:
         return (_ALONE,) if strategy == "surrogate" else ALPHAS
     alphas = np.unique(np.atleast_1d(as_numbers("alpha", alpha)))[::-1]

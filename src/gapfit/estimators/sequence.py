@@ -16,8 +16,17 @@ from gapfit._types import Vector
 from gapfit.checks import as_weights
 from gapfit.design.chain import ALL, ChainDesign, Pairs
 from gapfit.design.kernel_chain import KernelChainDesign
+from gapfit.errors import as_choice
 from gapfit.estimators.single import fit_single
-from gapfit.estimators.tokens import Batch, FeatureNames, as_batch, as_labels, named
+from gapfit.estimators.tokens import (
+    Batch,
+    FeatureNames,
+    as_batch,
+    as_labels,
+    as_sequences,
+    named,
+    sorted_labels,
+)
 from gapfit.losses.chain import ChainCRF, ChainLoss, ChainMargin, best_labels, marginals
 from gapfit.penalties import Penalty
 from gapfit.problem import Problem
@@ -143,10 +152,10 @@ class SequenceLabeler(BaseEstimator):
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        if self.pairs not in ("seen", "all"):
-            raise ValueError(f"pairs must be 'seen' or 'all', got {self.pairs!r}")
+        as_choice("pairs", self.pairs, ("seen", "all"))
         self.__dict__.pop("feature_names_", None)
-        if self.vectorizer is None and hasattr(X, "__len__") and len(X) and named(X):
+        X = as_sequences(X)
+        if self.vectorizer is None and named(X):
             names = FeatureNames.of(token for sequence in X for token in sequence)
             self._names = names
             self.feature_names_ = np.array([*names.columns, None], dtype=object)[:-1]
@@ -162,7 +171,7 @@ class SequenceLabeler(BaseEstimator):
     def _problem(self, batch: Batch, y: Any, sample_weight: Any) -> Problem:
         """The problem of a fit; what is only needed to make it is gone when it is solved."""
         labels = as_labels(y, batch)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
+        self.classes_, codes = sorted_labels(labels)
         if len(self.classes_) < 2:
             raise ValueError(f"y holds one label only, {self.classes_[0]!r}: there is nothing to learn")
         K = len(self.classes_)

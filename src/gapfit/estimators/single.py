@@ -1,17 +1,14 @@
 """The fit of estimators that are one problem with weights of their own shape: chains and other structures."""
 
 import warnings
-from functools import partial
-from inspect import signature
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from gapfit import limits
 from gapfit.errors import as_number
-from gapfit.estimators.base import check_flag, shown
+from gapfit.estimators.base import check_flag, seeded, shown
 from gapfit.estimators.checkpoints import kept
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
@@ -26,10 +23,10 @@ def fit_single(estimator: Any, problem: Problem) -> Solution:
     start = last if last is not None and len(last.w) == problem.design.shape[1] else None
     limit = np.inf if estimator.max_time is None else as_number("max_time", estimator.max_time)
     data = None if estimator.checkpoint is None else problem.fingerprint()
+    solver = seeded(as_solver(estimator.solver), estimator.random_state)
     with shown(estimator.verbose), kept(estimator, data) as checkpoint:
         solution = solve(
-            problem, seeded(estimator), tol=estimator.tol, max_iter=estimator.max_iter,
-            max_time=limits.remaining(limit),
+            problem, solver, tol=estimator.tol, max_iter=estimator.max_iter, max_time=limits.remaining(limit),
             start=start, n_jobs=estimator.n_jobs, resumable=bool(estimator.warm_start), checkpoint=checkpoint,
         )  # fmt: skip
     certificate = solution.certificate
@@ -51,11 +48,3 @@ def fit_single(estimator: Any, problem: Problem) -> Solution:
             stacklevel=4,
         )
     return solution
-
-
-def seeded(estimator: Any) -> Any:
-    """The solver, with random_state as its seed if it takes one."""
-    solver = as_solver(estimator.solver)
-    if estimator.random_state is None or "seed" not in signature(solver).parameters:
-        return solver
-    return partial(solver, seed=int(check_random_state(estimator.random_state).randint(2**31)))

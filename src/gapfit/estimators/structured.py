@@ -1,21 +1,25 @@
 """StructuredClassifier: predict whatever objects have joint features and a best one that can be found."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gapfit.checks import as_weights
 from gapfit.errors import ContractError
-from gapfit.estimators.single import fit_single, seeded
+from gapfit.estimators.base import seeded
+from gapfit.estimators.single import fit_single
 from gapfit.penalties import Penalty
 from gapfit.problem import Problem
+from gapfit.registry import as_solver
 from gapfit.solution import Progress, Status
 from gapfit.solve import solve
 from gapfit.structures import StructuredMargin, WeightDesign
+from gapfit.structures.margin import joint_features
 
 METHODS = ("joint_features", "loss_augmented_argmax", "loss", "argmax")
 
@@ -90,6 +94,8 @@ class StructuredClassifier(BaseEstimator):
         missing = [name for name in METHODS if not callable(getattr(self.structure, name, None))]
         if missing:
             raise TypeError(f"structure {self.structure!r} lacks {', '.join(missing)}")
+        _check_objects("X", X)
+        _check_objects("y", y)
         if len(X) != len(y) or not len(X):
             raise ValueError(
                 f"X has {len(X)} objects and y {len(y)}; there must be as many, and at least one"
@@ -101,8 +107,7 @@ class StructuredClassifier(BaseEstimator):
                 "inexact=True fits all the same, and says so"
             )
         loss = StructuredMargin(self.structure, X, y)
-        size = len(np.asarray(self.structure.joint_features(X[0], y[0])))
-        design = WeightDesign(len(X), size)
+        design = WeightDesign(len(X), len(joint_features(self.structure, X, y, 0)))
         weight = as_weights(sample_weight, len(X))
         problem = Problem(design, np.arange(len(X)), loss, self.penalty, self.alpha, weight, intercept=False)
         if exact:
@@ -114,9 +119,10 @@ class StructuredClassifier(BaseEstimator):
         """The best weights met; a value that was missed may contradict a bound, which ends the search."""
         met: list[Progress] = []
         limit = np.inf if self.max_time is None else self.max_time
+        solver = seeded(as_solver(self.solver), self.random_state)
         try:
             found = solve(
-                problem, seeded(self), tol=self.tol, max_iter=self.max_iter, max_time=limit,
+                problem, solver, tol=self.tol, max_iter=self.max_iter, max_time=limit,
                 callbacks=[met.append], checkpoint=self.checkpoint,
             ).w  # fmt: skip
         except ContractError:
@@ -142,3 +148,11 @@ class StructuredClassifier(BaseEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of predictions that cost nothing."""
         return float(np.average(self.losses(X, y) == 0, weights=sample_weight))
+
+
+def _check_objects(name: str, objects: Any) -> None:
+    """Something that has a length, and can be asked for each of its objects by number."""
+    countable = hasattr(objects, "__len__") and hasattr(objects, "__getitem__")
+    if not countable or isinstance(objects, str | bytes | Mapping) or sparse.issparse(objects):
+        found = type(objects).__name__
+        raise TypeError(f"{name} must be a list with an object for each sample, got {found}")

@@ -1,6 +1,6 @@
 """Sequences as users have them, turned into one matrix of tokens and the lengths of the sequences."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 
 from gapfit.design.chain import as_lengths
 from gapfit.design.memory import check_sparse_indices
+from gapfit.estimators.base import naming
 
 
 class Batch(NamedTuple):
@@ -26,15 +27,10 @@ class Batch(NamedTuple):
 
 def as_batch(X: Any, vectorizer: Any) -> Batch:
     """A list of sequences, or (tokens, lengths). Tokens of features by name go through the vectorizer."""
-    if isinstance(X, tuple) and len(X) == 2 and not isinstance(X[0], list):
+    X = as_sequences(X)
+    if isinstance(X, tuple):
         tokens = as_tokens(X[0])
         return Batch(tokens, as_lengths(X[1], tokens.shape[0]), True)
-    if isinstance(X, str | Mapping) or not hasattr(X, "__len__"):
-        raise TypeError("X must be a list of sequences, or a pair (tokens, lengths)")
-    if not len(X):
-        raise ValueError("X holds no sequence: at least one is needed")
-    if any(sequence.shape[0] == 0 if hasattr(sequence, "shape") else not len(sequence) for sequence in X):
-        raise ValueError("X holds a sequence without tokens")
     if named(X):
         lengths = np.array([len(sequence) for sequence in X])
         return Batch(as_tokens(vectorizer([token for sequence in X for token in sequence])), lengths, False)
@@ -45,25 +41,51 @@ def as_batch(X: Any, vectorizer: Any) -> Batch:
     return Batch(stack, np.array([part.shape[0] for part in parts]), False)
 
 
+def as_sequences(X: Any) -> Any:
+    """A list of sequences, none of them empty, or a pair (tokens, lengths)."""
+    if isinstance(X, tuple) and len(X) == 2 and not isinstance(X[0], list):
+        return X
+    sizes = _sizes(X)
+    if sizes is None or None in sizes:
+        raise TypeError("X must be a list of sequences of tokens, or a pair (tokens, lengths)")
+    if not sizes:
+        raise ValueError("X holds no sequence: at least one is needed")
+    if 0 in sizes:
+        raise ValueError("X holds a sequence without tokens")
+    return list(X)
+
+
+def _sizes(sequences: Any) -> list[int | None] | None:
+    """How many things each sequence has; None for what is no sequence."""
+    return None if _size(sequences) is None or sparse.issparse(sequences) else list(map(_size, sequences))
+
+
+def _size(sequence: Any) -> int | None:
+    if hasattr(sequence, "shape"):
+        return sequence.shape[0] if len(sequence.shape) else None
+    countable = hasattr(sequence, "__len__") and hasattr(sequence, "__getitem__")
+    return len(sequence) if countable and not isinstance(sequence, str | bytes | Mapping) else None
+
+
 def named(X: Any) -> bool:
     """Are the features of tokens given by name?"""
-    if isinstance(X, tuple):
+    if isinstance(X, tuple) or hasattr(X[0], "shape"):
         return False
-    first = X[0]
-    if hasattr(first, "shape") or not len(first):
-        return False
-    token = first[0]
-    return isinstance(token, Mapping) or (len(token) > 0 and all(isinstance(name, str) for name in token))
+    token = X[0][0]
+    if isinstance(token, Mapping):
+        return True
+    return isinstance(token, Collection) and len(token) > 0 and all(isinstance(name, str) for name in token)
 
 
 def as_tokens(X: Any) -> Any:
     """A matrix with a row for each token."""
     if sparse.issparse(X):
         check_sparse_indices(X)
-    return check_array(
-        X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", accept_large_sparse=True,
-        input_name="X",
-    )  # fmt: skip
+    with naming("X"):
+        return check_array(
+            X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", accept_large_sparse=True,
+            input_name="X",
+        )  # fmt: skip
 
 
 def as_labels(y: Any, batch: Batch) -> NDArray[Any]:
@@ -71,9 +93,12 @@ def as_labels(y: Any, batch: Batch) -> NDArray[Any]:
     if batch.flat:
         labels = np.asarray(y)
     else:
-        if len(y) != len(batch.lengths):
-            raise ValueError(f"y has {len(y)} sequences and X {len(batch.lengths)}")
-        wrong = [i for i, (own, n) in enumerate(zip(y, batch.lengths, strict=True)) if len(own) != n]
+        sizes = _sizes(y)
+        if sizes is None or None in sizes:
+            raise TypeError("y must be a list of sequences of labels, one for each of X")
+        if len(sizes) != len(batch.lengths):
+            raise ValueError(f"y has {len(sizes)} sequences and X {len(batch.lengths)}")
+        wrong = [i for i, (own, n) in enumerate(zip(sizes, batch.lengths, strict=True)) if own != n]
         if wrong:
             raise ValueError(f"y and X differ in the length of sequence {wrong[0]}")
         labels = np.concatenate([np.asarray(own) for own in y])
@@ -82,6 +107,14 @@ def as_labels(y: Any, batch: Batch) -> NDArray[Any]:
     if labels.dtype.kind == "f" and not (np.isfinite(labels).all() and (labels == np.floor(labels)).all()):
         raise ValueError("y must hold labels, not measurements")
     return labels
+
+
+def sorted_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The different labels, and the number of each token's among them."""
+    try:
+        return np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        raise TypeError(f"y must hold labels of one kind, which have an order: {error}") from error
 
 
 class FeatureNames:

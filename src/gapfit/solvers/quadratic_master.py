@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gapfit._types import Indices, Matrix, Slope
+from gapfit._types import Indices, Matrix, Slope, Vector
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.solvers.master import Master
@@ -54,7 +54,7 @@ class QuadraticMaster(Master):
         def height(hold: float) -> float:
             """How far up from the bottom to the top."""
             start = self.held if self.held.any() else shares
-            x = self.held = maximise_on_simplex(self.gram, alpha * (c + hold * (c + inner)), start)
+            x = self.held = self._maximised(c + hold * (c + inner), start)
             slope = self.gram @ x / alpha
             model = float((c + (hold * inner - slope) / (1 + hold)).max())
             square = hold * hold * 2 * penalty + float((slope - 2 * hold * inner) @ x) / alpha
@@ -85,7 +85,14 @@ class QuadraticMaster(Master):
             self.promised = state["promised"]
 
     def _solve(self) -> None:
-        self.shares = maximise_on_simplex(self.gram, self.problem.alpha * self.constants, self.shares)
+        self.shares = self._maximised(self.constants, self.shares)
+
+    def _maximised(self, c: Vector, start: Vector) -> Vector:
+        """The shares x that maximise c'x - x'Gx / (2 alpha), scaled so that nothing overflows."""
+        alpha = self.problem.alpha
+        if alpha > 1:
+            return maximise_on_simplex(self.gram / alpha, c, start)
+        return maximise_on_simplex(self.gram, alpha * c, start)
 
     def _append(self, cut: Minorant) -> None:
         super()._append(cut)

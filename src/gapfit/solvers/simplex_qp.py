@@ -14,7 +14,7 @@ from gapfit._types import Indices, Matrix, Vector
 
 _EPS = float(np.finfo(float).eps)
 _DEPENDENT = 16 * _EPS  # a pivot below this share of its diagonal is rounding
-_LARGER = 100.0  # factorise anew for a diagonal so much larger than all others
+_LARGER = 100.0  # factorise anew for a lift that is off by so much
 _PANEL = 16  # columns that LAPACK works on at once when a row is dropped
 
 
@@ -23,19 +23,20 @@ class Face:
 
     The sum of x is fixed, so adding a constant to every entry of G changes only the objective's constant, and
     makes G definite wherever the maximum on the face is unique: k affinely independent cuts do, though their
-    Gram matrix may be singular.
+    Gram matrix may be singular. That constant, the lift, is the square of the mixture's own size: a larger
+    one would drown cuts that are small, a smaller one be drowned where the sum of x is to be kept.
     """
 
-    def __init__(self, G: Matrix, members: Indices) -> None:
+    def __init__(self, G: Matrix, members: Indices, lift: float) -> None:
         self.G = G
-        self.build(members)
+        self.build(members, lift)
 
-    def build(self, members: Indices) -> None:
+    def build(self, members: Indices, lift: float) -> None:
         """Take these coordinates, factorised anew; a ridge at rounding level if they are not independent."""
         self.members, self.worn = members, False
         block = self.G[np.ix_(members, members)]
-        self.lift = float(block.diagonal().max(initial=0.0)) or 1.0
-        if not np.isfinite(self.lift):
+        self.lift = lift or 1.0
+        if not np.isfinite(block.diagonal()).all():
             raise OverflowError("the slopes of the risk are too large to be squared")
         block += self.lift
         ridge = _DEPENDENT * block.diagonal()
@@ -51,13 +52,15 @@ class Face:
 
     def replacement(self, i: int) -> Vector:
         """The change in the others that makes up for a unit of the coordinate i, which depends on them."""
-        return -np.asarray(dtrtrs(self.R, self._row(i)[0])[0])
+        change = -np.asarray(dtrtrs(self.R, self._row(i)[0])[0])
+        ones = dpotrs(self.R, np.ones(len(change)))[0]
+        return np.asarray(change - ((change.sum() + 1.0) / ones.sum()) * ones)
 
     def enter(self, i: int) -> None:
         """Append coordinate i."""
         k = len(self.members)
-        if k == 0 or self.G[i, i] > _LARGER * self.lift:
-            self.build(np.append(self.members, i))
+        if k == 0:
+            self.build(np.append(self.members, i), self.lift)
             return
         R = np.zeros((k + 1, k + 1), order="F")
         R[:k, :k] = self.R
@@ -95,9 +98,9 @@ def maximise_on_simplex(G: Matrix, c: Vector, start: Vector) -> Vector:
     """
     x = np.maximum(start, 0.0)
     x /= x.sum()
-    face = Face(G, np.flatnonzero(x))
-    promise = _promises(G, c, x)
     roots = np.sqrt(np.maximum(G.diagonal(), 0.0))  # |G_ij| <= roots_i * roots_j
+    face = Face(G, np.flatnonzero(x), float(roots @ x) ** 2)
+    promise = _promises(G, c, x)
     largest, before = float(np.abs(c).max()), np.inf
     for _ in range(20 * len(c) + 100):
         limits.look()
@@ -105,24 +108,30 @@ def maximise_on_simplex(G: Matrix, c: Vector, start: Vector) -> Vector:
         step = _go(x, face, face.to_maximum(promise[face.members]), 1.0)
         x /= x.sum()
         promise = _promises(G, c, x)
+        size = float(roots @ x)
+        lift = size * size
+        if size and not lift / _LARGER <= face.lift <= lift * _LARGER:
+            face.build(face.members, lift)
         if 0.0 < step < 1.0:
             continue
         entering = int(np.argmax(promise))
-        if promise[entering] <= 4 * _EPS * (largest + float(roots.max() * (roots @ x))):
+        if promise[entering] <= 4 * _EPS * (largest + float(roots.max() * size)):
             break
+        steep = np.abs(promise) / np.sqrt(roots**2 + face.lift)  # by the size of the cuts
+        uneven = float(steep[face.members].max())  # zero at the maximum on the face
         if step == 0.0:  # the newcomer was turned away; if the factor is good, its promise was rounding
             if not worn:
                 break
-            face.build(np.union1d(face.members, [entering]))
-        elif x[entering] > 0.0:  # this is not yet the maximum on the face
-            if not worn and promise[entering] > 0.5 * before:
-                break
-            before = promise[entering]
-            face.build(face.members)
+            face.build(np.union1d(face.members, [entering]), lift)
+        elif uneven > 0.5 * steep[entering] and (worn or uneven <= 0.5 * before):
+            before = uneven
+            face.build(face.members, lift)
+        elif x[entering] > 0.0:
+            break
         else:
             before = np.inf
             if face.depends(entering):
-                x[entering] = _go(x, face, face.replacement(entering), np.inf)
+                x[entering] = _exchange(G, x, face, entering, promise)
                 promise = _promises(G, c, x)
             face.enter(entering)
     return x
@@ -132,6 +141,14 @@ def _promises(G: Matrix, c: Vector, x: Vector) -> Vector:
     """What each coordinate promises above the mixture: the gradient, its mean taken off."""
     gradient = c - G @ x
     return np.asarray(gradient - gradient @ x)
+
+
+def _exchange(G: Matrix, x: Vector, face: Face, entering: int, promise: Vector) -> float:
+    """Replace others by the entering coordinate, which depends on them, as far as that pays; its share."""
+    change = face.replacement(entering)
+    who, direction = np.append(face.members, entering), np.append(change, 1.0)
+    slope, bend = float(promise[who] @ direction), float(direction @ G[np.ix_(who, who)] @ direction)
+    return _go(x, face, change, slope / bend if bend > 0 < slope else np.inf)
 
 
 def _go(x: Vector, face: Face, direction: Vector, step: float) -> float:

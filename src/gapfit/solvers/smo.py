@@ -75,7 +75,7 @@ def smo(
 
 def _rough(dual: Dual, draw: Any, trace: Identification, known: Any) -> Steps:
     """Working sets in single precision, until the violation is small."""
-    largest = int(min(_LARGEST, np.sqrt(dual.design.memory / 32)))
+    largest = int(np.clip(np.sqrt(dual.design.memory / 32), 4, _LARGEST))  # two pairs at least
     columns = KeptColumns(dual.design.tiles, _KEPT * dual.design.memory)
     work = min(dual.design.tiles.work, _CHEAP) * len(dual.v)  # for a column
     last: Indices = np.zeros(0, dtype=np.intp)

@@ -23,14 +23,26 @@ class Labels(Structure):
 
     def joint_features(self, x: Any, y: Any) -> Vector:
         features = np.zeros((self.n_labels, len(x)))
-        features[int(y)] = x
+        features[self._place(y)] = _row(x)
         return features.ravel()
 
     def loss_augmented_argmax(self, x: Any, y: Any, w: Vector) -> int:
-        return int(np.argmax(self.costs[int(y)] + w.reshape(self.n_labels, -1) @ np.asarray(x)))
+        return int(np.argmax(self.costs[self._place(y)] + w.reshape(self.n_labels, -1) @ _row(x)))
 
     def loss(self, y: Any, other: Any) -> float:
         return float(self.costs[int(y), int(other)])
 
     def argmax(self, x: Any, w: Vector) -> int:
-        return int(np.argmax(w.reshape(self.n_labels, -1) @ np.asarray(x)))
+        return int(np.argmax(w.reshape(self.n_labels, -1) @ _row(x)))
+
+    def _place(self, y: Any) -> int:
+        if np.ndim(y) or y not in range(self.n_labels):
+            raise ValueError(f"y must be a label from 0 to {self.n_labels - 1}, got {y!r}")
+        return int(y)
+
+
+def _row(x: Any) -> Vector:
+    row = np.asarray(x, np.float64)
+    if row.ndim != 1:
+        raise ValueError(f"x must be a row of features, got shape {row.shape}")
+    return row

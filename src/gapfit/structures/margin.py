@@ -12,6 +12,8 @@ from gapfit._types import Slope, Vector
 from gapfit.design.base import Design
 from gapfit.losses.base import Loss, Risk
 
+_HUGE = 1e100  # squares of larger numbers, summed, overflow
+
 if TYPE_CHECKING:
     from gapfit.penalties.base import Penalty
 
@@ -67,6 +69,19 @@ class StructuredMargin(Loss):
         return _StructuredRisk(self, y.astype(int), weight / weight.sum())
 
 
+def joint_features(structure: Any, X: Sequence[Any], Y: Sequence[Any], i: int) -> Vector:
+    """Of pair i as it was given, looked at: whatever a structure makes of what it does not expect."""
+    try:
+        features = np.asarray(structure.joint_features(X[i], Y[i]), np.float64)
+    except Exception as error:
+        raise ValueError(f"structure {structure!r} cannot take sample {i} of X and y: {error}") from error
+    if features.ndim != 1 or not len(features):
+        raise ValueError(f"X: the joint features of sample {i} have shape {features.shape}, not (d,)")
+    if not (size := float(np.abs(features).max())) <= _HUGE:
+        raise ValueError(f"X: the joint features of sample {i} hold {size:.3g}; scale X down")
+    return features
+
+
 class _StructuredRisk(Risk):
     """Offers "planes" to block methods: the highest plane of one sample's maximum, at given weights."""
 
@@ -75,7 +90,7 @@ class _StructuredRisk(Risk):
 
     def __init__(self, loss: StructuredMargin, numbers: Any, p: Vector) -> None:
         self.loss, self.numbers, self.p = loss, numbers, p
-        self.truth = [loss.structure.joint_features(loss.X[i], loss.Y[i]) for i in numbers]
+        self.truth = [joint_features(loss.structure, loss.X, loss.Y, i) for i in numbers]
 
     def plane(self, k: int, w: Slope) -> tuple[Slope, float]:
         """Slope and offset of the highest plane of sample k at w; y itself is one of no height."""
