@@ -151,15 +151,15 @@ def _gap_halved(certificate):
     return certificate._replace(gap=0.5 * certificate.gap)
 
 
-def _gap_and_dual_halved(certificate):
-    gap = 0.5 * certificate.gap
+def _tenth_of_the_gap(certificate):
+    gap = 0.1 * certificate.gap
     return certificate._replace(gap=gap, dual=certificate.primal - gap)
 
 
 def _claims_too_much(case: Case) -> bool:
-    """Would a loose solve's dual, lifted half way to its primal, be above the optimum?"""
+    """Would a loose solve's dual, lifted most of the way to its primal, be above the optimum?"""
     loose, tight = (solve(case.problem(), "bundle", tol=tol).certificate for tol in (0.2, 1e-9))
-    return _gap_and_dual_halved(loose).dual > tight.primal + 1e-9
+    return _tenth_of_the_gap(loose).dual > tight.primal + 1e-9
 
 
 def _dual_lifted(certificate):
@@ -193,13 +193,13 @@ def test_every_false_certificate_is_noticed(mutate, loose):
     assert all(_judged(case, mutate, loose).failures for case in clean)
 
 
-def test_a_dual_that_claims_half_the_gap_is_noticed_by_what_others_attain():
-    """Wherever it is false: where the optimum is nearer to the lower bound than to the upper one."""
+def test_a_dual_that_claims_a_tenth_of_the_gap_is_noticed_by_what_others_attain():
+    """Wherever it is false: where the optimum is not that near to the upper bound."""
     cases = [_tame(loss, seed) for loss in ("hinge", "logistic", "absolute") for seed in range(8)]
     clean = [case for case in cases if not _judged(case, _same, loose=True).failures]
     false = [case for case in clean if _claims_too_much(case)]
     assert len(clean) >= 12 and len(false) >= 6
-    assert all(_judged(case, _gap_and_dual_halved, loose=True).failures for case in false)
+    assert all(_judged(case, _tenth_of_the_gap, loose=True).failures for case in false)
 
 
 def test_a_halved_gap_is_noticed_by_the_fuzz_itself(monkeypatch):
