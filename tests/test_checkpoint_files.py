@@ -116,6 +116,27 @@ def test_no_content_of_the_header_does_harm(whole, data):
         assert str(fresh) in str(error)
 
 
+def without(state, keys):
+    """A copy of nested dictionaries that lacks an entry."""
+    first, *rest = keys
+    if rest:
+        return {**state, first: without(state[first], rest)}
+    return {key: value for key, value in state.items() if key != first}
+
+
+def test_states_that_lack_something_or_hold_another_thing_are_refused(whole):
+    """Under a checksum that is right: whatever the driver or the solver stumbles over is the file's fault."""
+    identity, shared = identity_of(problem())
+    part = store.Checkpoint(whole, identity).part(identity, **shared)
+    state = part.state
+    for keys in [[key] for key in state] + [["best", key] for key in state["best"]]:
+        part.save(without(state, keys))
+        refused(whole, "nobody can go on")
+    for key in state.keys() - {"design"}:  # a matrix in memory has no state, and looks at none
+        part.save({**state, key: "text"})
+        refused(whole, "nobody can go on")
+
+
 def identity_of(problem):
     """What `solve` asks for."""
     with opened("nowhere", problem, as_solver("bundle"), "bundle", problem.fingerprint()) as part:

@@ -19,15 +19,24 @@ from typing import Any
 
 import numpy as np
 
-from gapfit import DataError, KernelSVC, LinearClassifier, SequenceLabeler, load, save
+from gapfit import (
+    DataError,
+    KernelSVC,
+    LinearClassifier,
+    Problem,
+    SequenceLabeler,
+    Solution,
+    load,
+    save,
+    solve,
+)
+from gapfit.checkpoint import opened
 from gapfit.datasets import Data, read_conll, read_csv, read_npz, read_parquet, read_svmlight
 from gapfit.datasets import save as save_data
+from gapfit.registry import as_solver
 from soak import mutations
 from soak.job import Job
 from soak.outcome import Outcome
-
-# Checkpoint files have their place in `_FORMATS`, beside the model files, and their seal in `_SEALS`: made by
-# `solve(problem, checkpoint=path)`, read by the same call, refused by name or gone on from to the same bytes.
 
 CASES = 16000
 LIMIT = 30.0
@@ -100,10 +109,25 @@ def _repacked(good: bytes, rng: np.random.Generator) -> bytes:
     return gzip.compress(mutations.damaged(gzip.decompress(good), rng))
 
 
+def _resealed_checkpoint(good: bytes, rng: np.random.Generator) -> bytes:
+    """The text changed, and made as long as it says, or the arrays; under a checksum that is right."""
+    first = 28 + struct.unpack("<Q", good[12:20])[0]
+    text, arrays = good[28:first].rstrip(), good[first:-32]
+    if rng.random() < 0.8:
+        text = mutations.damaged(text, rng)
+    else:
+        arrays = mutations.damaged(arrays, rng)
+    text += b" " * (-(28 + len(text)) % 64)
+    size = 28 + len(text) + len(arrays) + 32
+    body = good[:12] + struct.pack("<QQ", len(text), size) + text + arrays
+    return body + hashlib.blake2b(body, digest_size=32).digest()
+
+
 _SEALS: dict[str, Callable[[bytes, np.random.Generator], bytes]] = {
     ".model": _resealed_model,
     ".npz": _rezipped,
     ".gz": _repacked,
+    ".state": _resealed_checkpoint,
 }
 
 
@@ -131,6 +155,11 @@ def good_files() -> dict[str, tuple[bytes, Callable[[Path], None]]]:
         for name, model in _models(X, y).items():
             save(model, Path(folder) / name)
             files[f"{name}.model"] = (Path(folder) / name).read_bytes(), _read_model
+        for solver, (_, steps) in _CHECKPOINTS.items():
+            path = Path(folder) / solver
+            _solved(solver, path, steps)
+            files[f"{solver}.checkpoint"] = path.read_bytes(), partial(_go_on, solver)
+            files[f"{solver}.state"] = path.read_bytes(), partial(_open_state, solver)
     tokens = "\n".join(f"word{k} tag{k % 3} B-{k % 2}" + "\n" * (k % 5 == 4) for k in range(30))
     files["data.conll"] = tokens.encode(), _read_sequences
     return files
@@ -151,6 +180,35 @@ def _models(X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
         "kernel": KernelSVC().fit(X, y),
         "sequence": SequenceLabeler(alpha=0.1, max_iter=5).fit(chains, labels),
     }
+
+
+# a loss for each solver, and the steps until a limit ends it
+_CHECKPOINTS = {"bundle": ("hinge", 4), "dual_cd": ("hinge", 2), "lbfgs": ("logistic", 1)}
+
+
+def _problem(solver: str) -> Problem:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(20, 3))
+    y = np.where(X[:, 0] + rng.normal(size=20) > 0, 1.0, -1.0)
+    return Problem(X, y, _CHECKPOINTS[solver][0], "l2", 1e-2)
+
+
+def _solved(solver: str, path: Path | None, max_iter: int = 8) -> Solution:
+    return solve(_problem(solver), solver, tol=1e-10, max_iter=max_iter, checkpoint=path)
+
+
+def _go_on(solver: str, path: Path) -> None:
+    """What is accepted ends as if nothing had happened."""
+    went_on, at_once = _solved(solver, path), _solved(solver, None)
+    assert went_on.w.tobytes() == at_once.w.tobytes(), "another point than that of a fit in one go"
+    assert went_on.certificate == at_once.certificate, "another certificate than that of a fit in one go"
+
+
+def _open_state(solver: str, path: Path) -> None:
+    """Read, under a checksum that is right; a state that was forged is not run: see SECURITY.md."""
+    problem = _problem(solver)
+    with opened(path, problem, as_solver(solver), solver, problem.fingerprint()) as part:
+        assert part is not None, "no part"
 
 
 def _read_data(read: Callable[[Path], Data], path: Path) -> None:

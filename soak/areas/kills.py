@@ -1,10 +1,10 @@
 """SIGKILL in the middle of a write: the file is the old one or the new one, whole, and can be written again.
 
-Checkpoint files belong here too: once `solve(problem, checkpoint=path)` is there, a writer that solves with a
-checkpoint, and a check that the same call goes on from what is left, is one more entry of `_WRITERS`.
+What a checkpoint holds is judged by what the fit that goes on from it ends with.
 """
 
 import os
+import shutil
 import signal
 import tempfile
 import time
@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from gapfit import LinearRegressor, load, save
+from gapfit import LinearRegressor, Problem, load, save, solve
+from gapfit.checkpoint import file as checkpoint_file
 from gapfit.datasets import Data
 from gapfit.datasets import load as read_data
 from gapfit.datasets import save as write_data
@@ -102,9 +103,38 @@ def _write_table(data: Any, path: Path) -> None:
     write_data(path, data)
 
 
+def _wide() -> Problem:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 4000))
+    return Problem(X, np.sign(X[:, 0] + rng.normal(size=40)), "hinge", "l2", 1e-2)
+
+
+def _checkpoints(rng: np.random.Generator) -> list[Any]:
+    """The files of one fit after two and after five steps."""
+    found = []
+    with tempfile.TemporaryDirectory(prefix="gapfit-soak-") as folder:
+        for steps in (2, 5):
+            path = Path(folder) / str(steps)
+            solve(_wide(), "bundle", tol=1e-10, max_iter=steps, checkpoint=path)
+            found.append(checkpoint_file.read(str(path)))
+    return found
+
+
+def _write_checkpoint(content: Any, path: Path) -> None:
+    checkpoint_file.write(str(path), *content)
+
+
+def _go_on(path: Path) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="gapfit-soak-") as folder:
+        copied = shutil.copy(path, folder)
+        solution = solve(_wide(), "bundle", tol=1e-10, max_iter=7, checkpoint=copied)
+    return bytes(solution.w.tobytes())
+
+
 _WRITERS: dict[str, tuple[Any, Any, Any]] = {
     "model": (_models, save, _read_model),
     "data.npz": (_tables, _write_table, _read_table),
     "data.csv": (_tables, _write_table, _read_table),
     "data.svm": (_tables, _write_table, _read_table),
+    "checkpoint": (_checkpoints, _write_checkpoint, _go_on),
 }

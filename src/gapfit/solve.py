@@ -98,9 +98,9 @@ def solve(
         known_by = resumable or checkpoint is not None or isinstance(start, Solution)
         mark = problem.fingerprint() if known_by else None
         with opened(checkpoint, problem, method, name, mark) as part:
-            if part is not None and part.solution is not None and part.solution["tol"] == tol:
+            if part is not None and (earlier := _ended(part, tol)) is not None:
                 part.end(None)
-                return as_solution(part.solution)
+                return earlier
             known = _Known.of(start, problem, name, mark)
             fit = _Fit(
                 problem, method, known, part, _Best(problem, known, tol, began, began + max_time), interrupts
@@ -116,6 +116,14 @@ def solve(
         solution = replace(solution, status=Status.INTERRUPTED)
     logger.info("%s: %s after %d steps, gap %.3g", name, status.name, best.n_iter, solution.certificate.gap)
     return solution
+
+
+def _ended(part: Part, tol: float) -> Solution | None:
+    """The solution that a checkpoint holds, if it was to meet this tolerance."""
+    if part.solution is None:
+        return None
+    with part.restoring():
+        return as_solution(part.solution) if part.solution["tol"] == tol else None
 
 
 class _Known(NamedTuple):
@@ -155,11 +163,19 @@ class _Fit:
         self.schedule = _Schedule()
         state = known.state
         if part is not None and part.state is not None:
-            self.best.restore(part.state["best"])
-            self.schedule.restore(part.state["schedule"])
-            problem.design.restore(part.state["design"])
-            state = {**part.state["solver"], "certificate": self.best.certificate}
+            with part.restoring():
+                self.best.restore(part.state["best"])
+                self.schedule.restore(part.state["schedule"])
+                problem.design.restore(part.state["design"])
+                state = {**part.state["solver"], "certificate": self.best.certificate}
         self.steps: Generator[Iterate, Certificate, None] = method(problem, state=state)
+
+    def _first(self) -> Iterate:
+        """The first step, with which a solver takes its state in."""
+        if self.part is None or self.part.state is None:
+            return next(self.steps)
+        with self.part.restoring():
+            return next(self.steps)
 
     def save(self, iterate: Iterate) -> None:
         """Write a checkpoint, if there is to be one, and if the solver can go on from this iterate."""
@@ -195,7 +211,7 @@ class _Fit:
                 return best.ended(Status.INTERRUPTED if interrupts.pressed else over or Status.MAX_ITER)
             try:
                 with limits.until(best.deadline), interrupts.allowed():
-                    iterate = next(steps) if certificate is None else steps.send(certificate)
+                    iterate = self._first() if certificate is None else steps.send(certificate)
             except StopIteration:
                 return Status.STALLED
             best.n_iter += 1

@@ -9,9 +9,11 @@ from time import perf_counter
 from types import TracebackType
 from typing import Any, NamedTuple
 
+from numpy.linalg import LinAlgError
+
 from gapfit.checkpoint import file
 from gapfit.checkpoint.codec import decode, encode
-from gapfit.errors import CheckpointError, CheckpointWarning
+from gapfit.errors import CheckpointError, CheckpointWarning, ContractError
 from gapfit.fingerprint import fingerprint
 
 INTERVAL = 3.0  # seconds, at least, between two files
@@ -178,6 +180,17 @@ class Part:
         self.checkpoint, self.key, self.shared = checkpoint, key, shared
         self.solution: Any = known.get("solution")  # of a part that has ended
         self.state: Any = known.get("state")  # of one that has not
+
+    @contextmanager
+    def restoring(self) -> Iterator[None]:
+        """A state that nobody can go on from is the file's fault, whatever those who try stumble over."""
+        try:
+            yield
+        except LinAlgError:  # a ValueError that says nothing of the file
+            raise
+        except (LookupError, TypeError, ValueError, AttributeError, ContractError) as error:
+            with self.checkpoint._naming():
+                raise CheckpointError(f"nobody can go on from its state: {error}") from error
 
     def due(self) -> bool:
         """Is it time to save?"""
