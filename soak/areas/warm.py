@@ -76,7 +76,8 @@ def _same_again(outcome: Outcome, problem: Problem, case: Case, solver: str) -> 
     _, on = attempt(case, problem, solver, 1e-1, loose)
     if on is not None:
         known, now = loose.certificate, on.certificate
-        lost = now.gap > known.gap * (1 + 1e-3)
+        rounding = 1e-12 * max(abs(known.primal), problem.scale)  # a bound that is taken over is rounded anew
+        lost = now.gap > known.gap * (1 + 1e-3) + rounding
         outcome.expect(
             not lost, "bounds lost", f"{solver}: the gap was {known.gap}, continued {now.gap} [{case}]"
         )
