@@ -55,13 +55,15 @@ def solvers_for(problem: Problem, rng: Rng) -> list[str]:
 
 
 def attempt(
-    case: Case, problem: Problem, solver: str, tol: float, start: object = None
+    case: Case, problem: Problem, solver: str, tol: float, start: object = None, resumable: bool = False
 ) -> tuple[list[Failure], Solution | None]:
     """A solve that must come back in time, with an answer or a helpful error."""
     for again in (True, False):
         began = time.process_time()
         try:
-            solution = solve(problem, solver, tol=tol, max_time=MAX_TIME, start=start, n_jobs=1)
+            solution = solve(
+                problem, solver, tol=tol, max_time=MAX_TIME, start=start, n_jobs=1, resumable=resumable
+            )
         except Exception as error:
             return _excused(error, case), None
         late = time.process_time() - began - MAX_TIME - _LATE

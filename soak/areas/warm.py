@@ -70,7 +70,7 @@ def _start(outcome: Outcome, case: Case, solver: str, start: Solution | np.ndarr
 
 def _same_again(outcome: Outcome, problem: Problem, case: Case, solver: str) -> None:
     """Continued on the very same data, no bound is lost."""
-    failures, loose = attempt(case, problem, solver, 1e-1)
+    failures, loose = attempt(case, problem, solver, 1e-1, resumable=True)
     if failures or loose is None:
         return
     _, on = attempt(case, problem, solver, 1e-1, loose)

@@ -417,7 +417,9 @@ class Problem:
         if scores is None and not self.shifted:
             return self.design.risk_above(self.risk, w, b, stray)
         scores = self.scores(w) if scores is None else scores
-        slack = self.design.slack(w) + stray + UNIT * np.abs(scores)
+        slack = self.design.slack(w) + stray
+        if self.shifted:  # the sum with the offset is rounded too
+            slack = slack + UNIT * np.abs(scores)
         return self.risk.value_above(scores, np.zeros_like(scores), b, slack)
 
     def minimiser(self, minorant: Minorant) -> Slope:
