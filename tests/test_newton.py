@@ -54,7 +54,7 @@ def test_its_bound_is_far_tighter_than_the_tangent_where_alpha_is_small():
     while descent.known is None or descent.known.decrement > 1e-2 * optimum:
         descent.step()
     point = descent.point
-    tangent = problem.dual(problem.minorant(point.u, point.J, point.scores, point.b))
+    tangent = problem.dual(problem.minorant(problem.tangent(point.scores), point.scores))
     ours = problem.dual(descent.bound())
     assert ours <= optimum * (1 + 1e-12)
     assert optimum - ours <= 0.1 * (optimum - tangent)

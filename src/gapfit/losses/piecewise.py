@@ -108,6 +108,7 @@ class PiecewiseRisk(Risk):
         self.y, self.p = y, p
         self.atoms = loss.atoms(y).weighted(p)
         self.infimum = loss.infimum
+        self.farthest = float(np.abs(self.atoms.lin).max(initial=0.0))
         smooth = {"smooth", "curvature"} if self.atoms.quad.all() else set()  # a strictly convex conjugate
         self.capabilities = frozenset({"conjugate", "dual_atoms", "dual_projection"} | smooth)
 

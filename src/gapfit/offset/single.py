@@ -102,7 +102,7 @@ def _by_newton(risk: Risk, scores: Vector, at: Tangent) -> tuple[Tangent, float]
     """A tangent where the slope is least, or zero, and how far from there it should turn."""
     step = abs(at.e)
     # where the risk hardly bends, Newton would step so far that the numbers there swallow all others
-    longest = 1.0 + abs(at.b) + float(np.abs(scores).max(initial=0.0))
+    longest = 1.0 + abs(at.b) + float(np.abs(scores).max(initial=0.0)) + risk.farthest
     for _ in range(_NEWTON_STEPS):
         if at.e == 0 or not np.isfinite(at.value):
             break
@@ -120,7 +120,8 @@ def _by_newton(risk: Risk, scores: Vector, at: Tangent) -> tuple[Tangent, float]
 def _walk(risk: Risk, scores: Vector, start: Tangent, step: float) -> Tangent:
     """From `start` in the direction of descent, with growing steps, until the slope has turned."""
     direction = -np.sign(start.e)
-    far = max(_FAR * (1.0 + abs(start.b) + float(np.abs(scores).max(initial=0.0))), 1e3 * step)
+    size = 1.0 + abs(start.b) + float(np.abs(scores).max(initial=0.0)) + risk.farthest
+    far = max(_FAR * size, 1e3 * step)
     while step <= far:
         probe = tangent(risk, scores, start.b + direction * step)
         if probe.e * direction >= 0:
