@@ -169,7 +169,7 @@ CASES = {
         "class_weight-zero": ("class_weight", {"params": {"class_weight": {"no": 0.0}}}),
         "class_weight-underflow": (
             "class_weight",
-            {"params": {"class_weight": {"no": 1e-300}}, "sample_weight": np.full(N, 1e-300)},
+            {"params": {"class_weight": {"no": 1e-300}}, "sample_weight": np.full(N, 1e-280)},
         ),
         "class_weight-nan": ("class_weight", {"params": {"class_weight": {"no": np.nan}}}),
         "class_weight-inf": ("class_weight", {"params": {"class_weight": {"no": np.inf}}}),

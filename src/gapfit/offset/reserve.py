@@ -108,14 +108,16 @@ class _Tangents:
         both = np.array([[self._shares(unit), self._shares(-unit)] for unit in units])
         one_sided = np.isinf(both).any(axis=1) & np.isfinite(both).any(axis=1)
         if one_sided.any():
-            both[one_sided] = 1.0 / self._least_slope()
+            least = self._least_slope()
+            both[one_sided] = 1.0 / least if least > 0 else np.inf
         return np.asarray(1.01 * both.max(axis=1))
 
     def _least_slope(self) -> float:
         """The least that one score adds to a slope in b. Where no tangent leans the other way, tangents that
         lean at all have no share in a balanced one; what is left of a slope says how large it was at most."""
         sizes = np.concatenate([np.abs(tangent.u) for tangent in self.found])
-        return float(sizes[sizes > _LEFT * sizes.max()].min())
+        there = sizes[sizes > _LEFT * sizes.max()]
+        return float(there.min()) if len(there) else 0.0
 
     def _shares(self, direction: Vector) -> float:
         """The sum of the shares that take this slope away."""
