@@ -56,26 +56,30 @@ class KernelModel(LinearModel):
     dual_coef_: Vector
     _balls: list[SupportBall | None]  # type: ignore[assignment]
 
+    def _is_given(self, name: str) -> bool:
+        """Is the kernel the one of this name? (Whatever it is: nobody has looked at it yet.)"""
+        return isinstance(self.kernel, str) and self.kernel == name
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.input_tags.sparse = not callable(self.kernel) and self.kernel != "precomputed"
+        tags.input_tags.pairwise = self._is_given("precomputed")
+        tags.input_tags.sparse = not callable(self.kernel) and not self._is_given("precomputed")
         return tags
 
     @property
     def coef_(self) -> Vector:  # type: ignore[override]
         """The weights of the features, for kernel="linear"."""
-        if self.kernel != "linear":
+        if not self._is_given("linear"):
             raise AttributeError("coef_ is there for kernel='linear' only")
         return np.asarray(self.dual_coef_ @ self.support_vectors_)
 
     def _samples(
         self, X: Any, check_y: Callable[[int], Any], sample_weight: Any, offset: Any = None
     ) -> Samples:
-        if sparse.issparse(X) and (callable(self.kernel) or self.kernel == "precomputed"):
+        if sparse.issparse(X) and (callable(self.kernel) or self._is_given("precomputed")):
             raise TypeError(f"sparse X does not go with kernel={self.kernel!r}; pass an array")
         samples = super()._samples(X, check_y, sample_weight, offset)
-        if self.kernel == "precomputed" and np.shape(X)[0] == np.shape(X)[1]:
+        if self._is_given("precomputed") and np.shape(X)[0] == np.shape(X)[1]:
             symmetric(np.asarray(X, dtype=np.float64))  # here entries have the places that the user knows
         self._given_weight = as_weights(sample_weight, len(samples.origin.place))
         return samples
