@@ -1,7 +1,9 @@
-"""A part of the soak on fresh seeds, and proof that the soak notices what it is there to notice."""
+"""A part of the soak, and proof that the soak notices what it is there to notice.
+
+Fresh seeds are drawn by `make soak`; here the seed is fixed, so that a test that turns red tells of a change.
+"""
 
 import math
-import secrets
 from dataclasses import replace
 from itertools import permutations, product
 
@@ -24,6 +26,7 @@ from soak.pool import run, work
 from soak.report import lines
 from soak.rules import answer
 
+SEED = 20261116
 # shares of the cases: a tenth of the soak's time, all together
 SCALES = {
     "fuzz": 0.03, "statements": 0.05, "warm": 0.05, "inputs": 0.05, "files": 0.05, "kills": 0.1,
@@ -34,8 +37,7 @@ SCALES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("area", AREAS)
 def test_a_part_of_the_soak(area):
-    seed = secrets.randbelow(2**31)
-    [row] = soak([area], seed, SCALES[area], 1, math.inf, Console(quiet=True))
+    [row] = soak([area], SEED, SCALES[area], 1, math.inf, Console(quiet=True))
     assert row.cases > 0 and row.checks > 0
     assert not row.failed, "\n".join(lines(row))
 

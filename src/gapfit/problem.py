@@ -220,7 +220,12 @@ class Problem:
         its u, height, b and left."""
         if not (np.isfinite(at.height) and np.isfinite(at.u).all()):
             return self.nothing()  # the risk overflows there
-        return self._made(at.u, self._height(at.u, at.height, scores, at.b), "cuts", at.b, at.left)
+        made = self._made(at.u, self._height(at.u, at.height, scores, at.b), "cuts", at.b, at.left)
+        if not self.risk.slopes_cancel:
+            return made
+        # slopes that are differences of sums over all samples are off in proportion to those sums
+        size = self.design.reach(at.u) + float(np.abs(at.u).sum() * self.design.row_sizes.max())
+        return made._replace(spread=made.spread + gamma(self.risk.roundings(scores)) * size)
 
     def _height(self, u: Vector, height: float, scores: Vector, b: Vector) -> Estimate:
         """That of a cut where all scores are zero."""

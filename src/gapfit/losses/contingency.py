@@ -78,6 +78,10 @@ class ContingencyRisk(Risk):
     def rise(self, slack: Vector) -> float:
         return float(self.step @ slack) * (1 + gamma(len(slack) + 8))
 
+    def roundings(self, scores: Vector) -> int:
+        """Weights are divided and multiplied, summed up in order, and differences of sums taken."""
+        return 16 * scores.size + 256
+
     @abstractmethod
     def best_labelling(self, scores: Vector, b: float) -> tuple[float, Vector]:
         """Delta at the maximiser, and the share (0 to 1) of each sample that it labels positive."""

@@ -23,10 +23,15 @@ class RankRisk(Risk):
     """The maximum of planes <u, f> + c, one for each way to rank, none of which knows a common shift."""
 
     infimum = 0.0
+    slopes_cancel = True
     steepness: float = 2.0  # what all slopes add up to in absolute values, at most: 2 for a mean over pairs
 
     def rise(self, slack: Vector) -> float:
         return self.steepness * float(slack.max(initial=0.0)) * (1 + 16 * EPS)
+
+    def roundings(self, scores: Vector) -> int:
+        """Weights are divided and multiplied, summed up in order, and differences of sums taken."""
+        return 16 * scores.size + 256
 
     @abstractmethod
     def highest_plane(self, scores: Vector, u: Vector) -> float:
