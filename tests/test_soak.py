@@ -27,7 +27,7 @@ from soak.report import lines
 from soak.rules import answer
 
 SEED = 20261116
-# shares of the cases: a tenth of the soak's time, all together
+# shares of the cases
 SCALES = {
     "fuzz": 0.03, "statements": 0.05, "warm": 0.05, "inputs": 0.05, "files": 0.05, "kills": 0.1,
     "parallel": 0.25, "inner": 0.1,
