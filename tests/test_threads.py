@@ -123,7 +123,7 @@ def test_a_number_of_threads_that_is_none(jobs):
 
 
 def test_what_n_jobs_means(monkeypatch):
-    monkeypatch.setattr(threads, "cpu_count", lambda: 8)
+    monkeypatch.setattr(threads, "_cores", lambda: 8)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     assert [threads.effective(jobs) for jobs in (None, 3, -1, -2, -100)] == [8, 3, 8, 7, 1]
     monkeypatch.setitem(os.environ, "OMP_NUM_THREADS", "2")  # users say so, and joblib in its workers

@@ -184,16 +184,22 @@ class Problem:
 
     def evaluate(self, w: Slope, b: Vector) -> float:
         """J(w, b)."""
-        if self.shifted:
-            risk, _, _ = self.risk.value_and_subgradient(self.scores(w), b)
-        else:
-            risk = self.design.risk(self.risk, w, b)
-        return self.alpha * self.penalty.value(w) + risk
+        return self._evaluate(w, b)[0]
+
+    def _evaluate(self, w: Slope, b: Vector) -> tuple[float, Vector | None]:
+        """J(w, b), and the scores of w if they were needed all at once."""
+        omega = self.alpha * self.penalty.value(w)
+        if not self.shifted:
+            risk, known = self.design.risk(self.risk, w, b)
+            return omega + risk, known
+        scores = self.scores(w)
+        return omega + self.risk.value_and_subgradient(scores, b)[0], scores
 
     def best(self, w: Slope, guess: Vector) -> tuple[float, Vector, Vector | None]:
         """J(w, b) at the best b, that b, and the scores of w if they were needed all at once."""
         if not self.n_offsets:
-            return self.evaluate(w, np.zeros(0)), np.zeros(0), None
+            value, scores = self._evaluate(w, np.zeros(0))
+            return value, np.zeros(0), scores
         scores = self.scores(w)
         risk, b = best_offsets(self.risk, scores, guess)
         return self.alpha * self.penalty.value(w) + risk, b, scores

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import replace
+from math import isfinite
 from numbers import Integral
 from operator import itemgetter
 from time import perf_counter
@@ -512,6 +513,6 @@ class _Best:
         return self.certificate._replace(gap=max(self.primal - dual, 0.0))
 
     def _meets(self, certificate: Certificate, demand: float) -> bool:
-        if not np.isfinite([certificate.primal, certificate.dual, certificate.gap]).all():
+        if not all(map(isfinite, certificate[:3])):
             return False
         return certificate.relative_gap <= demand * self.tol or certificate.gap <= demand * self.atol

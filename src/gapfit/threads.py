@@ -129,10 +129,22 @@ def effective(n_jobs: int | None) -> int:
     if n_jobs is None:
         # set by users, and by joblib in its workers so that nested parallelism does not multiply
         limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
-        return min(int(limit), cpu_count()) if limit.isdigit() and int(limit) > 0 else int(cpu_count())
+        return min(int(limit), _cores()) if limit.isdigit() and int(limit) > 0 else _cores()
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
         raise ValueError(f"n_jobs must be None or an integer other than zero, got {n_jobs!r}")
-    return int(n_jobs) if n_jobs > 0 else max(1, int(cpu_count()) + 1 + int(n_jobs))
+    return int(n_jobs) if n_jobs > 0 else max(1, _cores() + 1 + int(n_jobs))
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    affinity = frozenset(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
+    return _counted(os.environ.get("LOKY_MAX_CPU_COUNT"), affinity)
+
+
+@cache
+def _counted(*_what_it_depends_on: Any) -> int:
+    """Control groups as well, which are files: reading them takes longer than a small fit."""
+    return int(cpu_count())
 
 
 def parts(rows: int, work: float) -> list[slice]:

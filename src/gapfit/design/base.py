@@ -71,9 +71,10 @@ class Design(ABC):
     def check_convex(self) -> None:
         """Raise a ValueError if the penalty, in terms of this design's weights, is not convex."""
 
-    def risk(self, risk: "Risk", w: Slope, b: Vector) -> float:
-        """R(A w, b). A design with very many scores may add it up over parts of them."""
-        return risk.value_and_subgradient(self.scores(w), b)[0]
+    def risk(self, risk: "Risk", w: Slope, b: Vector) -> tuple[float, Vector | None]:
+        """R(A w, b) and A w. A design with very many scores may add it up over parts of them: None then."""
+        scores = self.scores(w)
+        return risk.value_and_subgradient(scores, b)[0], scores
 
     def inner(self, a: Slope, w: Slope) -> float:
         """<a, w>, for slopes and weights alike."""

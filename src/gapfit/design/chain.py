@@ -119,10 +119,10 @@ class ChainDesign(Design):
         self._nodes(w[:nodes], out[: self.n_nodes].reshape(-1, K))
         return out
 
-    def risk(self, risk: Any, w: Slope, b: Vector) -> float:
+    def risk(self, risk: Any, w: Slope, b: Vector) -> tuple[float, Vector | None]:
         """R(A w, b), added up over runs of chains: the scores of all tokens are many times as large as X."""
         if self.edge is not None:
-            return float(risk.value_and_subgradient(self.scores(w), b)[0])
+            return super().risk(risk, w, b)
         K, total = self.n_labels, 0.0
         for chains in runs(self.tokens):
             first, last = self.tokens[chains.start], self.tokens[chains.stop]
@@ -130,7 +130,7 @@ class ChainDesign(Design):
             scores[-K * K - 2 * K :] = w[-K * K - 2 * K :]
             self._nodes(w[: self.node_weights], scores[: (last - first) * K].reshape(-1, K), int(first))
             total += risk.take(chains).value_and_subgradient(scores, b)[0]
-        return float(total)
+        return float(total), None
 
     def risk_above(self, risk: Any, w: Slope, b: Vector, stray: float) -> Estimate:
         """As `risk`."""

@@ -126,6 +126,8 @@ class MemoryDesign(Design):
         return gram
 
     def distances(self, penalty: "Penalty", centre: Slope) -> Vector:
+        if penalty.euclidean and not centre.any():
+            return self.row_sizes
         if penalty.euclidean and "row_sizes" in vars(self) and not sparse.issparse(self.X):
             near = self._by_lengths(centre)
             if near is not None:

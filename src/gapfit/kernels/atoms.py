@@ -9,21 +9,50 @@ import math
 from gapfit.kernels._jit import jit
 
 
+@jit(inline=True)
+def _maximum(z, kink, quad, lo, hi):
+    """The maximum over lo <= a <= hi of z a - kink |a| - quad a^2 / 2, and a."""
+    beyond = z - min(max(z, -kink), kink)
+    a = beyond / quad if quad > 0.0 else (0.0 if beyond == 0.0 else math.inf * beyond)
+    a = min(max(a, lo), hi)
+    return (beyond - 0.5 * quad * a) * a, a
+
+
 @jit
 def maximise(sign, lin, kink, quad, lo, hi, f, start, stop, value, a):
     """Write phi(f) = max over lo <= a <= hi of (lin - sign f) a - kink |a| - quad a^2 / 2, and a."""
     for i in range(start, stop):
-        z = lin[i] - sign[i] * f[i]
-        beyond = z - min(max(z, -kink[i]), kink[i])
-        x = beyond / quad[i] if quad[i] > 0.0 else (0.0 if beyond == 0.0 else math.inf * beyond)
-        x = min(max(x, lo[i]), hi[i])
-        value[i] = (beyond - 0.5 * quad[i] * x) * x
-        a[i] = x
+        value[i], a[i] = _maximum(lin[i] - sign[i] * f[i], kink[i], quad[i], lo[i], hi[i])
 
 
 @jit
-def conjugate(sign, lin, kink, quad, u, start, stop, value):
-    """Write the conjugates of the losses at u = -sign a:  -lin a + kink |a| + quad a^2 / 2."""
+def maximise_around(sign, lin, kink, quad, lo, hi, around, start, stop, value, rise):
+    """Write phi(f + shift + low), and how much higher phi is anywhere within the slack.
+
+    lin - sign f is taken with all its digits. A convex function is highest at one of the ends.
+    """
+    f, low, shift, slack, unit = around
+    for i in range(start, stop):
+        moved = f[i] + shift
+        part = moved - f[i]
+        lost = (f[i] - (moved - part)) + (shift - part)
+        z = lin[i] - sign[i] * moved
+        part = z - lin[i]
+        z += (lin[i] - (z - part)) + (-sign[i] * moved - part) - sign[i] * (lost + low[i])
+        reach = slack[i] + 2.0 * unit * (abs(z) + kink[i])
+        here, _ = _maximum(z, kink[i], quad[i], lo[i], hi[i])
+        least, _ = _maximum(z - reach, kink[i], quad[i], lo[i], hi[i])
+        most, _ = _maximum(z + reach, kink[i], quad[i], lo[i], hi[i])
+        value[i] = here
+        rise[i] = max(max(least, most) - here, 0.0)
+
+
+@jit
+def conjugate(sign, lin, kink, quad, u, start, stop, value, size):
+    """Write the conjugates of the losses at u = -sign a:  -lin a + kink |a| + quad a^2 / 2, and what is added
+    up to them, in absolute values."""
     for i in range(start, stop):
         a = -sign[i] * u[i]
-        value[i] = -lin[i] * a + kink[i] * abs(a) + 0.5 * quad[i] * a * a
+        line, bent = -lin[i] * a, kink[i] * abs(a) + 0.5 * quad[i] * a * a
+        value[i] = line + bent
+        size[i] = abs(line) + bent

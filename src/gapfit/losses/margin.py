@@ -64,6 +64,7 @@ class Logistic(_Margin, PointwiseLoss):
     has_conjugate = True
     has_entropy = True
     never_flat = True
+    curved_at_most = 0.25
 
     def value_and_slope(self, f: Vector, y: Vector) -> tuple[Vector, Vector]:
         margin = y * f
@@ -112,7 +113,8 @@ class Exponential(_Margin, PointwiseLoss):
         t = -y * v
         return np.asarray(xlogy(t, t) - t)
 
-    def conjugate_terms(self, v: Vector, y: Vector) -> Vector:
+    def conjugate_terms(self, v: Vector, y: Vector, value: Vector) -> Vector:
+        del y, value
         t = np.abs(v)
         return np.asarray(np.abs(xlogy(t, t)) + t)
 

@@ -11,7 +11,7 @@ from gapfit import threads
 from gapfit._types import Vector
 from gapfit.losses.base import FREE, Certain, Loss, Rest, Risk, project_dual_box
 from gapfit.losses.weighted_quantile import weighted_quantile
-from gapfit.rounding import SUM, UNIT, Estimate, exact_dot, exact_sum, gamma, plain_sum, two_sum
+from gapfit.rounding import SUM, UNIT, Estimate, exact_dot, exact_sum, gamma, plain_sum
 
 
 class Atoms(NamedTuple):
@@ -67,16 +67,27 @@ class Atoms(NamedTuple):
         )
         return value, a
 
-    def conjugate(self, u: Vector) -> Vector:
-        """The conjugates at u, sample by sample."""
+    def maximise_around(self, f: Vector, low: Vector, shift: float, slack: Vector) -> tuple[Vector, Vector]:
+        """phi(f + low + shift), and how much higher phi is anywhere within the slack of that."""
         from gapfit.kernels import atoms
 
-        value = np.empty_like(u)
+        value, rise, around = np.empty_like(f), np.empty_like(f), (f, low, shift, slack, UNIT)
         threads.each(
-            lambda rows: atoms.conjugate(*self[:4], u, rows.start, rows.stop, value),
+            lambda rows: atoms.maximise_around(*self[:6], around, rows.start, rows.stop, value, rise),
+            threads.parts(len(f), _WORK * len(f)),
+        )
+        return value, rise
+
+    def conjugate(self, u: Vector) -> tuple[Vector, Vector]:
+        """The conjugates at u, sample by sample, and what is added up to them in absolute values."""
+        from gapfit.kernels import atoms
+
+        value, size = np.empty_like(u), np.empty_like(u)
+        threads.each(
+            lambda rows: atoms.conjugate(*self[:4], u, rows.start, rows.stop, value, size),
             threads.parts(len(u), _WORK * len(u)),
         )
-        return value
+        return value, size
 
 
 _WORK = 8  # multiplications for a sample
@@ -127,21 +138,13 @@ class PiecewiseRisk(Risk):
         return _ROUNDINGS
 
     def value_above(self, scores: Vector, low: Vector, b: Vector, slack: Vector) -> Estimate:
-        """The losses in terms of lin - sign f at a score of zero: that difference has all its digits."""
-        atoms, shift = self.atoms, float(b.sum())
-        f, rest = two_sum(scores, shift)
-        short, more = two_sum(atoms.lin, -atoms.sign * f)
-        short = short + (more - atoms.sign * (rest + low))
-        here = atoms._replace(lin=short)
-        nothing = np.zeros_like(f)
-        reach = slack + 2 * UNIT * (np.abs(short) + atoms.kink)
-        values = [here.maximise(side)[0] for side in (nothing, -reach, reach)]  # highest at one of the ends
-        rise = np.maximum(np.maximum(values[1], values[2]) - values[0], 0.0)
-        if not np.isfinite(rise).all():
+        shift = float(b.sum())
+        values, rises = self.atoms.maximise_around(scores, low, shift, slack)
+        rise, own = float(rises.sum()), self.atoms.total * shift
+        value = plain_sum(np.append(values, own) if own else values, _ROUNDINGS)
+        if not np.isfinite(value.value + rise):
             return Estimate(np.inf, 0.0)
-        own = abs(atoms.total * shift)
-        value = plain_sum(np.append(values[0], atoms.total * shift), _ROUNDINGS)
-        return Estimate(value.value, value.error + UNIT * own + 1.01 * float(rise.sum()))
+        return Estimate(value.value, value.error + UNIT * abs(own) + 1.01 * rise)
 
     def curvature(self, scores: Vector, b: Vector) -> Vector:
         atoms = self.atoms
@@ -200,18 +203,19 @@ class PiecewiseRisk(Risk):
         return self.loss.unattained(self.y)
 
     def conjugate(self, u: Vector) -> float:
-        return float(self.atoms.conjugate(u).sum())
+        return float(self.atoms.conjugate(u)[0].sum())
 
     def imbalance(self, u: Vector) -> Rest:
         rest = exact_sum(np.append(u, self.atoms.total))
         return Rest(np.array([rest.value]), np.array([rest.error]))
 
     def conjugate_above(self, u: Vector, *, exact: bool) -> Estimate:
+        if not exact:
+            values, sizes = self.atoms.conjugate(u)
+            return plain_sum(values, _ROUNDINGS, float(sizes.sum()))
         _, lin, kink, quad, *_ = self.atoms
         a = -self.atoms.sign * u
-        line, bent = -lin * a, kink * np.abs(a) + 0.5 * quad * a * a
-        if not exact:
-            return plain_sum(line + bent, _ROUNDINGS, float(np.abs(line).sum() + bent.sum()))
+        bent = kink * np.abs(a) + 0.5 * quad * a * a
         first, second = exact_dot(-lin, a), plain_sum(bent, _ROUNDINGS)
         value = first.value + second.value
         return Estimate(value, first.error + second.error + UNIT * abs(value))

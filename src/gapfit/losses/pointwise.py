@@ -19,6 +19,7 @@ class PointwiseLoss(Loss):
     has_curvature: ClassVar[bool] = False  # is `curvature` written?
     has_conjugate: ClassVar[bool] = False  # are `conjugate` and `slope_range` written?
     never_flat: ClassVar[bool] = False  # is no derivative of phi zero, nor one of its extremes?
+    curved_at_most: ClassVar[float] = np.inf  # a bound on the second derivative of phi, if there is one
     has_entropy: ClassVar[bool] = False  # is the conjugate a log a + (1 - a) log(1 - a) over `slope_range`?
 
     @abstractmethod
@@ -37,14 +38,15 @@ class PointwiseLoss(Loss):
         """The closed interval of the derivatives of phi, sample by sample."""
         raise TypeError(f"{self!r} has no conjugate")
 
-    def terms(self, f: Vector, y: Vector) -> Vector:
+    def terms(self, f: Vector, y: Vector, value: Vector, slope: Vector) -> Vector:
         """What is added up to phi(y, f), in absolute values, for an f that has been rounded once."""
-        value, slope = self.value_and_slope(f, y)
+        del y
         return np.abs(value) + np.abs(f * slope)
 
-    def conjugate_terms(self, v: Vector, y: Vector) -> Vector:
+    def conjugate_terms(self, v: Vector, y: Vector, value: Vector) -> Vector:
         """What is added up to the conjugate at v, in absolute values."""
-        return np.abs(self.conjugate(v, y)) + np.abs(v)
+        del y
+        return np.abs(value) + np.abs(v)
 
     def best_offset(self, f: Vector, y: Vector, p: Vector) -> tuple[float, float] | None:
         """The smallest and largest b minimising sum p phi(y, f + b), where a formula is known."""
@@ -79,15 +81,19 @@ class PointwiseRisk(Risk):
         self.capabilities = frozenset(name for name, there in offered.items() if there)
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
-        f, value, slope = scores + b.sum(), np.empty_like(scores), np.empty_like(scores)
+        value, slope = self._each(scores + b.sum())
+        u = self.p * slope
+        with np.errstate(invalid="ignore"):  # far out an exponential overflows: the risk is inf there
+            return float((self.p * value).sum()), u, np.full(b.shape, u.sum())
+
+    def _each(self, f: Vector) -> tuple[Vector, Vector]:
+        value, slope = np.empty_like(f), np.empty_like(f)
 
         def evaluate(rows: slice) -> None:
             value[rows], slope[rows] = self.loss.value_and_slope(f[rows], self.y[rows])
 
         threads.each(evaluate, threads.parts(len(f), _WORK * len(f)))
-        u = self.p * slope
-        with np.errstate(invalid="ignore"):  # far out an exponential overflows: the risk is inf there
-            return float((self.p * value).sum()), u, np.full(b.shape, u.sum())
+        return value, slope
 
     def constants(self, u: Vector) -> float:
         return float(np.abs(u) @ (1.0 + np.abs(self.y)))
@@ -100,15 +106,22 @@ class PointwiseRisk(Risk):
         f, rest = two_sum(scores, float(b.sum()))
         f = f + (rest + low)
         reach = slack + 2 * UNIT * np.abs(f)
-        with np.errstate(over="ignore", invalid="ignore"):  # phi is convex: it is highest at one of the ends
-            ends = [self.loss.value_and_slope(f + side, self.y)[0] for side in (-reach, reach)]
-            here = self.loss.value_and_slope(f, self.y)[0]
-            rise = np.maximum(np.maximum(*ends) - here, 0.0)
-            terms = self.loss.terms(f, self.y) + 2 * rise
-        if not np.isfinite(terms).all():
+        with np.errstate(over="ignore", invalid="ignore"):
+            here, slope = self._each(f)
+            rise = self._rise(f, here, slope, reach)
+            terms = self.loss.terms(f, self.y, here, slope) + 2 * rise
+            size = float(self.p @ terms)
+        if not np.isfinite(size):
             return Estimate(np.inf, 0.0)
-        value = plain_sum(self.p * here, _ROUNDINGS, float(self.p @ terms))
+        value = plain_sum(self.p * here, _ROUNDINGS, size)
         return Estimate(value.value, value.error + 1.01 * float(self.p @ rise))
+
+    def _rise(self, f: Vector, here: Vector, slope: Vector, reach: Vector) -> Vector:
+        """How much higher phi can be within the reach of f."""
+        if np.isfinite(self.loss.curved_at_most):  # slopes are rounded as well
+            return np.asarray(reach * ((1 + 64 * UNIT) * np.abs(slope) + self.loss.curved_at_most * reach))
+        ends = [self._each(f + side)[0] for side in (-reach, reach)]  # it is convex: highest at one of them
+        return np.maximum(np.maximum(*ends) - here, 0.0)
 
     def curvature(self, scores: Vector, b: Vector) -> Vector:
         return self.p * self.loss.curvature(scores + b.sum(), self.y)
@@ -136,8 +149,9 @@ class PointwiseRisk(Risk):
         del exact  # what is lost is lost in each sample's conjugate
         lo, hi = self.loss.slope_range(self.y)
         v = np.clip(u / self.p, lo, hi)
-        terms = self.p * self.loss.conjugate(v, self.y)
-        return plain_sum(terms, _ROUNDINGS, float(self.p @ self.loss.conjugate_terms(v, self.y)))
+        values = self.loss.conjugate(v, self.y)
+        terms = self.loss.conjugate_terms(v, self.y, values)
+        return plain_sum(self.p * values, _ROUNDINGS, float(self.p @ terms))
 
     def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
         lo, hi = self.loss.slope_range(self.y)

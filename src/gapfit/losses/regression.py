@@ -100,7 +100,8 @@ class Poisson(PointwiseLoss):
             grown = np.expm1(r)
             return np.where(y > 0, y * (grown - r), grown + 1.0), np.where(y > 0, y * grown, grown + 1.0)
 
-    def terms(self, f: Vector, y: Vector) -> Vector:
+    def terms(self, f: Vector, y: Vector, value: Vector, slope: Vector) -> Vector:
+        del value, slope
         r = self._distance(f, y)
         # log y is rounded as well, which moves r
         moved = np.abs(np.expm1(r)) * (1.0 + np.abs(f) + np.abs(r))
@@ -116,7 +117,8 @@ class Poisson(PointwiseLoss):
         near = v * _log(y) + xlog1py(m, np.maximum(share, -1.0)) - v
         return np.asarray(np.where(y > 0, near, xlogy(m, m) - v))
 
-    def conjugate_terms(self, v: Vector, y: Vector) -> Vector:
+    def conjugate_terms(self, v: Vector, y: Vector, value: Vector) -> Vector:
+        del value
         m = np.maximum(v + y, 0.0)
         log = np.log(np.maximum(m, _TINY)) - _log(y)  # v / y and v + y are rounded once each
         return np.asarray(np.abs(v) * (2.0 + np.abs(_log(y)) + np.abs(log)) + np.abs(m * log))
