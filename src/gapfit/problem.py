@@ -27,7 +27,7 @@ from gapfit.minorant import Minorant, mix
 from gapfit.offset import Balanced, Reserve, best_offsets, minimise_offsets, reserve_of
 from gapfit.penalties import Penalty
 from gapfit.registry import as_loss, as_penalty
-from gapfit.rounding import SUM, UNIT, Estimate, exact_dot, gamma, plain_sum, two_sum
+from gapfit.rounding import SUM, UNIT, Estimate, exact_dot, gamma, length, plain_sum, two_sum
 
 _HUGE = 1e100
 _WEIGHTS = 2 * SUM  # roundings of the samples' shares in the mean: J changes by no more, relatively
@@ -157,6 +157,11 @@ class Problem:
         return self.penalty.argmax(np.zeros(self.design.shape[1]))
 
     @cached_property
+    def at_zero(self) -> Balanced:
+        """The tangent at w = 0, where nearly every fit begins."""
+        return self.tangent(self.offset)
+
+    @cached_property
     def scale(self) -> float:
         """How large the risk is at w = 0 with its best offsets: the unit of absolute tolerances.
 
@@ -164,7 +169,7 @@ class Problem:
         penalty: a tolerance of 1e-12 is 64 times that. And where the risk has no lower bound, as no less than
         what a tangent could lower J by if its terms did not cancel, (sum |u_i| |x_i|)^2 / (2 alpha).
         """
-        at, rest = self.tangent(self.offset), self.start()
+        at, rest = self.at_zero, self.start()
         size = abs(at.value)
         if size < _SMALL:  # else rounding is less
             b = self.best(rest, np.zeros(self.n_offsets))[1]
@@ -197,6 +202,9 @@ class Problem:
 
     def best(self, w: Slope, guess: Vector) -> tuple[float, Vector, Vector | None]:
         """J(w, b) at the best b, that b, and the scores of w if they were needed all at once."""
+        if not w.any():
+            at = self.at_zero
+            return self.alpha * self.penalty.value(w) + at.value, at.b, self.offset
         if not self.n_offsets:
             value, scores = self._evaluate(w, np.zeros(0))
             return value, np.zeros(0), scores
@@ -352,7 +360,7 @@ class Problem:
         if precise is None:
             return self.design.adjoint(u), self.design.spread(u)
         a = precise.high + precise.low
-        return a, float(np.linalg.norm(precise.slack + UNIT * np.abs(a))) * (1 + gamma(a.size + 8))
+        return a, length(precise.slack + UNIT * np.abs(a))
 
     @cached_property
     def reserve(self) -> Reserve:
@@ -408,9 +416,9 @@ class Problem:
 
     def most(self, w: Slope, b: Vector, scores: Vector | None = None, *, exact: bool = False) -> Estimate:
         """J(w, b), with an error that counts all rounding; `scores` are A w + offset, where known."""
-        omega = Estimate(0.0, 0.0)  # at its minimiser, whatever rounding makes of it
-        if not (self.penalty.least_is_zero and np.array_equal(w, self.start())):
-            omega = self.penalty.value_above(w, exact=exact)
+        omega = self.penalty.value_above(w, exact=exact)
+        if omega.below <= 0 and self.penalty.least_is_zero and np.array_equal(w, self.start()):
+            omega = Estimate(0.0, 0.0)  # at its minimiser, whatever rounding makes of it
         risk = self._risk_above(w, b, scores, exact=exact)
         value = self.alpha * omega.value + risk.value
         if not np.isfinite(value):

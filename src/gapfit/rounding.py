@@ -15,6 +15,8 @@ UNIT = 2.0**-53
 EPS = 2 * UNIT  # the distance from 1 to the next number
 TINY = float(np.finfo(float).tiny)  # below it, products lose digits: this much is allowed for each
 SUM = 64  # roundings on the way of a number through NumPy's pairwise sum, of up to 2^40 numbers
+_BLOCK = 512  # numbers that are added up in whatever order
+_SHORT = 1e-140  # squares of such numbers lose digits
 _SPLITTER = 2.0**27 + 1.0
 _SAFE = 1e150  # numbers above this are not split: their halves could overflow
 
@@ -92,6 +94,23 @@ def exact_dot(x: Vector, y: Vector) -> Estimate:
     total, less = exact_sum(products), plain_sum(rest)
     value = total.value + less.value
     return Estimate(value, total.error + less.error + UNIT * abs(value) + x.size * TINY)
+
+
+def square_sum(x: Vector) -> Estimate:
+    """The sum of the squares, block by block: long vectors are not copied."""
+    whole = x.size // _BLOCK * _BLOCK
+    blocks, rest = x[:whole].reshape(-1, _BLOCK), x[whole:]
+    value = float(np.einsum("ij,ij->i", blocks, blocks).sum()) + float(rest @ rest)
+    return Estimate(value, gamma(_BLOCK + SUM) * value + x.size * TINY)
+
+
+def length(x: Vector) -> float:
+    """The Euclidean length, not below the exact one by rounding or underflow."""
+    norm = float(np.linalg.norm(x))
+    if norm < _SHORT and x.any():
+        unit = float(np.abs(x).max())
+        norm = unit * float(np.linalg.norm(x / unit))
+    return norm * (1 + gamma(x.size + 8))
 
 
 def plain_sum(terms: Vector, roundings: int = 1, size: float | None = None) -> Estimate:

@@ -327,6 +327,7 @@ class _Best:
         self.best_gap, self.improved_at = np.inf, 0
         self.certificate = self._certificate()
         self.proof: tuple[Slope, Minorant, Certificate] | None = None
+        self.plain: tuple[Minorant, float] | None = None  # what a minorant proves without any allowance
         # for optima at zero; the data alone decide, not where the fit began
         self.scale = problem.scale
         self.atol = max(min(tol, 1e-12) * self.scale, _NOTHING) if tol > 0 else 0.0
@@ -509,7 +510,10 @@ class _Best:
 
     def _as_computed(self) -> Certificate:
         """The running bounds without any allowance: whether a proof is worth trying."""
-        dual = self.problem.dual(self.problem.feasible(self.minorant, proved=False))
+        if self.plain is None or self.plain[0] is not self.minorant:
+            bound = self.problem.dual(self.problem.feasible(self.minorant, proved=False))
+            self.plain = self.minorant, bound
+        _, dual = self.plain
         return self.certificate._replace(gap=max(self.primal - dual, 0.0))
 
     def _meets(self, certificate: Certificate, demand: float) -> bool:

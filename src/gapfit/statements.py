@@ -45,10 +45,10 @@ class Ball(NamedTuple):
         """The bounds for the rows of a design, by what these score at the centre."""
         slack = design.slack(self.centre)
         near, far = self._reach(design, scores, slack, self.mean)
-        lo = near - far + self.lo
+        lo = _moved(near - far, self.lo, -1.0)
         if self.mean_above is not None:
             near, far = self._reach(design, scores, slack, self.mean_above)
-        return lo - 8 * EPS * np.abs(lo), (hi := near + far + self.hi) + 8 * EPS * np.abs(hi)
+        return lo, _moved(near + far, self.hi, 1.0)
 
     def _reach(self, design: Design, scores: Vector, slack: Vector, mean: Slope) -> tuple[Vector, Vector]:
         """What the rows less a mean score at the centre, and how much more or less that can be at w*."""
@@ -59,8 +59,22 @@ class Ball(NamedTuple):
         if mean.any():
             level = design.inner(mean, self.centre)
             reach = reach + design.inner_error(mean, self.centre)
-        less = scores - level
-        return less, reach + slack + 8 * EPS * (np.abs(scores) + abs(level) + reach)
+        room = np.abs(scores)
+        room += abs(level)
+        room += reach
+        room *= 8 * EPS
+        room += reach
+        room += slack
+        return (scores - level if level else scores), room
+
+
+def _moved(x: Vector, by: float, side: float) -> Vector:
+    """x + by, and its rounding to that side."""
+    x += by
+    room = np.abs(x)
+    room *= side * 8 * EPS
+    x += room
+    return x
 
 
 def optimal_ball(problem: Problem, solution: Solution) -> Ball | None:

@@ -181,10 +181,10 @@ def _sums(risk: Risk, u: Vector) -> Vector:
 
 def _check_atoms(loss: Loss, risk: Risk, scores: Vector) -> None:
     atoms = risk.dual_atoms()
-    value, a = atoms.maximise(scores)
+    value, slopes = atoms.maximise(scores)
     direct, u, _ = risk.value_and_subgradient(scores, np.zeros(risk.offsets.size))
     _require(abs(value.sum() - direct) <= 1e-12 * (1 + abs(direct)), loss, "the atoms give another value")
-    _require(np.allclose(-atoms.sign * a, u, rtol=1e-12, atol=0), loss, "the atoms give another subgradient")
+    _require(np.allclose(slopes, u, rtol=1e-12, atol=0), loss, "the atoms give another subgradient")
 
 
 def _check_curvature_of_loss(loss: Loss, risk: Risk, scores: Vector) -> None:

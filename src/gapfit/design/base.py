@@ -13,7 +13,7 @@ import numpy as np
 
 from gapfit._types import Slope, Vector
 from gapfit.fingerprint import fingerprint
-from gapfit.rounding import EPS, TINY, Estimate, gamma
+from gapfit.rounding import EPS, TINY, Estimate, gamma, length
 
 if TYPE_CHECKING:
     from gapfit.losses.base import Risk
@@ -99,7 +99,7 @@ class Design(ABC):
 
     def length(self, w: Slope) -> float:
         """What the terms of a score add up to in absolute values, for a row of length one."""
-        return float(np.linalg.norm(w)) * (1 + gamma(w.size + 8))
+        return length(w)
 
     def slack(self, w: Slope) -> Vector:
         """How far each computed score can be from the exact one."""

@@ -19,10 +19,12 @@ def _maximum(z, kink, quad, lo, hi):
 
 
 @jit
-def maximise(sign, lin, kink, quad, lo, hi, f, start, stop, value, a):
-    """Write phi(f) = max over lo <= a <= hi of (lin - sign f) a - kink |a| - quad a^2 / 2, and a."""
+def maximise(sign, lin, kink, quad, lo, hi, f, start, stop, value, u):
+    """Write phi(f) = max over lo <= a <= hi of (lin - sign f) a - kink |a| - quad a^2 / 2, and the derivative
+    u = -sign a."""
     for i in range(start, stop):
-        value[i], a[i] = _maximum(lin[i] - sign[i] * f[i], kink[i], quad[i], lo[i], hi[i])
+        value[i], a = _maximum(lin[i] - sign[i] * f[i], kink[i], quad[i], lo[i], hi[i])
+        u[i] = -sign[i] * a
 
 
 @jit
@@ -45,6 +47,23 @@ def maximise_around(sign, lin, kink, quad, lo, hi, around, start, stop, value, r
         most, _ = _maximum(z + reach, kink[i], quad[i], lo[i], hi[i])
         value[i] = here
         rise[i] = max(max(least, most) - here, 0.0)
+
+
+@jit
+def classify(sign, lin, kink, quad, lo, hi, bounds, start, stop, zero, bound, support):
+    """Write of which samples it is certain that the maximiser a is zero, lo or hi, not zero, while scores are
+    within the bounds. It rises with lin - sign f, from lo over zero (within kink of zero) to hi."""
+    lowest, highest, unit = bounds
+    for i in range(start, stop):
+        first, last = lin[i] - sign[i] * lowest[i], lin[i] - sign[i] * highest[i]
+        room = 8.0 * unit * (abs(lin[i]) + max(abs(lowest[i]), abs(highest[i])) + kink[i])
+        least, most = min(first, last) - room, max(first, last) + room
+        above, below = least > kink[i] and hi[i] > 0.0, most < -kink[i] and lo[i] < 0.0
+        support[i] = above or below
+        bound[i] = above and math.isfinite(hi[i]) and least > kink[i] + quad[i] * hi[i] * (1.0 + 8.0 * unit)
+        if below and math.isfinite(lo[i]) and -most > kink[i] - quad[i] * lo[i] * (1.0 + 8.0 * unit):
+            bound[i] = True
+        zero[i] = (hi[i] == 0.0 or most < kink[i]) and (lo[i] == 0.0 or least > -kink[i])
 
 
 @jit

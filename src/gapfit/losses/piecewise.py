@@ -57,15 +57,15 @@ class Atoms(NamedTuple):
         return self._replace(quad=self.quad / p, lo=lo, hi=hi)
 
     def maximise(self, f: Vector) -> tuple[Vector, Vector]:
-        """phi(f) and the maximising a, sample by sample."""
+        """phi(f) and its derivative u, sample by sample."""
         from gapfit.kernels import atoms  # compiled code is loaded only when it is to run
 
-        value, a = np.empty_like(f), np.empty_like(f)
+        value, u = np.empty_like(f), np.empty_like(f)
         threads.each(
-            lambda rows: atoms.maximise(*self[:6], f, rows.start, rows.stop, value, a),
+            lambda rows: atoms.maximise(*self[:6], f, rows.start, rows.stop, value, u),
             threads.parts(len(f), _WORK * len(f)),
         )
-        return value, a
+        return value, u
 
     def maximise_around(self, f: Vector, low: Vector, shift: float, slack: Vector) -> tuple[Vector, Vector]:
         """phi(f + low + shift), and how much higher phi is anywhere within the slack of that."""
@@ -126,9 +126,7 @@ class PiecewiseRisk(Risk):
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         shift, total = float(b.sum()), self.atoms.total
         value, u = self.atoms.maximise(scores + shift if shift else scores)
-        u *= self.atoms.sign
-        np.negative(u, out=u)
-        return float(value.sum() + total * shift), u, np.full(b.shape, total + u.sum())
+        return float(value.sum() + total * shift), u, np.full(b.shape, total + u.sum() if b.size else 0.0)
 
     def constants(self, u: Vector) -> float:
         return float(np.abs(u) @ (np.abs(self.atoms.lin) + self.atoms.kink)) + abs(self.atoms.total)
@@ -148,7 +146,8 @@ class PiecewiseRisk(Risk):
 
     def curvature(self, scores: Vector, b: Vector) -> Vector:
         atoms = self.atoms
-        _, a = atoms.maximise(scores + b.sum())
+        _, u = atoms.maximise(scores + b.sum())
+        a = -atoms.sign * u
         on_a_parabola = (a != 0) & (a > atoms.lo) & (a < atoms.hi)
         return np.where(on_a_parabola, 1.0, 0.0) / atoms.quad
 
@@ -187,17 +186,14 @@ class PiecewiseRisk(Risk):
         return weight / whole, Estimate(value, error / whole + gamma(2 * SUM) * abs(value))
 
     def certain(self, lowest: Vector, highest: Vector) -> Certain:
-        """The maximiser a rises with drive = lin - sign f, from lo over zero (|drive| <= kink) to hi."""
-        sign, lin, kink, quad, lo, hi, _ = self.atoms
-        ends = lin - sign * lowest, lin - sign * highest
-        room = 8 * UNIT * (np.abs(lin) + np.maximum(np.abs(lowest), np.abs(highest)) + kink)
-        least, most = np.minimum(*ends) - room, np.maximum(*ends) + room
-        with np.errstate(invalid="ignore"):  # an infinite bound where there is no parabola
-            to_hi, to_lo = (kink + quad * np.abs(end) * (1 + 8 * UNIT) for end in (hi, lo))
-        above, below = (least > kink) & (hi > 0), (most < -kink) & (lo < 0)
-        bound = (np.isfinite(hi) & above & (least > to_hi)) | (np.isfinite(lo) & below & (most < -to_lo))
-        zero = ((hi == 0) | (most < kink)) & ((lo == 0) | (least > -kink))
-        return Certain(zero, bound, above | below)
+        from gapfit.kernels import atoms
+
+        certain, bounds = Certain(*np.empty((3, len(lowest)), dtype=bool)), (lowest, highest, UNIT)
+        threads.each(
+            lambda rows: atoms.classify(*self.atoms[:6], bounds, rows.start, rows.stop, *certain),
+            threads.parts(len(lowest), _WORK * len(lowest)),
+        )
+        return certain
 
     def unattained(self) -> str | None:
         return self.loss.unattained(self.y)

@@ -1,6 +1,7 @@
 """Losses given by their value and slope at each sample: the weighted mean of phi(y_i, f_i + b)."""
 
 from abc import abstractmethod
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from gapfit import threads
 from gapfit._types import Vector
 from gapfit.losses.base import FREE, Certain, Loss, Risk, project_dual_box
-from gapfit.rounding import UNIT, Estimate, plain_sum, two_sum
+from gapfit.rounding import SUM, TINY, UNIT, Estimate, gamma, two_sum
 
 
 class PointwiseLoss(Loss):
@@ -81,19 +82,18 @@ class PointwiseRisk(Risk):
         self.capabilities = frozenset(name for name, there in offered.items() if there)
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
-        value, slope = self._each(scores + b.sum())
-        u = self.p * slope
-        with np.errstate(invalid="ignore"):  # far out an exponential overflows: the risk is inf there
-            return float((self.p * value).sum()), u, np.full(b.shape, u.sum())
-
-    def _each(self, f: Vector) -> tuple[Vector, Vector]:
-        value, slope = np.empty_like(f), np.empty_like(f)
+        shift, value, u = float(b.sum()), np.empty_like(scores), np.empty_like(scores)
 
         def evaluate(rows: slice) -> None:
-            value[rows], slope[rows] = self.loss.value_and_slope(f[rows], self.y[rows])
+            f, p = scores[rows], self.p[rows]
+            here, slope = self.loss.value_and_slope(f + shift if shift else f, self.y[rows])
+            with np.errstate(invalid="ignore"):  # far out an exponential overflows: the risk is inf there
+                np.multiply(p, here, out=value[rows])
+                np.multiply(p, slope, out=u[rows])
 
-        threads.each(evaluate, threads.parts(len(f), _WORK * len(f)))
-        return value, slope
+        threads.each(evaluate, threads.parts(len(scores), _WORK * len(scores)))
+        with np.errstate(invalid="ignore"):
+            return float(value.sum()), u, np.full(b.shape, u.sum() if b.size else 0.0)
 
     def constants(self, u: Vector) -> float:
         return float(np.abs(u) @ (1.0 + np.abs(self.y)))
@@ -103,25 +103,32 @@ class PointwiseRisk(Risk):
         return _ROUNDINGS
 
     def value_above(self, scores: Vector, low: Vector, b: Vector, slack: Vector) -> Estimate:
-        f, rest = two_sum(scores, float(b.sum()))
-        f = f + (rest + low)
+        shift = float(b.sum())
+
+        def of(rows: slice) -> Vector:
+            f, rest = two_sum(scores[rows], shift) if shift else (scores[rows], 0.0)
+            return self._above(rows, f + (rest + low[rows]), slack[rows])
+
+        value, size, rise = threads.total(of, threads.parts(len(scores), _WORK * len(scores))).tolist()
+        if not np.isfinite(value + size):
+            return Estimate(np.inf, 0.0)
+        error = gamma(SUM + threads.MOST_PARTS + _ROUNDINGS) * size + len(scores) * TINY
+        return Estimate(value, error + 1.01 * rise)
+
+    def _above(self, rows: slice, f: Vector, slack: Vector) -> Vector:
+        """Of some samples: the sums of the losses, of what these are made of, and of how much higher they can
+        be within the slack."""
+        loss, y, p = self.loss, self.y[rows], self.p[rows]
         reach = slack + 2 * UNIT * np.abs(f)
         with np.errstate(over="ignore", invalid="ignore"):
-            here, slope = self._each(f)
-            rise = self._rise(f, here, slope, reach)
-            terms = self.loss.terms(f, self.y, here, slope) + 2 * rise
-            size = float(self.p @ terms)
-        if not np.isfinite(size):
-            return Estimate(np.inf, 0.0)
-        value = plain_sum(self.p * here, _ROUNDINGS, size)
-        return Estimate(value.value, value.error + 1.01 * float(self.p @ rise))
-
-    def _rise(self, f: Vector, here: Vector, slope: Vector, reach: Vector) -> Vector:
-        """How much higher phi can be within the reach of f."""
-        if np.isfinite(self.loss.curved_at_most):  # slopes are rounded as well
-            return np.asarray(reach * ((1 + 64 * UNIT) * np.abs(slope) + self.loss.curved_at_most * reach))
-        ends = [self._each(f + side)[0] for side in (-reach, reach)]  # it is convex: highest at one of them
-        return np.maximum(np.maximum(*ends) - here, 0.0)
+            here, slope = loss.value_and_slope(f, y)
+            if np.isfinite(loss.curved_at_most):  # slopes are rounded as well
+                rise = reach * ((1 + 64 * UNIT) * np.abs(slope) + loss.curved_at_most * reach)
+            else:  # it is convex: highest at one of the ends
+                ends = [loss.value_and_slope(f + side, y)[0] for side in (-reach, reach)]
+                rise = np.maximum(np.maximum(*ends) - here, 0.0)
+            terms = loss.terms(f, y, here, slope) + 2 * rise
+            return np.array([(p * part).sum() for part in (here, terms, rise)])
 
     def curvature(self, scores: Vector, b: Vector) -> Vector:
         return self.p * self.loss.curvature(scores + b.sum(), self.y)
@@ -142,21 +149,32 @@ class PointwiseRisk(Risk):
         return self.loss.unattained(self.y)
 
     def conjugate(self, u: Vector) -> float:
-        lo, hi = self.loss.slope_range(self.y)
-        return float((self.p * self.loss.conjugate(np.clip(u / self.p, lo, hi), self.y)).sum())
+        return float((self.p * self.loss.conjugate(np.clip(u / self.p, *self._slopes), self.y)).sum())
+
+    @cached_property
+    def _slopes(self) -> tuple[Vector, Vector]:
+        return self.loss.slope_range(self.y)
+
+    @cached_property
+    def _dual_box(self) -> tuple[Vector, Vector]:
+        lo, hi = self._slopes
+        return self.p * lo, self.p * hi
 
     def conjugate_above(self, u: Vector, *, exact: bool) -> Estimate:
         del exact  # what is lost is lost in each sample's conjugate
-        lo, hi = self.loss.slope_range(self.y)
-        v = np.clip(u / self.p, lo, hi)
-        values = self.loss.conjugate(v, self.y)
-        terms = self.loss.conjugate_terms(v, self.y, values)
-        return plain_sum(self.p * values, _ROUNDINGS, float(self.p @ terms))
+
+        def of(rows: slice) -> Vector:
+            y, p = self.y[rows], self.p[rows]
+            v = np.clip(u[rows] / p, self._slopes[0][rows], self._slopes[1][rows])
+            values = self.loss.conjugate(v, y)
+            return np.array([(p * part).sum() for part in (values, self.loss.conjugate_terms(v, y, values))])
+
+        value, size = threads.total(of, threads.parts(len(u), _WORK * len(u))).tolist()
+        return Estimate(value, gamma(SUM + threads.MOST_PARTS + _ROUNDINGS) * size + len(u) * TINY)
 
     def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
-        lo, hi = self.loss.slope_range(self.y)
-        return project_dual_box(u, self.p * lo, self.p * hi, self.p, 0.0 if balanced else None)
+        return project_dual_box(u, *self._dual_box, self.p, 0.0 if balanced else None)
 
     def dual_entropy(self) -> tuple[Vector, Vector]:
-        lo, hi = self.loss.slope_range(self.y)
-        return -self.p * hi, -self.p * lo
+        lo, hi = self._dual_box
+        return -hi, -lo

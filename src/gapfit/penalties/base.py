@@ -16,7 +16,7 @@ import numpy as np
 
 from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.design.rows import row_norms
-from gapfit.rounding import EPS, SUM, Estimate, gamma
+from gapfit.rounding import EPS, SUM, Estimate, gamma, length
 
 
 class Penalty(ABC):
@@ -90,7 +90,7 @@ class Penalty(ABC):
 
     def length(self, w: Slope) -> float:
         """What <delta, w> is at most, for a delta of length one; and so for slopes."""
-        return float(np.linalg.norm(w)) * (1 + gamma(w.size + 8))
+        return length(w)
 
     def astray(self, w: Slope) -> float:
         """How far w, rounded, is outside the domain, in the sum of its coordinates."""

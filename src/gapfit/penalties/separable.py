@@ -8,7 +8,7 @@ import numpy as np
 from gapfit._types import Matrix, Slope, Vector
 from gapfit.errors import as_number, as_numbers
 from gapfit.penalties.base import Penalty
-from gapfit.rounding import EPS, Estimate, gamma, plain_sum
+from gapfit.rounding import EPS, Estimate, gamma, plain_sum, square_sum
 
 _ROUNDINGS = 16  # on the way to a summand
 
@@ -100,13 +100,13 @@ class ElasticNet(Separable):
 
     def conjugate_above(self, mu: Slope, slack: float, *, exact: bool = False) -> Estimate:
         """Half the square of the length of what is beyond, which moves no farther than mu."""
-        move = slack + 4 * EPS * self.length(mu)
-        beyond = np.maximum(np.abs(mu) - self.l1_ratio, 0.0)
         if self.modulus == 0:
             return Estimate(np.inf if self.shrinkage(mu, slack) < 1 else 0.0, 0.0)
-        length = self.length(beyond)
-        value = 0.5 * length * length / self.modulus
-        return Estimate(value, gamma(16) * value + move * (length + 0.5 * move) / self.modulus)
+        beyond = np.maximum(np.abs(mu) - self.l1_ratio, 0.0) if self.l1_ratio else mu
+        move, length, square = slack + 4 * EPS * self.length(mu), self.length(beyond), square_sum(beyond)
+        value = 0.5 * square.value / self.modulus
+        error = 0.5 * square.error / self.modulus + gamma(16) * value
+        return Estimate(value, error + move * (length + 0.5 * move) / self.modulus)
 
     def argmax_slope(self, mu: Slope) -> Vector:
         return np.where(np.abs(mu) > self.l1_ratio, 1.0, 0.0) / max(self.modulus, np.finfo(float).tiny)
@@ -133,6 +133,10 @@ class L2(ElasticNet):
 
     def conjugate(self, mu: Slope) -> float:
         return 0.5 * float(mu @ mu)
+
+    def value_above(self, w: Slope, *, exact: bool = False) -> Estimate:
+        square = square_sum(w)
+        return Estimate(0.5 * square.value, 0.5 * square.error)
 
     def argmax(self, mu: Slope) -> Slope:
         return mu.copy()

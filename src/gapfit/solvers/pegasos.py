@@ -62,7 +62,7 @@ def pegasos(
 
 def _full(problem: Problem, state: dict[str, Any]) -> Steps:
     """Steps along subgradients of the whole risk."""
-    excess = problem.tangent(problem.offset).value - problem.risk.infimum
+    excess = problem.at_zero.value - problem.risk.infimum
     radius = np.sqrt(2 * max(excess, 0.0) / problem.alpha)
     t: int = state.get("cuts", 0)
     mean: Minorant | None = state.get("mean")
@@ -97,7 +97,7 @@ def _sample(problem: Problem, state: dict[str, Any], seed: int) -> Steps:
         gain = offset_per_imbalance(problem, table)
 
     z, t = np.array(state.get("z", np.zeros(d))), state.get("steps", 0)
-    b = state.get("b", problem.tangent(problem.offset).b)
+    b = state.get("b", problem.at_zero.b)
     best: Minorant | None = state.get("best", problem.zero_plane())
     rng = np.random.default_rng(seed)
     if state.get("rng"):
