@@ -2,7 +2,7 @@
 
 The arrows point one way:
 
-    estimators -> solve -> {solvers, certify} -> problem -> {losses, penalties, design}
+    estimators -> solve -> driver -> {solvers, certify} -> problem -> {losses, penalties, design}
     estimators -> statements -> levels -> problem
 
 `kernels` is reached only from `solvers`, `losses`, `projections`, `design`, `datasets` and `fingerprint`,
@@ -40,7 +40,16 @@ RECORDS = {
 }
 DATA = {"losses", "penalties", "design", "projections"}
 MATHEMATICS = DATA | {"offset", "problem", "registry"}
-ENGINE = MATHEMATICS | {"solvers", "certify", "checkpoint", "solve", "levels", "statements", "reductions"}
+ENGINE = MATHEMATICS | {
+    "solvers",
+    "certify",
+    "checkpoint",
+    "driver",
+    "solve",
+    "levels",
+    "statements",
+    "reductions",
+}
 ARROWS: dict[str, set[str]] = {
     **{record: set() for record in RECORDS - {"fingerprint"}},
     "fingerprint": {"kernels"},
@@ -58,7 +67,8 @@ ARROWS: dict[str, set[str]] = {
     "statements": MATHEMATICS | {"levels"},
     "solvers": MATHEMATICS | {"kernels"},
     "checkpoint": {"registry", "__init__"},
-    "solve": MATHEMATICS | {"solvers", "certify", "checkpoint"},
+    "driver": MATHEMATICS | {"solvers", "certify", "checkpoint"},
+    "solve": MATHEMATICS | {"solvers", "checkpoint", "driver"},
     "path": {"checkpoint", "problem", "solve"},
     "versions": {"__init__"},
     "reductions": {"design"},

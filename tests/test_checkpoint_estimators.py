@@ -81,7 +81,7 @@ def interrupt(monkeypatch):
     """Interrupt the fits of all problems together at their k-th look."""
     monkeypatch.setattr(store, "INTERVAL", 0.0)
     monkeypatch.setattr(store, "SHARE", np.inf)
-    best = sys.modules["gapfit.solve"]._Best
+    best = sys.modules["gapfit.driver.best"].Best
     take, left = best.take, [0]
 
     def counted(self, iterate):
@@ -131,7 +131,7 @@ def test_parts_that_have_ended_are_not_fitted_again(tmp_path, interrupt, monkeyp
     interrupt(sum(looks[:2]) + 3)  # in the third of four parts
     make(checkpoint=file).fit(*data)
     interrupt(0)
-    fit = sys.modules["gapfit.solve"]._Fit
+    fit = sys.modules["gapfit.driver.loop"].Loop
     begun = fit.run
     monkeypatch.setattr(fit, "run", lambda self, *limits: solved.append(1) or begun(self, *limits))
     assert_same(whole, make(checkpoint=file).fit(*data))

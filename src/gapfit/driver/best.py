@@ -1,0 +1,256 @@
+"""The best point and the best minorant so far, and whether they prove enough."""
+
+import logging
+from collections.abc import Callable
+from math import isfinite
+from operator import itemgetter
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from gapfit import limits
+from gapfit._types import Slope, Vector
+from gapfit.certify import certify, running
+from gapfit.checkpoint import as_history
+from gapfit.driver.known import Known
+from gapfit.errors import ContractError, UnboundedProblem
+from gapfit.minorant import Minorant
+from gapfit.problem import Problem
+from gapfit.solution import Certificate, Iterate, Record, Solution, Status, as_intercept
+
+logger = logging.getLogger("gapfit")
+
+_LAST_OFFSETS = 0.3  # seconds for the offsets of the last iterate when time is up
+_NOTHING = 1e-290  # a gap that underflow alone can make
+
+
+class Best:
+    """What the driver has seen of a fit: it certifies iterates, and keeps what improves a bound."""
+
+    def __init__(self, problem: Problem, known: Known, tol: float, began: float, deadline: float) -> None:
+        self.problem, self.tol = problem, tol
+        self.began, self.deadline = began, deadline  # by `perf_counter`
+        self.earlier = 0.0  # seconds of runs before this one
+        self.n_iter = self.looked_at = 0
+        self.latest: Iterate | None = None
+        self.unseen: Iterate | None = None  # the same, unless the driver has looked at it
+        self.history: list[Record] = []
+        self.snapshot: Callable[[], dict[str, Any]] = dict
+        self.w: Slope = problem.start()
+        self.b: Vector
+        self.scores: Vector | None  # of w, where the driver has computed them
+        at_rest, self.b, self.scores = problem.best(self.w, np.zeros(problem.n_offsets))
+        if np.isnan(at_rest):
+            raise ContractError(f"{problem.loss!r} returned a value that is not a number")
+        self.primal = at_rest
+        bounds = [problem.zero_plane(), known.minorant]
+        if "w" in known.state or bounds[0] is None:  # costs a pass over the data
+            w = known.state.get("w", self.w)
+            scores = problem.scores(w)
+            at = problem.tangent(scores)
+            primal = problem.alpha * problem.penalty.value(w) + at.value
+            if primal <= at_rest:
+                self.w, self.b, self.scores, self.primal = w, at.b, scores, primal
+                bounds.append(problem.minorant(at, scores))
+            else:  # a start that is worse than none, or outside the domain, is no start
+                known.state.pop("w", None)
+        planes = [minorant for minorant in bounds if minorant is not None] or [
+            problem.oracle(self.w).minorant
+        ]
+        self.dual, self.minorant = max(((self._bound(m), m) for m in planes), key=itemgetter(0))
+        self.demand = 1.0  # shrinks when the proved gap turns out larger than the running one
+        self.best_gap, self.improved_at = np.inf, 0
+        self.certificate = self._certificate()
+        self.proof: tuple[Slope, Minorant, Certificate] | None = None
+        self.plain: float | None = None  # what the minorant proves without any allowance
+        # for optima at zero; the data alone decide, not where the fit began
+        self.scale = problem.scale
+        self.atol = max(min(tol, 1e-12) * self.scale, _NOTHING) if tol > 0 else 0.0
+
+    _KEPT = (
+        "n_iter", "w", "b", "scores", "primal", "minorant", "dual", "plain", "demand", "best_gap",
+        "improved_at", "certificate", "scale", "atol", "looked_at",
+    )  # fmt: skip
+
+    def state(self) -> dict[str, Any]:
+        """What `restore` needs to go on with the same bytes."""
+        kept = {name: getattr(self, name) for name in self._KEPT}
+        return {**kept, "history": np.array(self.history).reshape(-1, 5), "seconds": self.seconds()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+        for name in self._KEPT:
+            setattr(self, name, state[name])
+        self.history, self.earlier = as_history(state["history"]), state["seconds"]
+        self.proof = None
+        self.problem.adopt(self.minorant)
+
+    def limit(self, max_iter: int, max_time: float) -> Status | None:
+        """Which limit was reached?"""
+        if self.n_iter >= max_iter:
+            return Status.MAX_ITER
+        return Status.TIME_LIMIT if perf_counter() - self.began >= max_time else None
+
+    def seconds(self) -> float:
+        """Of this run and those it goes on from."""
+        return self.earlier + perf_counter() - self.began
+
+    def take(self, iterate: Iterate) -> Record:
+        """Certify an iterate, keep what improves a bound, and write the history."""
+        problem, w, primal, b = self.problem, iterate.point(), iterate.primal, iterate.b
+        scores = None
+        if primal is None:
+            primal, b, scores = self._value(w, iterate.b)
+        minorant = iterate.minorant() if callable(iterate.minorant) else iterate.minorant
+        if self.dual == -np.inf and primal < -1e9 * (1.0 + self.scale):
+            raise UnboundedProblem(
+                f"{problem.loss!r} with {problem.penalty!r} falls below {primal:.3g}: no minimum"
+            )
+        if primal < self.primal:
+            self.w, self.b, self.primal, self.scores = w.copy(), b.copy(), primal, scores
+        if minorant is not None:
+            self._offer(minorant)
+        self.snapshot = iterate.snapshot
+        self.certificate = self._certificate()
+        if self.certificate.gap < 0.999 * self.best_gap:
+            self.best_gap, self.improved_at = self.certificate.gap, self.n_iter
+        record = Record(self.n_iter, self.seconds(), *self.certificate[:3])
+        self.history.append(record)
+        self.looked_at, self.unseen = self.n_iter, None
+        return record
+
+    def tear(self) -> None:
+        """The solver was cut off in the middle of a step: its arrays may be half way to the next iterate.
+
+        That makes another point and another bound of the last one, often better ones, or none at all. So it
+        is to be looked at again; nothing counts that was claimed for it, and no state is there to go on from.
+        """
+        self.snapshot = dict
+        if self.latest is not None:
+            self.unseen = self.latest._replace(primal=None, snapshot=dict)
+
+    def ended(self, how: Status) -> Status:
+        """Look at the last iterate, if that was not done, before the fit ends so."""
+        if self.unseen is not None:
+            try:
+                self.take(self.unseen)
+            except Exception as error:  # whatever a torn iterate may lead to, what was found before counts
+                logger.debug("the last iterate cannot be used: %s", error)
+        return Status.CERTIFIED if how is not Status.INTERRUPTED and self.proved() else how
+
+    def _value(self, w: Slope, b: Vector) -> tuple[float, Vector, Vector | None]:
+        """J at the best offsets, these, and the scores if they are known; or, where time is up before the
+        best offsets are found, at those given."""
+        try:
+            with limits.until(max(self.deadline, perf_counter()), _LAST_OFFSETS):
+                return self.problem.best(w, b)
+        except limits.TimeUp:
+            return self.problem.evaluate(w, b), b, None
+
+    def proved(self) -> bool:
+        """Is the tolerance met, and confirmed on the very point that would be returned?"""
+        if not self._meets(self._as_computed(), self.demand):
+            return False
+        if self.met():
+            return True
+        self.demand *= 0.1
+        return False
+
+    def met(self) -> bool:
+        """Does what will be returned meet the tolerance?"""
+        return self._meets(self._final(), 1.0)
+
+    def suffices(self, gap: float, objective: float | Callable[[], float] | None) -> bool:
+        """Would such a gap be enough, at such an objective?"""
+        if gap > self._enough(max(abs(self.primal), abs(self.dual))):
+            return False  # at no objective between the bounds
+        primal = self.primal if objective is None else objective() if callable(objective) else objective
+        return gap <= self._enough(abs(primal))
+
+    def _enough(self, scale: float) -> float:
+        return self.demand * max(self.tol * scale, self.atol)
+
+    def hopeless(self) -> bool:
+        """Is the remaining gap rounding, or has nothing improved over half of a long run?"""
+        certificate = self.certificate
+        rounding_only = certificate.gap > 2 * (certificate.primal - certificate.dual)
+        patience_lost = self.looked_at == self.n_iter and self.out_of_patience()
+        return rounding_only or patience_lost or self.demand < 1e-3
+
+    def out_of_patience(self) -> bool:
+        """Was no look better over half of a long run? Then it is time for one, the last one if it fails."""
+        return self.n_iter > max(2 * self.improved_at, self.improved_at + 200)
+
+    def solution(self, status: Status, solver: str, fingerprint: str | None) -> Solution:
+        w, b = self._output()
+        return Solution(
+            w=w,
+            intercept=as_intercept(b),
+            status=status,
+            certificate=self._final(),
+            n_iter=self.n_iter,
+            history=self.history,
+            minorant=self.problem.feasible(self.minorant),
+            solver=solver,
+            fingerprint=fingerprint,
+            state={} if fingerprint is None else self._lasting(),
+        )
+
+    def _lasting(self) -> dict[str, Any]:
+        """The solver's state, less what only a run needs that goes on with the same bytes: it is large."""
+        return {name: part for name, part in self.snapshot().items() if name != "to_the_bit"}
+
+    def _offer(self, minorant: Minorant) -> None:
+        if minorant.maker != self.problem.maker:
+            raise ContractError("a solver may report only minorants that its problem has made")
+        dual = self._bound(minorant)
+        if dual > self.dual:
+            if not minorant.made and minorant.u is not None:  # the solver may go on writing to it
+                minorant = minorant._replace(u=minorant.u.copy())
+            self.minorant, self.dual, self.plain = minorant, dual, None
+
+    def _bound(self, minorant: Minorant) -> float:
+        """The lower bound that a minorant proves, rounding counted."""
+        return float(self.problem.least(self.problem.feasible(minorant)).below)
+
+    def _certificate(self) -> Certificate:
+        return running(self.primal, self.minorant, self.dual)
+
+    def _output(self) -> tuple[Slope, Vector]:
+        """The point in the precision of the data, with the offset that suits it."""
+        w = self.problem.penalty.rounded(self.w, self.problem.dtype)
+        if w is self.w:
+            return w, self.b
+        w64 = w.astype(np.float64)
+        return w, self.problem.tangent(self.problem.scores(w64), self.b).b
+
+    def _final(self) -> Certificate:
+        """The certificate of the point as it will be returned: proved, from nothing but X, y, w and the
+        evidence. Where rounding is most of its gap, once more with sums of twice the digits."""
+        if self.proof is not None and self.proof[0] is self.w and self.proof[1] is self.minorant:
+            return self.proof[2]
+        w, b = self._output()
+        scores = self.scores if w is self.w else None
+        w64 = w.astype(np.float64)
+        proved = certify(self.problem, w64, b, self.minorant, scores)
+        if not self._meets(proved, 1.0) and self._rounding_matters(proved):
+            exactly = certify(self.problem, w64, b, self.minorant, exact=True)
+            proved = min(proved, exactly, key=lambda certificate: certificate.gap)
+        self.proof = self.w, self.minorant, proved
+        return proved
+
+    def _rounding_matters(self, proved: Certificate) -> bool:
+        """Is the running gap small enough, or less than half of the proved one?"""
+        return self._meets(self._as_computed(), 1.0) or proved.gap > 2 * (self.primal - self.dual)
+
+    def _as_computed(self) -> Certificate:
+        """The running bounds without any allowance: whether a proof is worth trying."""
+        if self.plain is None:
+            self.plain = self.problem.dual(self.problem.feasible(self.minorant, proved=False))
+        return self.certificate._replace(gap=max(self.primal - self.plain, 0.0))
+
+    def _meets(self, certificate: Certificate, demand: float) -> bool:
+        if not all(map(isfinite, certificate[:3])):
+            return False
+        return certificate.relative_gap <= demand * self.tol or certificate.gap <= demand * self.atol

@@ -1,0 +1,30 @@
+"""What is known before the first step: a point to start from, and bounds that hold for these data."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gapfit.minorant import Minorant
+from gapfit.problem import Problem
+from gapfit.solution import Solution
+
+
+class Known(NamedTuple):
+    """By a solution of an earlier fit, a vector, or nothing."""
+
+    state: dict[str, Any]  # for the solver; "w" is the point to start from, if there is one
+    minorant: Minorant | None
+
+    @classmethod
+    def of(cls, start: Any, problem: Problem, solver: str, fingerprint: str | None) -> "Known":
+        if start is None:
+            return cls({}, None)
+        earlier = start if isinstance(start, Solution) else None
+        w = np.array(start if earlier is None else earlier.w, dtype=np.float64)
+        d = problem.design.shape[1]
+        if w.shape != (d,) or not np.isfinite(w).all():
+            raise ValueError(f"start must be a finite vector of length {d}, got shape {w.shape}")
+        if earlier is None or earlier.fingerprint != fingerprint:
+            return cls({"w": w}, None)  # bounds found on other data prove nothing here
+        state = earlier.state if earlier.solver == solver else {}
+        return cls({**state, "w": w}, problem.adopt(earlier.minorant))
