@@ -10,14 +10,17 @@ LAB_ARGS ?=
 SOAK_ARGS ?=
 
 BIN := $(VENV)/bin
+OLDEST := test_solve.py test_threads.py test_cli.py test_persistence.py
 
-.PHONY: demo test soak lint types docs bench lab clean
+.PHONY: demo test soak lint types installed oldest docs bench lab clean
 
 demo: $(VENV)/.installed-plot
 	$(BIN)/python examples/demo.py
 
+# Everything that a change must leave in order. Each part has a target of its own.
 test: lint types
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+	$(MAKE) --no-print-directory installed oldest docs
 
 # gapfit under attack, on a seed drawn anew: under 40 minutes on two cores, one table. A tenth of it is in the
 # tests. Less: `make soak SOAK_ARGS="--scale 0.1"`; one area: `make soak SOAK_ARGS="--only fuzz"`.
@@ -30,6 +33,18 @@ lint: $(VENV)/.installed-test
 
 types: $(VENV)/.installed-test
 	$(BIN)/mypy
+
+# The wheel, where nothing can be written beside it.
+installed: $(VENV)/.installed-test
+	[ ! -d build/installed ] || chmod -R u+w build/installed
+	rm -rf build/wheel build/installed
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel .
+	$(BIN)/python -m pip install --quiet --no-deps --no-compile --target build/installed build/wheel/*.whl
+	$(BIN)/python .ci/installed.py build/installed
+
+# The oldest versions of what gapfit needs.
+oldest: build/oldest/.installed
+	build/oldest/bin/python -m pytest -n 2 -p no:cacheprovider $(addprefix tests/,$(OLDEST))
 
 # The pages and the examples, into docs/_build/html. A warning is an error, and no network is needed.
 docs: $(VENV)/.installed-docs
@@ -53,6 +68,13 @@ clean:
 # One stamp an extra; a changed pyproject.toml installs again.
 $(VENV)/.installed-%: pyproject.toml | $(BIN)/pip
 	$(BIN)/python -m pip install --quiet --editable ".[$*]"
+	@touch $@
+
+build/oldest/.installed: pyproject.toml .ci/oldest.py | $(BIN)/pip
+	rm -rf build/oldest
+	$(PYTHON) -m venv build/oldest
+	$(BIN)/python .ci/oldest.py > build/oldest/constraints.txt
+	build/oldest/bin/python -m pip install --quiet --constraint build/oldest/constraints.txt --editable ".[test]"
 	@touch $@
 
 # pip is the last thing venv writes, so a broken environment is made again.
