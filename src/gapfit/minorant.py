@@ -51,6 +51,8 @@ def combine(minorants: Sequence[Minorant], shares: Vector, a: Slope | None = Non
     total = sum(share for _, share in used)
     if len({minorant.maker for minorant, _ in used}) > 1:
         raise ContractError("minorants of different problems cannot be mixed")
+    if not used:
+        raise ArithmeticError("no share of a combination is positive: they have overflowed")
     first, _ = used[0]
     if a is None:
         a = sum((share * minorant.a for minorant, share in used), np.zeros_like(first.a))

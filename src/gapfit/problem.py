@@ -387,10 +387,12 @@ class Problem:
         finite whatever rounding has done to its slope."""
         if self.penalty.modulus > 0:
             return minorant  # then every plane has a finite one
-        spread = minorant.spread + gamma(64) * minorant.size  # that of the mixture, which is rounded, too
-        keep = self.penalty.shrinkage(minorant.a / -self.alpha, spread / self.alpha if proved else 0.0)
-        zero = self.zero_plane()
-        return minorant if keep == 1.0 or zero is None else mix(zero, minorant, keep)
+        mu, zero, alpha = minorant.a / -self.alpha, self.zero_plane(), self.alpha
+        spread = minorant.spread if proved else 0.0
+        if zero is None or self.penalty.shrinkage(mu, spread / alpha) == 1.0:
+            return minorant
+        spread += gamma(64) * minorant.size if proved else 0.0  # the mixture is rounded, too
+        return mix(zero, minorant, self.penalty.shrinkage(mu, spread / alpha))
 
     def dual(self, minorant: Minorant) -> float:
         """The lower bound on min J that the minorant proves: c - alpha * Omega*(-a / alpha)."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from math import isfinite
 from operator import itemgetter
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,17 @@ logger = logging.getLogger("gapfit")
 
 _LAST_OFFSETS = 0.3  # seconds for the offsets of the last iterate when time is up
 _NOTHING = 1e-290  # a gap that underflow alone can make
+_CLEARLY = 0.999  # times a gap, one is smaller by more than rounding
+
+
+class Proof(NamedTuple):
+    """A point as it will be returned, and what is proved of it."""
+
+    w: Slope
+    b: Vector
+    certificate: Certificate
+    of: Slope  # the best point so far that it stands for, and the best minorant
+    minorant: Minorant
 
 
 class Best:
@@ -44,6 +55,7 @@ class Best:
         if np.isnan(at_rest):
             raise ContractError(f"{problem.loss!r} returned a value that is not a number")
         self.primal = at_rest
+        self.given: tuple[Slope, Vector] | None = None  # the point to start from, if it is of use
         bounds = [problem.zero_plane(), known.minorant]
         if "w" in known.state or bounds[0] is None:  # costs a pass over the data
             w = known.state.get("w", self.w)
@@ -51,6 +63,7 @@ class Best:
             at = problem.tangent(scores)
             primal = problem.alpha * problem.penalty.value(w) + at.value
             if primal <= at_rest:
+                self.given = w, at.b
                 self.w, self.b, self.scores, self.primal = w, at.b, scores, primal
                 bounds.append(problem.minorant(at, scores))
             else:  # a start that is worse than none, or outside the domain, is no start
@@ -62,7 +75,7 @@ class Best:
         self.demand = 1.0  # shrinks when the proved gap turns out larger than the running one
         self.best_gap, self.improved_at = np.inf, 0
         self.certificate = self._certificate()
-        self.proof: tuple[Slope, Minorant, Certificate] | None = None
+        self.proof: Proof | None = None
         self.plain: float | None = None  # what the minorant proves without any allowance
         # for optima at zero; the data alone decide, not where the fit began
         self.scale = problem.scale
@@ -70,7 +83,7 @@ class Best:
 
     _KEPT = (
         "n_iter", "w", "b", "scores", "primal", "minorant", "dual", "plain", "demand", "best_gap",
-        "improved_at", "certificate", "scale", "atol", "looked_at",
+        "improved_at", "certificate", "scale", "atol", "looked_at", "given",
     )  # fmt: skip
 
     def state(self) -> dict[str, Any]:
@@ -159,7 +172,7 @@ class Best:
 
     def met(self) -> bool:
         """Does what will be returned meet the tolerance?"""
-        return self._meets(self._final(), 1.0)
+        return self._meets(self._final().certificate, 1.0)
 
     def suffices(self, gap: float, objective: float | Callable[[], float] | None) -> bool:
         """Would such a gap be enough, at such an objective?"""
@@ -183,12 +196,12 @@ class Best:
         return self.n_iter > max(2 * self.improved_at, self.improved_at + 200)
 
     def solution(self, status: Status, solver: str, fingerprint: str | None) -> Solution:
-        w, b = self._output()
+        proof = self._final()
         return Solution(
-            w=w,
-            intercept=as_intercept(b),
+            w=proof.w,
+            intercept=as_intercept(proof.b),
             status=status,
-            certificate=self._final(),
+            certificate=proof.certificate,
             n_iter=self.n_iter,
             history=self.history,
             minorant=self.problem.feasible(self.minorant),
@@ -217,28 +230,37 @@ class Best:
     def _certificate(self) -> Certificate:
         return running(self.primal, self.minorant, self.dual)
 
-    def _output(self) -> tuple[Slope, Vector]:
-        """The point in the precision of the data, with the offset that suits it."""
+    def _final(self) -> Proof:
+        """What will be returned: the best point in the precision of the data. Where that spoils the
+        tolerance, as it is; and where the fit did not help, the point that it was given."""
+        if self.proof is not None and self.proof.of is self.w and self.proof.minorant is self.minorant:
+            return self.proof
         w = self.problem.penalty.rounded(self.w, self.problem.dtype)
         if w is self.w:
-            return w, self.b
-        w64 = w.astype(np.float64)
-        return w, self.problem.tangent(self.problem.scores(w64), self.b).b
+            proof = self._proof(w, self.b, self.scores)
+        else:
+            w64 = w.astype(np.float64)
+            proof = self._proof(w, self.problem.tangent(self.problem.scores(w64), self.b).b, None)
+            if not self._meets(proof.certificate, 1.0):
+                proof = self._better(proof, self._proof(self.w, self.b, self.scores))
+        if self.given is not None and not self._meets(proof.certificate, 1.0):
+            proof = self._better(proof, self._proof(*self.given, None))
+        self.proof = proof
+        return proof
 
-    def _final(self) -> Certificate:
-        """The certificate of the point as it will be returned: proved, from nothing but X, y, w and the
-        evidence. Where rounding is most of its gap, once more with sums of twice the digits."""
-        if self.proof is not None and self.proof[0] is self.w and self.proof[1] is self.minorant:
-            return self.proof[2]
-        w, b = self._output()
-        scores = self.scores if w is self.w else None
+    def _proof(self, w: Slope, b: Vector, scores: Vector | None) -> Proof:
+        """The certificate of a point, from nothing but X, y, w and the evidence. Where rounding is most of
+        its gap, once more with sums of twice the digits."""
         w64 = w.astype(np.float64)
         proved = certify(self.problem, w64, b, self.minorant, scores)
         if not self._meets(proved, 1.0) and self._rounding_matters(proved):
             exactly = certify(self.problem, w64, b, self.minorant, exact=True)
             proved = min(proved, exactly, key=lambda certificate: certificate.gap)
-        self.proof = self.w, self.minorant, proved
-        return proved
+        return Proof(w, b, proved, self.w, self.minorant)
+
+    def _better(self, usual: Proof, other: Proof) -> Proof:
+        """The other one only if it is better by more than rounding."""
+        return other if other.certificate.gap < _CLEARLY * usual.certificate.gap else usual
 
     def _rounding_matters(self, proved: Certificate) -> bool:
         """Is the running gap small enough, or less than half of the proved one?"""

@@ -39,6 +39,10 @@ class PointwiseLoss(Loss):
         """The closed interval of the derivatives of phi, sample by sample."""
         raise TypeError(f"{self!r} has no conjugate")
 
+    def centre(self, y: Vector) -> Vector:
+        """What is subtracted from f before anything else, rounded: 0 unless the loss says so."""
+        return np.zeros_like(y)
+
     def terms(self, f: Vector, y: Vector, value: Vector, slope: Vector) -> Vector:
         """What is added up to phi(y, f), in absolute values, for an f that has been rounded once."""
         del y
@@ -119,14 +123,16 @@ class PointwiseRisk(Risk):
         """Of some samples: the sums of the losses, of what these are made of, and of how much higher they can
         be within the slack."""
         loss, y, p = self.loss, self.y[rows], self.p[rows]
-        reach = slack + 2 * UNIT * np.abs(f)
+        reach = slack + 2 * UNIT * (np.abs(f) + np.abs(loss.centre(y)))
         with np.errstate(over="ignore", invalid="ignore"):
             here, slope = loss.value_and_slope(f, y)
-            if np.isfinite(loss.curved_at_most):  # slopes are rounded as well
-                rise = reach * ((1 + 64 * UNIT) * np.abs(slope) + loss.curved_at_most * reach)
-            else:  # it is convex: highest at one of the ends
-                ends = [loss.value_and_slope(f + side, y)[0] for side in (-reach, reach)]
-                rise = np.maximum(np.maximum(*ends) - here, 0.0)
+            if np.isfinite(loss.curved_at_most):
+                steepest = np.abs(slope) + loss.curved_at_most * reach
+            else:  # it is convex: steepest at one of the ends
+                steepest = np.maximum(
+                    *(np.abs(loss.value_and_slope(f + side, y)[1]) for side in (-reach, reach))
+                )
+            rise = reach * steepest * (1 + 2 * _ROUNDINGS * UNIT)  # slopes are rounded as well
             terms = loss.terms(f, y, here, slope) + 2 * rise
             return np.array([(p * part).sum() for part in (here, terms, rise)])
 

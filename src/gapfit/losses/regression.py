@@ -95,14 +95,14 @@ class Poisson(PointwiseLoss):
 
     def value_and_slope(self, f: Vector, y: Vector) -> tuple[Vector, Vector]:
         """In terms of the distance from log y, so that large counts do not cancel: y (exp(r) - 1 - r)."""
-        r = self._distance(f, y)
+        r = f - self.centre(y)
         with np.errstate(over="ignore", invalid="ignore"):
             grown = np.expm1(r)
             return np.where(y > 0, y * (grown - r), grown + 1.0), np.where(y > 0, y * grown, grown + 1.0)
 
     def terms(self, f: Vector, y: Vector, value: Vector, slope: Vector) -> Vector:
         del value, slope
-        r = self._distance(f, y)
+        r = f - self.centre(y)
         # log y is rounded as well, which moves r
         moved = np.abs(np.expm1(r)) * (1.0 + np.abs(f) + np.abs(r))
         return np.asarray(np.where(y > 0, y, 1.0) * (moved + np.abs(r) + (y == 0)))
@@ -123,9 +123,8 @@ class Poisson(PointwiseLoss):
         log = np.log(np.maximum(m, _TINY)) - _log(y)  # v / y and v + y are rounded once each
         return np.asarray(np.abs(v) * (2.0 + np.abs(_log(y)) + np.abs(log)) + np.abs(m * log))
 
-    def _distance(self, f: Vector, y: Vector) -> Vector:
-        """f - log y; f itself where y is zero."""
-        return f - _log(y)
+    def centre(self, y: Vector) -> Vector:
+        return _log(y)
 
     def slope_range(self, y: Vector) -> tuple[Vector, Vector]:
         return -y, np.full_like(y, np.inf)
