@@ -222,3 +222,30 @@ def test_products_and_what_is_said_of_their_errors(layout, dtype):
         for value, high, low, slack in zip(exact, *precise, strict=True):
             assert abs(value - number(high) - number(low)) <= number(slack)
             assert slack <= 1e-24 * (1 + abs(raw).max() * max(np.abs(w).max(), np.abs(u).max()) * 100)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_count_that_is_met_exactly_costs_no_more_than_its_rounding(seed):
+    """Poisson at its minimum: f - log y vanishes as computed, the loss is of second order, and not zero."""
+    rng = np.random.default_rng(seed)
+    y, weight = np.exp(rng.uniform(-20, 20, 1)), np.exp(rng.uniform(-20, 20, 1))
+    problem = Problem(rng.normal(size=(1, 3)), y, "poisson", "l1", 0.1, sample_weight=weight)
+    w, b = np.zeros(3), np.log(y)
+    most = problem.most(w, b)
+    with mp.workprec(300):
+        f, count = mp.mpf(float(b[0])), mp.mpf(float(y[0]))
+        exact = mp.exp(f) - count * f + count * mp.log(count) - count
+        assert abs(exact - mp.mpf(most.value)) <= mp.mpf(most.error)
+    assert most.error <= 1e-28 * (1 + float(y[0]))
+
+
+@pytest.mark.parametrize("penalty", [L1(), Box(L1(), -2.0, np.inf), Box(L1(), -np.inf, 3.0)])
+@pytest.mark.parametrize("size", [1e-8, 1.0, 1e8])
+def test_a_feasible_minorant_stays_as_it_is(penalty, size):
+    rng = np.random.default_rng(1)
+    problem = Problem(size * rng.normal(size=(30, 4)), rng.choice([-1.0, 1.0], 30), "hinge", penalty, 1e-3)
+    for _ in range(20):
+        minorant = problem.oracle(rng.normal(size=4) / size).minorant
+        once = problem.feasible(minorant)
+        assert problem.feasible(once) is once
+        assert problem.least(once).below > -np.inf

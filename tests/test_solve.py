@@ -64,14 +64,13 @@ def test_tolerance_below_rounding_stalls_and_says_so():
         assert solution.certificate.relative_gap < 1e-12
 
 
-def test_float32_data_stall_where_float32_weights_cannot_prove_more():
+def test_float32_weights_are_returned_where_they_prove_enough():
     problem = labels_problem(dtype=np.float32)
-    solution = solve(problem, tol=1e-12)
-    assert solution.w.dtype == np.float32
-    assert solution.status is Status.STALLED
+    tight = solve(problem, tol=1e-12)
+    assert tight.status is Status.CERTIFIED and tight.w.dtype == np.float64
     # ... and what is certified holds for the float32 weights that are returned
     reference = solve(labels_problem(dtype=np.float32), tol=1e-4)
-    assert reference.status is Status.CERTIFIED
+    assert reference.status is Status.CERTIFIED and reference.w.dtype == np.float32
     J = problem.evaluate(reference.w.astype(float), np.array([reference.intercept]))
     assert pytest.approx(reference.certificate.primal, rel=1e-14) == J
 
@@ -430,3 +429,30 @@ def test_the_same_bytes_for_any_number_of_threads(solver):
             answers.append(solve(problem, solver, tol=1e-3, max_iter=50).w)
     assert np.array_equal(answers[0], answers[1])
     assert np.array_equal(answers[0], answers[2])
+
+
+@pytest.mark.parametrize("alpha", [1e250, 1e300, 1e308])
+@pytest.mark.parametrize("solver", ["auto", *SOLVERS])
+def test_numbers_at_the_end_of_their_range_end_a_fit_with_what_is_known(alpha, solver):
+    solution = solve(accepted(solver).at(alpha), solver, tol=1e-9, max_time=10)
+    assert np.isfinite(solution.w).all() and not np.isnan(solution.certificate[:3]).any()
+    assert solution.certificate.dual <= solution.certificate.primal
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_weights_keep_their_digits_where_those_of_the_data_would_spoil_the_tolerance(seed):
+    """Columns of about 1e6, and targets that depend on their last digits."""
+    rng = np.random.default_rng(seed)
+    X = (1e6 + rng.normal(size=(80, 3))).astype(np.float32)
+    y = X[:, 0].astype(np.float64) - X[:, 1].astype(np.float64)
+    tight = solve(Problem(X, y, "squared", "l2", 1e-9, intercept=False), tol=1e-8)
+    assert tight.status is Status.CERTIFIED and tight.w.dtype == np.float64
+    loose = solve(Problem(X - X.mean(axis=0), y, "squared", "l2", 1e-3), tol=1e-4)
+    assert loose.status is Status.CERTIFIED and loose.w.dtype == np.float32
+
+
+def test_a_start_is_not_given_up_for_a_worse_point():
+    problem = labels_problem(dtype=np.float32)
+    known = solve(problem, tol=1e-12, max_iter=50)
+    again = solve(problem, tol=1e-12, max_iter=1, start=known)
+    assert again.certificate.gap <= known.certificate.gap * (1 + 1e-9)

@@ -60,7 +60,7 @@ def combine(minorants: Sequence[Minorant], shares: Vector, a: Slope | None = Non
     # shares are rounded, and so are the products and the sum
     lost = gamma(4 * len(used) + 8) + abs(total - 1.0)
     size = sum(share * abs(minorant.c) for minorant, share in used)
-    length = max(minorant.size for minorant, _ in used)
+    length = sum(share * minorant.size for minorant, share in used)
     evidences = {minorant.evidence for minorant, _ in used}
     points = [share * minorant.u for minorant, share in used if minorant.u is not None]
     return first._replace(

@@ -76,6 +76,7 @@ def solve(
     Returns
     -------
     Solution
+        Its w is in the precision of X, unless rounding it to that would spoil the tolerance.
     """
     as_tolerance(tol)
     if not isinstance(max_iter, Integral):
