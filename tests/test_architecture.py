@@ -5,8 +5,8 @@ The arrows point one way:
     estimators -> solve -> driver -> {solvers, certify} -> problem -> {losses, penalties, design}
     estimators -> statements -> levels -> problem
 
-`kernels` is reached only from `solvers`, `losses`, `projections`, `design`, `datasets` and `fingerprint`,
-and only inside functions, so that `import gapfit` does not load numba.
+`kernels` is reached only from `solvers`, `losses`, `projections`, `design`, `datasets`, `fingerprint` and
+`rounding`, and only inside functions, so that `import gapfit` does not load numba.
 """
 
 import ast
@@ -51,8 +51,9 @@ ENGINE = MATHEMATICS | {
     "reductions",
 }
 ARROWS: dict[str, set[str]] = {
-    **{record: set() for record in RECORDS - {"fingerprint"}},
+    **{record: set() for record in RECORDS - {"fingerprint", "rounding"}},
     "fingerprint": {"kernels"},
+    "rounding": {"kernels"},
     "kernels": set(),
     "projections": {"kernels"},
     "design": {"kernels", "penalties"},
@@ -104,7 +105,10 @@ LAZY = {
     ("persistence", "__init__"),
     ("checkpoint", "__init__"),
     ("design", "penalties"),
-} | {(unit, "kernels") for unit in ("solvers", "losses", "projections", "design", "datasets", "fingerprint")}
+} | {
+    (unit, "kernels")
+    for unit in ("solvers", "losses", "projections", "design", "datasets", "fingerprint", "rounding")
+}
 
 
 class Import(NamedTuple):

@@ -5,6 +5,7 @@ most `gamma(k)` in terms of the absolute values that were added up, in whatever 
 `exact_sum` and `exact_dot` keep what each addition loses. docs/decisions/023-rounding.md derives the rest.
 """
 
+from math import fsum
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ EPS = 2 * UNIT  # the distance from 1 to the next number
 TINY = float(np.finfo(float).tiny)  # below it, products lose digits: this much is allowed for each
 SUM = 64  # roundings on the way of a number through NumPy's pairwise sum, of up to 2^40 numbers
 _BLOCK = 512  # numbers that are added up in whatever order
+_LANES = 8
 _SHORT = 1e-140  # squares of such numbers lose digits
 _SPLITTER = 2.0**27 + 1.0
 _SAFE = 1e150  # numbers above this are not split: their halves could overflow
@@ -64,25 +66,31 @@ def _split(x: Vector) -> tuple[Vector, Vector]:
 
 def exact_sum(x: Vector) -> Estimate:
     """The sum of all entries, each addition with what it loses: nearly as if summed exactly, then rounded."""
-    values, errors = exact_sums(np.reshape(x, (-1, 1)))
-    return Estimate(float(values[0]), float(errors[0]))
+    whole = x.size // _LANES * _LANES  # several sums at once: each addition waits for the one before it
+    total, lost, size = _column_sums(x[:whole].reshape(-1, _LANES))
+    parts = np.concatenate([total, lost, x[whole:]])
+    if not np.isfinite(parts).all():
+        return Estimate(float(np.sum(x)), np.inf)
+    value = fsum(parts)
+    return Estimate(value, UNIT * abs(value) + gamma(x.size) * float(size.sum()) + x.size * TINY * UNIT)
 
 
 def exact_sums(columns: Matrix) -> tuple[Vector, Vector]:
     """The sum of every column, each addition with what it loses, and their errors."""
-    n = len(columns)
-    if not np.isfinite(columns).all():
-        return columns.sum(axis=0), np.full(columns.shape[1], np.inf)
-    level, lost, size = columns, np.zeros(columns.shape[1]), np.zeros(columns.shape[1])
-    while len(level) > 1:
-        half = len(level) // 2
-        total, rest = two_sum(level[:half], level[half : 2 * half])
-        lost += rest.sum(axis=0)
-        size += np.abs(rest).sum(axis=0)
-        level = np.concatenate([total, level[2 * half :]])
-    values = level.sum(axis=0) + lost
+    n, (total, lost, size) = len(columns), _column_sums(columns)
+    values = total + lost
     # what is lost is summed up one after the other, and so small that this does not matter
-    return values, UNIT * np.abs(values) + gamma(n + 2 * SUM) * size + n * TINY * UNIT
+    errors = UNIT * np.abs(values) + gamma(n) * size + n * TINY * UNIT
+    return values, np.where(np.isfinite(values), errors, np.inf)
+
+
+def _column_sums(columns: Matrix) -> Matrix:
+    """For every column a sum, what its additions have lost, and that in absolute values."""
+    from gapfit.kernels.precise import column_sums  # compiled code is loaded only when it is to run
+
+    sums = np.zeros((3, columns.shape[1]))
+    column_sums(np.ascontiguousarray(columns, dtype=np.float64), *sums)
+    return sums
 
 
 def exact_dot(x: Vector, y: Vector) -> Estimate:

@@ -60,3 +60,13 @@ def add_adjoint(data, indices, indptr, u, high, low, size):
                 high[j], less = _sum(high[j], product)
                 low[j] += lost + less
                 size[j] += abs(product)
+
+
+@jit
+def column_sums(columns, total, lost, size):
+    """total_j + lost_j is the sum of column j, and size_j that of what each addition has lost."""
+    for i in range(columns.shape[0]):
+        for j in range(columns.shape[1]):
+            total[j], rest = _sum(total[j], columns[i, j])
+            lost[j] += rest
+            size[j] += abs(rest)

@@ -16,6 +16,7 @@ Weights, their normalisation and the offset b are dealt with here, once.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -82,6 +83,15 @@ class Rest(NamedTuple):
 
     def any(self) -> bool:
         return bool(self.e.any() or self.error.any())
+
+
+class Leaning(NamedTuple):
+    """Tangents that lean in b: R(f', b') >= heights[k] + <u_k, f' - f> + <e[k], b' - b> at known f and b."""
+
+    e: Matrix
+    heights: Vector
+    most: Vector  # |u_k|, at most, score by score
+    mixture: Callable[[Vector], Vector]  # sum over k of shares[k] * u_k
 
 
 class OffsetParts(Protocol):
@@ -153,6 +163,11 @@ class Risk(ABC):
     def first_offsets(self) -> Vector:
         """Several offsets to begin with where nothing is known; best those for scores of zero."""
         return np.zeros(self.offsets.size)
+
+    def leaning(self, scores: Vector, b: Vector) -> Leaning | None:
+        """Tangents that lean in every direction of several offsets, where they are known without a search."""
+        del scores, b
+        return None
 
     def offset_hessian(self, scores: Vector, b: Vector) -> Matrix | None:
         """The second derivatives in several offsets, where there are any: a quick way to their minimum."""

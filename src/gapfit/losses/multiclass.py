@@ -22,7 +22,7 @@ from gapfit import threads
 from gapfit._types import Matrix, Vector
 from gapfit.checks import as_column
 from gapfit.errors import as_numbers
-from gapfit.losses.base import Loss, Risk
+from gapfit.losses.base import Leaning, Loss, Risk
 from gapfit.losses.vector import VectorRisk, as_table, one_hot
 from gapfit.rounding import Estimate, gamma, plain_sum
 
@@ -196,6 +196,21 @@ class SimplexRisk(ClassRisk):
         exactly = (a - one_hot(self.truth, self.outputs)) * self.p[:, None]
         rounded = gamma(4 * self.outputs + 8) * (a + one_hot(self.truth, self.outputs)) * self.p[:, None]
         return np.asarray(np.abs(u - exactly.ravel()) + rounded.ravel())
+
+    def leaning(self, scores: Vector, b: Vector) -> Leaning:
+        """Those of the vertices: all samples of one class, phi >= cost_k + f_k - f_y."""
+        F, p, rows = self.matrix(scores, b), self.p, np.arange(len(self.p))
+        simplices = self.dual_simplices()
+        costs = np.bincount(simplices.row, p, len(simplices.costs)) @ simplices.costs
+        heights = costs + p @ F - p @ F[rows, self.truth]
+
+        def mixture(shares: Vector) -> Vector:
+            U = np.outer(p, shares)
+            U[rows, self.truth] -= shares.sum() * p
+            return U.ravel()
+
+        slopes = p.sum() * np.eye(self.outputs) - np.bincount(self.truth, p, self.outputs)
+        return Leaning(slopes, heights, np.repeat(p, self.outputs), mixture)
 
     def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
         """The nearest point; if `balanced`, near it one in whose shares every class has its weight of old."""

@@ -12,15 +12,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import nnls
 
-from gapfit._types import Vector
-from gapfit.losses.base import Risk
-from gapfit.offset.several import best_offsets
+from gapfit._types import Matrix, Vector
+from gapfit.losses.base import Leaning, Risk
+from gapfit.offset.several import Balanced
 from gapfit.offset.single import resolution_of
 
 _DOUBLINGS = 60
 _ROUNDS = 100  # tangents for one direction
-_STEEP = 0.1  # of all slopes in the scores that are there, a slope in b is steep
+_STEEP = 0.1  # of all slopes in the scores, for each offset, that a slope in b is steep
 _STEEPER = 1.2  # times as steep is worth going farther
+_PATIENCE = 6  # steps, each four times as long, in which nothing becomes steeper
 _ENOUGH = 1e-20  # a share that nobody will notice
 _LEFT = 1e-6  # of a slope may be left by non-negative least squares: a few rounds more leave nothing
 
@@ -37,23 +38,18 @@ class Reserve(NamedTuple):
     height: float
     u: Vector
     b: Vector
-    tangents: "list[Tangent]"
+    leaning: Leaning
 
     def balanced(self, u: Vector, c: float, e: Vector) -> tuple[Vector, float, Vector]:
         """A minorant of slope u, and c and e at b, with tangents mixed in such that e nearly vanishes."""
-        size = float(np.abs(e).max(initial=0.0))
-        if not self.tangents or size * float(np.min(self.price)) <= _ENOUGH:
+        size, slopes = float(np.abs(e).max(initial=0.0)), self.leaning.e.T
+        if not slopes.size or size * float(np.min(self.price)) <= _ENOUGH:
             return u, c, e
-        slopes = np.array([tangent.e for tangent in self.tangents]).T
         scale = float(np.abs(slopes).max())
         shares = nnls(slopes / scale, -e / size)[0] * (size / scale)
         total = 1.0 + float(shares.sum())
-        mixed, height, slope = u.copy(), c, e.copy()
-        for share, tangent in zip(shares, self.tangents, strict=True):
-            if share > 0:
-                mixed += share * tangent.u
-                height, slope = height + share * tangent.height, slope + share * tangent.e
-        return mixed / total, height / total, slope / total
+        mixed = (u + self.leaning.mixture(shares)) / total
+        return mixed, (c + float(shares @ self.leaning.heights)) / total, (e + slopes @ shares) / total
 
 
 class Tangent(NamedTuple):
@@ -64,10 +60,11 @@ class Tangent(NamedTuple):
     height: float
 
 
-def reserve_of(risk: Risk, scores: Vector) -> Reserve:
-    """Tangents for all offsets, at these scores; of each part, where offsets separate."""
+def reserve_of(risk: Risk, scores: Vector, at: Balanced) -> Reserve:
+    """Tangents for all offsets, at these scores, whose best offsets are known; of each part, where offsets
+    separate."""
     parts = risk.offset_parts() if risk.offsets.size > 1 else None
-    value, b = best_offsets(risk, scores, np.zeros(risk.offsets.size))
+    value, b = at.value, at.b
     if parts is None:
         return _reserve_about(risk, scores, value, b)
     each = []
@@ -76,16 +73,15 @@ def reserve_of(risk: Risk, scores: Vector) -> Reserve:
         each.append(_reserve_about(part, own, value, b[k : k + 1]))
     u, _ = parts.gather(np.concatenate([part.u for part in each]))
     price = np.concatenate([part.price for part in each])
-    return Reserve(
-        price, max(part.height for part in each), u, b, _reserve_about(risk, scores, value, b).tangents
-    )
+    whole = _reserve_about(risk, scores, value, b)
+    return Reserve(price, max(part.height for part in each), u, b, whole.leaning)
 
 
 def _reserve_about(risk: Risk, scores: Vector, value: float, b: Vector) -> Reserve:
     collected = _Tangents(risk, scores, b)
-    price, tangents = collected.price(), collected.found
-    u = np.max([np.abs(t.u) for t in tangents], axis=0) if tangents else np.zeros_like(scores)
-    return Reserve(price, abs(value) + max((abs(t.height) for t in tangents), default=0.0), u, b, tangents)
+    price, leaning = collected.price(), collected.leaning()
+    height = abs(value) + float(np.abs(leaning.heights).max(initial=0.0))
+    return Reserve(price, height, leaning.most, b, leaning)
 
 
 class _Tangents:
@@ -94,6 +90,26 @@ class _Tangents:
     def __init__(self, risk: Risk, scores: Vector, b: Vector) -> None:
         self.risk, self.scores, self.b = risk, scores, b
         self.found: list[Tangent] = []
+        self.known = risk.leaning(scores, b)
+
+    def leaning(self) -> Leaning:
+        """Those that are known without a search, or all that were found."""
+        if self.known is not None:
+            return self.known
+        u = [tangent.u for tangent in self.found]
+        most = np.max(np.abs(u), axis=0) if u else np.zeros_like(self.scores)
+        heights = np.array([tangent.height for tangent in self.found])
+
+        def mixture(shares: Vector) -> Vector:
+            used = np.flatnonzero(shares)
+            return np.sum([shares[k] * u[k] for k in used], axis=0) if len(used) else np.zeros_like(most)
+
+        return Leaning(self._slopes(), heights, most, mixture)
+
+    def _slopes(self) -> Matrix:
+        if self.known is not None:
+            return self.known.e
+        return np.array([tangent.e for tangent in self.found]).reshape(-1, len(self.b))
 
     def price(self) -> Vector:
         """The largest sum of shares that a slope of size one in each offset may need; infinite if none do.
@@ -101,9 +117,11 @@ class _Tangents:
         Each direction is taken away up to a small rest, the rest likewise, and so on: a geometric series.
         """
         units = np.eye(len(self.b))
-        for way in (*units, *-units):
-            self._add(way)
-        if len(self.b) > 1 and all(abs(t.e.sum()) <= _LEFT * np.abs(t.e).sum() for t in self.found):
+        if self.known is None:
+            for way in units:
+                self._add(way)
+        slopes = self._slopes()
+        if len(self.b) > 1 and (np.abs(slopes.sum(axis=1)) <= _LEFT * np.abs(slopes).sum(axis=1)).all():
             units = units - 1.0 / len(units)  # a common shift changes nothing, and no slope points there
         both = np.array([[self._shares(unit), self._shares(-unit)] for unit in units])
         one_sided = np.isinf(both).any(axis=1) & np.isfinite(both).any(axis=1)
@@ -115,7 +133,7 @@ class _Tangents:
     def _least_slope(self) -> float:
         """The least that one score adds to a slope in b. Where no tangent leans the other way, tangents that
         lean at all have no share in a balanced one; what is left of a slope says how large it was at most."""
-        sizes = np.concatenate([np.abs(tangent.u) for tangent in self.found])
+        sizes = np.abs([tangent.u for tangent in self.found]) if self.known is None else self.known.most
         there = sizes[sizes > _LEFT * sizes.max()]
         return float(there.min()) if len(there) else 0.0
 
@@ -123,14 +141,14 @@ class _Tangents:
         """The sum of the shares that take this slope away."""
         for _ in range(_ROUNDS):
             rest, total = -direction, 0.0
-            if self.found:
-                columns = np.array([tangent.e for tangent in self.found]).T
+            columns = self._slopes().T
+            if columns.size:
                 scale = float(np.abs(columns).max())
                 shares, _ = nnls(columns / scale, -direction)
                 rest, total = -direction - columns @ shares / scale, float(shares.sum()) / scale
             if float(np.abs(rest).max()) <= _LEFT:
                 return total
-            if not self._add(rest):  # no tangent known points there: look for one
+            if self.known is not None or not self._add(rest):  # no tangent known points there: look for one
                 return np.inf
         return np.inf
 
@@ -138,7 +156,7 @@ class _Tangents:
         """Add the tangent some way from b, as far as it is steep in that direction."""
         way = way / np.abs(way).max()
         step = max(1.0, 1e3 * resolution_of(self.scores, float(np.abs(self.b).max())))
-        steepest = 0.0
+        steepest, since = 0.0, 0
         best: Tangent | None = None
         for _ in range(_DOUBLINGS):
             value, u, e = self.risk.value_and_subgradient(self.scores, self.b + step * way)
@@ -146,8 +164,9 @@ class _Tangents:
             if not (np.isfinite(value) and np.isfinite(size) and np.isfinite(along)):
                 break
             if along > _STEEPER * steepest * max(size, along):
-                best, steepest = Tangent(u, e, value - step * along), along / max(size, along)
-            if steepest >= _STEEP:
+                best, steepest, since = Tangent(u, e, value - step * along), along / max(size, along), 0
+            since += steepest > _LEFT
+            if steepest >= _STEEP / len(self.b) or since > _PATIENCE:
                 break
             step *= 4
         if best is None or steepest <= _LEFT:
