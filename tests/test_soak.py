@@ -5,6 +5,7 @@ Fresh seeds are drawn by `make soak`; here the seed is fixed, so that a test tha
 
 import math
 from dataclasses import replace
+from importlib import import_module
 from itertools import permutations, product
 
 import numpy as np
@@ -27,19 +28,27 @@ from soak.report import lines
 from soak.rules import answer
 
 SEED = 20261116
-# shares of the cases
-SCALES = {
-    "fuzz": 0.03, "statements": 0.05, "warm": 0.05, "inputs": 0.05, "files": 0.05, "kills": 0.1,
-    "parallel": 0.25, "inner": 0.1,
-}  # fmt: skip
+SHARE = 0.1  # of the cases
+# Found by seeds drawn anew, and mended: what they draw has changed since, but hardly for the better.
+ONCE_FAILED = [
+    ("fuzz", 262775991, 662), ("fuzz", 262775991, 1353), ("fuzz", 262775991, 1634), ("fuzz", 975044167, 1184),
+    ("fuzz", 975044167, 1329), ("fuzz", 975044167, 3322), ("warm", 262775991, 88), ("warm", 262775991, 150),
+    ("inputs", 262775991, 296), ("inputs", 262775991, 2777),
+]  # fmt: skip
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("area", AREAS)
 def test_a_part_of_the_soak(area):
-    [row] = soak([area], SEED, SCALES[area], 1, math.inf, Console(quiet=True))
+    [row] = soak([area], SEED, SHARE, 1, math.inf, Console(quiet=True))
     assert row.cases > 0 and row.checks > 0
     assert not row.failed, "\n".join(lines(row))
+
+
+@pytest.mark.parametrize(("area", "seed", "case"), ONCE_FAILED)
+def test_what_has_failed_once(area, seed, case):
+    outcome = import_module(f"soak.areas.{area}").run(Job(area, seed, case))
+    assert outcome.checks > 0 and not outcome.failures
 
 
 # -- the judge is right -------------------------------------------------------------------------------

@@ -35,6 +35,8 @@ def certify(
             f"rounding explains: {problem.loss!r} is not convex, or its subgradient or conjugate is wrong"
         )
     gap = max(upper.above - lower.below, 0.0) if np.isfinite(upper.value) else np.inf
+    if np.isnan(gap):  # an error that is not a number is none that is known
+        gap = np.inf
     dual = min(lower.below, upper.value)
     return Certificate(float(upper.value), float(dual), float(gap), minorant.evidence)
 

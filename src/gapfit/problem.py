@@ -235,11 +235,12 @@ class Problem:
         if not (np.isfinite(at.height) and np.isfinite(at.u).all()):
             return self.nothing()  # the risk overflows there
         made = self._made(at.u, self._height(at.u, at.height, scores, at.b), "cuts", at.b, at.left)
-        if not self.risk.slopes_cancel:
+        # a slope that is a difference of sums may vanish, or should: it is off in proportion to those sums,
+        # which are as large as slopes can be
+        steepest = self.risk.rise(self.design.row_sizes)
+        if steepest is None:
             return made
-        # slopes that are differences of sums over all samples are off in proportion to those sums
-        size = self.design.reach(at.u) + float(np.abs(at.u).sum() * self.design.row_sizes.max())
-        return made._replace(spread=made.spread + gamma(self.risk.roundings(scores)) * size)
+        return made._replace(spread=made.spread + gamma(self.risk.roundings(scores)) * steepest)
 
     def _height(self, u: Vector, height: float, scores: Vector, b: Vector) -> Estimate:
         """That of a cut where all scores are zero."""

@@ -113,11 +113,12 @@ def square_sum(x: Vector) -> Estimate:
 
 
 def length(x: Vector) -> float:
-    """The Euclidean length, not below the exact one by rounding or underflow."""
-    norm = float(np.linalg.norm(x))
-    if norm < _SHORT and x.any():
-        unit = float(np.abs(x).max())
-        norm = unit * float(np.linalg.norm(x / unit))
+    """The Euclidean length, not below the exact one by rounding or underflow, and finite if it can be."""
+    with np.errstate(over="ignore"):
+        norm = float(np.linalg.norm(x))
+    if not _SHORT < norm < np.inf:
+        unit = float(np.abs(x).max(initial=0.0))
+        norm = unit * float(np.linalg.norm(x / unit)) if 0 < unit < np.inf else unit
     return norm * (1 + gamma(x.size + 8))
 
 

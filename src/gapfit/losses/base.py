@@ -131,7 +131,6 @@ class Risk(ABC):
     offsets: Cone = NONE  # the offsets this risk can have; a Problem may fix them at zero
     infimum: float = -np.inf  # a lower bound of R
     separable: bool = False  # a sum over the samples, but for the offset?
-    slopes_cancel: bool = False  # are slopes differences of sums over many samples?
     farthest: float = 0.0  # score at which a sample's loss turns, for losses of targets
     never_flat: bool = False  # is no derivative in a score ever zero, nor one of its extremes?
     # of "smooth", "curvature", "conjugate", "dual_atoms", "dual_entropy", "dual_projection", "labellings"

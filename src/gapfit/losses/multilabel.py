@@ -146,7 +146,6 @@ class LabelRankingRisk(VectorRisk):
     """Pairs within samples, as in a ranking whose queries are the samples."""
 
     infimum = 0.0
-    slopes_cancel = True
 
     def __init__(self, loss: Loss, Y: Matrix, weight: Vector) -> None:
         n, L = Y.shape

@@ -23,7 +23,6 @@ class RankRisk(Risk):
     """The maximum of planes <u, f> + c, one for each way to rank, none of which knows a common shift."""
 
     infimum = 0.0
-    slopes_cancel = True
     steepness: float = 2.0  # what all slopes add up to in absolute values, at most: 2 for a mean over pairs
 
     def rise(self, slack: Vector) -> float:
