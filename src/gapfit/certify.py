@@ -25,6 +25,13 @@ def certify(
 
     `scores` are those of w, where they are known. `exact` takes the sums with twice the digits.
     """
+    return proved(problem, w, b, minorant, scores, exact=exact)[0]
+
+
+def proved(
+    problem: Problem, w: Slope, b: Vector, minorant: Minorant, scores: Vector | None, *, exact: bool
+) -> tuple[Certificate, Minorant]:
+    """As `certify`; and the minorant, made anew, on which the lower bound rests."""
     if minorant.u is not None and (exact or not minorant.made):
         minorant = problem.again(minorant, exact=exact)
     minorant = problem.feasible(minorant)
@@ -38,7 +45,7 @@ def certify(
     if np.isnan(gap):  # an error that is not a number is none that is known
         gap = np.inf
     dual = min(lower.below, upper.value)
-    return Certificate(float(upper.value), float(dual), float(gap), minorant.evidence)
+    return Certificate(float(upper.value), float(dual), float(gap), minorant.evidence), minorant
 
 
 def running(primal: float, minorant: Minorant, dual: float) -> Certificate:

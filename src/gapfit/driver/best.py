@@ -11,7 +11,7 @@ import numpy as np
 
 from gapfit import limits
 from gapfit._types import Slope, Vector
-from gapfit.certify import certify, running
+from gapfit.certify import proved, running
 from gapfit.checkpoint import as_history
 from gapfit.driver.known import Known
 from gapfit.errors import ContractError, UnboundedProblem
@@ -32,6 +32,7 @@ class Proof(NamedTuple):
     w: Slope
     b: Vector
     certificate: Certificate
+    rests_on: Minorant
     of: Slope  # the best point so far that it stands for, and the best minorant
     minorant: Minorant
 
@@ -204,7 +205,7 @@ class Best:
             certificate=proof.certificate,
             n_iter=self.n_iter,
             history=self.history,
-            minorant=self.problem.feasible(self.minorant),
+            minorant=proof.rests_on,
             solver=solver,
             fingerprint=fingerprint,
             state={} if fingerprint is None else self._lasting(),
@@ -252,11 +253,11 @@ class Best:
         """The certificate of a point, from nothing but X, y, w and the evidence. Where rounding is most of
         its gap, once more with sums of twice the digits."""
         w64 = w.astype(np.float64)
-        proved = certify(self.problem, w64, b, self.minorant, scores)
-        if not self._meets(proved, 1.0) and self._rounding_matters(proved):
-            exactly = certify(self.problem, w64, b, self.minorant, exact=True)
-            proved = min(proved, exactly, key=lambda certificate: certificate.gap)
-        return Proof(w, b, proved, self.w, self.minorant)
+        certificate, rests_on = proved(self.problem, w64, b, self.minorant, scores, exact=False)
+        if not self._meets(certificate, 1.0) and self._rounding_matters(certificate):
+            exactly = proved(self.problem, w64, b, self.minorant, None, exact=True)
+            certificate, rests_on = min((certificate, rests_on), exactly, key=lambda pair: pair[0].gap)
+        return Proof(w, b, certificate, rests_on, self.w, self.minorant)
 
     def _better(self, usual: Proof, other: Proof) -> Proof:
         """The other one only if it is better by more than rounding."""
