@@ -28,6 +28,7 @@ RECORDS = {
     "_types",
     "atomic",
     "checks",
+    "declaration",
     "errors",
     "fingerprint",
     "limits",
@@ -66,7 +67,7 @@ ARROWS: dict[str, set[str]] = {
     "testing": ENGINE,
     "metrics": {"losses"},
     "ranking_metrics": {"problem"},
-    "estimators": ENGINE | {"metrics", "ranking_metrics", "structures"},
+    "estimators": ENGINE | {"metrics", "persistence", "ranking_metrics", "structures"},
     "plotting": set(),
     "lab": ENGINE | {"datasets"},
     "cli": {
@@ -89,9 +90,11 @@ ARROWS: dict[str, set[str]] = {
 # `registry` serves `problem`, so it reaches for the solvers (which know `problem`) only when asked.
 # A kernel design turns L2 into the norm of its space, and `penalties` know designs.
 # `persistence` and `checkpoint` ask the package for its version, which is complete only after it.
+# Estimators declare how files hold what they have; which estimators there are is asked when a file is read.
 LAZY = {
     ("registry", "solvers"),
     ("persistence", "__init__"),
+    ("persistence", "estimators"),
     ("checkpoint", "__init__"),
     ("design", "penalties"),
 } | {(unit, "kernels") for unit in ("solvers", "losses", "projections", "design", "datasets", "fingerprint")}

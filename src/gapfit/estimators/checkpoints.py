@@ -1,7 +1,7 @@
 """The checkpoint of an estimator: one file for all problems that a fit solves."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,8 +12,8 @@ _FREE = ("checkpoint", "max_iter", "max_time", "tol", "n_jobs", "verbose", "warm
 
 
 @contextmanager
-def kept(estimator: Any, data: Any) -> Iterator[Checkpoint | None]:
-    """The checkpoint that the estimator's parameter names, if any, for a fit of these data."""
+def kept(estimator: Any, data: Callable[[], Any]) -> Iterator[Checkpoint | None]:
+    """The checkpoint that the estimator's parameter names, if any; the data that it is for are asked for."""
     path = estimator.checkpoint
     if path is None:
         yield None
@@ -23,6 +23,6 @@ def kept(estimator: Any, data: Any) -> Iterator[Checkpoint | None]:
     parameters = {
         name: value for name, value in estimator.get_params(deep=False).items() if name not in _FREE
     }
-    things = {"estimator": type(estimator).__name__, **parameters, "data": data}
+    things = {"estimator": type(estimator).__name__, **parameters, "data": data()}
     with Checkpoint(path, Identity.of(things)) as checkpoint:
         yield checkpoint

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from gapfit.estimators.ordinal import NAMES as ORDINAL
-from gapfit.estimators.ranking import NAMES
 from gapfit.metrics import NAMES as METRICS
 from gapfit.persistence.container import need
 from gapfit.persistence.values import Kind, Shelf, fields, one_of, read_plain, write_plain
@@ -58,7 +56,12 @@ def _registered(kind: str, table: Mapping[str, Any], *other_names: str) -> Kind:
     return Kind(write, read)
 
 
-LOSS = _registered("loss", LOSSES, *NAMES, *ORDINAL, "crf", "margin")
+def named_loss(*names: str) -> Kind:
+    """A loss, which the estimator may also know by these names."""
+    return _registered("loss", LOSSES, *names)
+
+
+LOSS = named_loss()
 METRIC = _registered("loss", LOSSES, *METRICS)
 PENALTY = _registered("penalty", PENALTIES)
 

@@ -122,6 +122,7 @@ FINITE = _typed(float, "a finite number", isfinite)
 COUNT = _typed(int, "a count", lambda n: n >= 0)
 FLAG = _typed(bool, "a flag")
 TEXT = _typed(str, "a text")
+NOWHERE = Kind(lambda value, shelf: None, lambda value, shelf: None)  # it belongs to the program that fits
 STATUS = Kind(
     lambda status, shelf: status.name,
     lambda name, shelf: Status[one_of(name, Status.__members__)],
@@ -141,9 +142,9 @@ def floats(ndim: int) -> Kind:
     return Kind(lambda array, shelf: shelf.put(array), read)
 
 
-def indices(dtype: str) -> Kind:
-    """Unsigned integers of one size."""
-    return Kind(lambda array, shelf: shelf.put(array), lambda value, shelf: shelf.take(value, dtype, 1))
+def integers(dtype: str, *ndim: int) -> Kind:
+    """Integers of one size."""
+    return Kind(lambda array, shelf: shelf.put(array), lambda value, shelf: shelf.take(value, dtype, *ndim))
 
 
 def write_sizes(sizes: Sequence[int], shelf: Shelf) -> Any:
