@@ -10,26 +10,24 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from gapfit._types import Slope, Vector
+from gapfit._types import Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.joint import joint_bounds, outputs_of, weights_and_intercepts
 from gapfit.estimators.linear import LinearModel, LinearParts, WithIntercept
-from gapfit.estimators.losses import check_loss
+from gapfit.estimators.losses import check_loss, target_of
 from gapfit.estimators.targets import Indicators, as_codes, as_indicators, as_labels
 from gapfit.losses import CrammerSinger, Hinge, LabelRanking, Logistic, Softmax
 from gapfit.losses.base import Loss
-from gapfit.losses.multilabel import MultilabelLoss, least_error_threshold, threshold_range
+from gapfit.losses.multilabel import least_error_threshold, threshold_range
 from gapfit.persistence.objects import LOSS
 from gapfit.persistence.values import FLAG, floats
 from gapfit.reductions import Labels
 
-BINARY = ("hinge", "squared_hinge", "smoothed_hinge", "logistic", "exponential")
-JOINT = ("crammer_singer", "softmax", "hamming", "label_ranking", "macro_f", "micro_f")
-LOSSES = (*BINARY, *JOINT)
+JOINT = Target.CLASSES | Target.INDICATORS  # several scores a sample
+TAKES = Target.LABELS | JOINT
 TOGETHER: dict[type[Loss], type[Loss]] = {Hinge: CrammerSinger, Logistic: Softmax}  # multi_class="joint"
-OVER_CLASSES = (CrammerSinger, Softmax)
 
 
 def _has_probabilities(classifier: "LinearClassifier") -> bool:
@@ -127,28 +125,28 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, LinearMo
         """
         loss = self._loss()
         several = as_indicators(y)
-        joint = _is_joint(loss)
-        if joint and offset is not None:
+        target = target_of(loss)
+        if target & JOINT and offset is not None:
             raise ValueError(f"offset has one number a sample, and {loss!r} has several scores: leave it out")
         if several is not None:
             self._fit_labels(X, several, loss, sample_weight, offset)
             return self
-        if isinstance(loss, MultilabelLoss):
+        if Target.INDICATORS in target:
             raise ValueError(f"y must be an indicator matrix of shape (n, L), L > 1, for {loss!r}")
         samples = self._samples(X, y, as_labels, sample_weight, offset)
         labels = Labels.of(samples.y)
         samples = samples.weighed(self.class_weight, labels)
         self.classes_, self.multilabel_ = labels.classes, False
         targets = labels.apply(samples.y)
-        if joint:
-            loss = _for_classes(loss, len(labels.classes))
+        if Target.CLASSES in target:
+            _check_classes(loss, len(labels.classes))
             targets = [np.searchsorted(labels.classes, samples.y).astype(np.float64)]
         self._solve(samples, targets, loss, self.fit_intercept)
         return self
 
     def _loss(self) -> Loss:
-        loss = check_loss(self.loss, LOSSES)
-        if self.multi_class == "one_vs_rest" or _is_joint(loss):
+        loss = check_loss(self.loss, TAKES)
+        if self.multi_class == "one_vs_rest" or target_of(loss) & JOINT:
             return loss
         if type(loss) not in TOGETHER:
             raise ValueError(
@@ -158,14 +156,14 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, LinearMo
 
     def _fit_labels(self, X: Any, labels: Indicators, loss: Loss, sample_weight: Any, offset: Any) -> None:
         """Fit an indicator matrix: one problem for each label, or one for all if the loss is over labels."""
-        if isinstance(loss, OVER_CLASSES):
+        if Target.CLASSES in target_of(loss):
             raise ValueError(f"y is an indicator matrix, and {loss!r} is for classes, of which one is true")
         if self.class_weight is not None:
             raise ValueError("class_weight must be None where y is an indicator matrix")
         samples = self._samples(X, labels, as_codes, sample_weight, offset)
         Y = labels.patterns[samples.y]
         self.classes_, self.multilabel_ = np.arange(Y.shape[1]), True
-        targets = [Y] if _is_joint(loss) else list(2.0 * Y.T - 1.0)
+        targets = [Y] if Target.INDICATORS in target_of(loss) else list(2.0 * Y.T - 1.0)
         self._solve(samples, targets, loss, self.fit_intercept)
         if isinstance(loss, LabelRanking):  # it is blind to a common shift: the one with the fewest errors
             scores, (ball,) = self._scores(samples.X), self._balls
@@ -207,7 +205,7 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, LinearMo
             return np.asarray(expit(scores))
         if scores.ndim == 1:
             return np.stack([expit(-scores), expit(scores)], axis=1)
-        if self.multi_class == "joint" or isinstance(check_loss(self.loss, LOSSES), Softmax):
+        if self.multi_class == "joint" or Target.CLASSES in target_of(self.loss):
             return np.asarray(softmax(scores, axis=1))
         return np.asarray(softmax(log_expit(scores), axis=1))  # expit / its sum, which may underflow
 
@@ -248,15 +246,9 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, LinearMo
         return np.asarray(lo[rows, winner] > hi.max(axis=1))
 
 
-def _is_joint(loss: Loss) -> bool:
-    """Does the loss have several scores a sample?"""
-    return isinstance(loss, (*OVER_CLASSES, MultilabelLoss))
-
-
-def _for_classes(loss: Loss, k: int) -> Loss:
-    """The loss for k classes, all of which are there."""
-    asked = len(loss.costs) if isinstance(loss, CrammerSinger) and loss.costs is not None else None
-    asked = asked or getattr(loss, "n_classes", None)
+def _check_classes(loss: Loss, k: int) -> None:
+    """A loss may be made for a number of classes: all of them must be there, and no other."""
+    costs = getattr(loss, "costs", None)
+    asked = getattr(loss, "n_classes", None) if costs is None else len(costs)
     if asked not in (None, k):
         raise ValueError(f"{loss!r} is for {asked} classes, but y holds {k}")
-    return loss

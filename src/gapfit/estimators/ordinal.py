@@ -9,7 +9,7 @@ from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
-from gapfit._types import Slope, Vector
+from gapfit._types import Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing
@@ -30,7 +30,6 @@ NAMES: dict[str, Loss] = {
     "logistic_thresholds": OrdinalThresholds("all", "logistic"),
     "pairs": OrdinalPairs(),
 }
-LOSSES = ("ordinal_thresholds", "ordinal_pairs")
 
 
 def _named(loss: Any) -> Any:
@@ -115,7 +114,7 @@ class OrdinalClassifier(ClassifierMixin, WeightedClasses, LinearModel):
         -------
         self
         """
-        loss = _check_loss(self.loss)
+        loss = check_loss(self.loss, Target.LEVELS, NAMES)
         samples = self._samples(X, y, as_labels, sample_weight)
         labels = Labels.of(samples.y)
         self.classes_ = labels.classes
@@ -197,14 +196,6 @@ class OrdinalClassifier(ClassifierMixin, WeightedClasses, LinearModel):
             return np.zeros(len(lo), bool)
         above = self.latent(X)[:, None] - self.thresholds_ > 0
         return np.asarray(np.where(above, lo > 0, hi < 0).all(axis=1))
-
-
-def _check_loss(loss: Any) -> Loss:
-    if isinstance(loss, str) and loss not in (*NAMES, *LOSSES):
-        raise ValueError(
-            f"loss must be one of {', '.join(NAMES)} or an object of gapfit.losses, got {loss!r}"
-        )
-    return check_loss(_named(loss), LOSSES)
 
 
 def _scores_of(X: Any, w: Slope) -> Vector:

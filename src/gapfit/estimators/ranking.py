@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gapfit._types import Indices, Slope, Vector
+from gapfit._types import Indices, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.linear import LinearModel, LinearParts, WithIntercept
@@ -13,7 +13,6 @@ from gapfit.estimators.losses import check_loss
 from gapfit.estimators.samples import Samples
 from gapfit.estimators.targets import as_real
 from gapfit.losses import NDCG, OrdinalPairs, PartialRocArea, RocArea
-from gapfit.losses.base import Loss
 from gapfit.persistence.objects import named_loss
 from gapfit.persistence.values import FINITE
 from gapfit.ranking_metrics import as_queries, mean_ndcg
@@ -21,8 +20,6 @@ from gapfit.reductions import Multiset
 
 # what is called otherwise than in the registry
 NAMES = {"pairwise": "pairwise_ranking", "map": "mean_average_precision"}
-_WITHIN_QUERIES = ("pairwise_ranking", "ndcg", "mean_average_precision")
-LOSSES = (*_WITHIN_QUERIES, "roc_area", "partial_roc_area", "ordinal_pairs")
 _OF_ONE_QUERY = (RocArea, PartialRocArea, OrdinalPairs)
 
 
@@ -107,7 +104,7 @@ class Ranker(WithIntercept, LinearModel):
         -------
         self
         """
-        loss = _check_loss(self.loss)
+        loss = check_loss(self.loss, Target.RELEVANCE, NAMES)
         samples = self._samples(X, y, as_real, sample_weight)
         n = samples.given
         if n == 1:
@@ -152,16 +149,6 @@ class Ranker(WithIntercept, LinearModel):
         gapfit.ranking_metrics.map_scorer
         """
         return mean_ndcg(y, self.predict(X), qid, sample_weight=sample_weight)
-
-
-def _check_loss(loss: Any) -> Loss:
-    if isinstance(loss, str):
-        if loss not in (*NAMES, *LOSSES):
-            raise ValueError(
-                f"loss must be 'pairwise', 'ndcg', 'map' or an object of gapfit.losses, got {loss!r}"
-            )
-        loss = NAMES.get(loss, loss)
-    return check_loss(loss, LOSSES)
 
 
 def _within_queries(samples: Samples, query: Indices) -> Samples:

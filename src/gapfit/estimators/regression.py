@@ -6,25 +6,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from gapfit._types import Slope, Vector
+from gapfit._types import Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.linear import LinearModel, LinearParts, WithIntercept
-from gapfit.estimators.losses import check_loss
+from gapfit.estimators.losses import check_loss, target_of
 from gapfit.estimators.targets import as_real
-from gapfit.losses import Poisson
 from gapfit.persistence.objects import LOSS
 from gapfit.persistence.values import FLAG
 
-LOSSES = (
-    "squared",
-    "absolute",
-    "quantile",
-    "epsilon_insensitive",
-    "squared_epsilon_insensitive",
-    "huber",
-    "poisson",
-)
+TAKES = Target.REAL | Target.COUNTS
 
 
 @declared
@@ -66,7 +57,7 @@ class LinearRegressor(RegressorMixin, WithIntercept, LinearModel):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = self.loss == "poisson" or isinstance(self.loss, Poisson)
+        tags.target_tags.positive_only = Target.COUNTS in target_of(self.loss)
         return tags
 
     @all_or_nothing
@@ -86,9 +77,9 @@ class LinearRegressor(RegressorMixin, WithIntercept, LinearModel):
         -------
         self
         """
-        loss = check_loss(self.loss, LOSSES)
+        loss = check_loss(self.loss, TAKES)
         samples = self._samples(X, y, as_real, sample_weight, offset)
-        self._exponential_mean = isinstance(loss, Poisson)
+        self._exponential_mean = Target.COUNTS in target_of(loss)
         self._solve(samples, [samples.y], loss, self.fit_intercept)
         return self
 
