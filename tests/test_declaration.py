@@ -64,7 +64,7 @@ def test_parameters_are_given_by_name(kind):
 
 def test_the_solvers_are_those_of_the_registry():
     told = " ".join(inspect.getdoc(LinearClassifier).split())
-    assert f"The algorithm: {', '.join(SOLVERS)}." in told
+    assert f"The algorithm. One of {', '.join(SOLVERS)};" in told
 
 
 def test_a_default_may_change_and_the_text_stays():

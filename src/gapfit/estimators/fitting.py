@@ -49,7 +49,7 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
     """Parameters that every estimator has, and the attributes that every fit sets."""
 
     solver: Any = parameter(
-        f"The algorithm: {', '.join(SOLVERS)}. All that take the problem reach the same optimum.",
+        f"The algorithm. One of {', '.join(SOLVERS)}; all that take the problem reach the same optimum.",
         "str or function", default="auto", form=SOLVER,
     )  # fmt: skip
     tol: float = parameter("Stop when the duality gap is at most tol times the objective.", default=1e-4)
