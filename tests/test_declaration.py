@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gapfit
 from gapfit import LinearClassifier, ModelFileError, StructuredClassifier, load, save
 from gapfit.declaration import attribute, attributes, check_parameters, declared, parameter, parameters
 from gapfit.estimators.certified import CertifiedFit
 from gapfit.estimators.kernel import KernelModel
-from gapfit.estimators.linear import LinearModel
+from gapfit.estimators.linear import LinearModel, WithIntercept
 from gapfit.persistence.schema import known_classes
 from gapfit.persistence.values import COUNT, floats
 from gapfit.registry import SOLVERS
@@ -38,6 +39,11 @@ class Patient(LinearClassifier):
         super().fit(X, y)
         self.n_fits_ = getattr(self, "n_fits_", 0) + 1
         return self
+
+
+@parametrize_with_checks([Patient()])
+def test_a_class_of_ones_own_keeps_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
 
 
 @every_estimator
@@ -73,6 +79,21 @@ def test_a_default_may_change_and_the_text_stays():
     assert list(parameters(Patient))[:3] == ["courage", "mood", "alpha"]
     assert clone(Patient(courage=5)).courage == 5
     assert repr(Patient(courage=5)) == "Patient(courage=5)"
+
+
+def test_a_declaration_holds_along_every_way():
+    """As attributes do: the base that declares it last wins, also over a mixin that only passes it on."""
+
+    @declared
+    class Sparse(LinearModel):
+        penalty: Any = "l1"
+
+    @declared
+    class Both(WithIntercept, Sparse):
+        pass
+
+    assert Both().penalty == Both.penalty == "l1"
+    assert parameters(Both)["penalty"].metadata == parameters(LinearModel)["penalty"].metadata
 
 
 def test_flags_and_choices_are_checked():

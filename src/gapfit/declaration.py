@@ -70,13 +70,15 @@ def attribute(
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(parameter, attribute))
 def declared(cls: Class) -> Class:
     """The class with its constructor, and with all parameters and attributes in its docstring."""
-    before: dict[str, Field[Any]] = {}
-    for base in reversed(cls.__mro__):
-        before |= vars(base).get("__dataclass_fields__", {})
-    for name in inspect.get_annotations(cls):
-        value = vars(cls).get(name)
-        if name in before and not isinstance(value, Field):  # only another default
-            setattr(cls, name, field(default=value, metadata=before[name].metadata))
+    for name, one in _before(cls).items():
+        mine = name in inspect.get_annotations(cls)
+        given = vars(cls).get(name) if mine else one.default
+        if mine and isinstance(given, Field):
+            continue
+        if mine or one is not _collected(cls, name):  # another default, or not what dataclasses would take
+            again = field(default=given, init=one.init, kw_only=one.kw_only, metadata=one.metadata)
+            setattr(cls, name, again)
+            cls.__annotations__.setdefault(name, one.type)
     dataclass(eq=False, repr=False, match_args=False, kw_only=True)(cls)
     make: Any = vars(cls)["__init__"]
     order = list(parameters(cls))
@@ -106,6 +108,24 @@ def check_parameters(estimator: Any) -> None:
             as_choice(name, value, one.metadata["choices"])
         elif one.type is bool and not isinstance(value, bool | np.bool_):
             raise TypeError(f"{name} must be True or False, got {value!r}")
+
+
+def _before(cls: type) -> dict[str, Field[Any]]:
+    """What the bases declare: of each name the declaration that an attribute would be taken from."""
+    found: dict[str, Field[Any]] = {}
+    for base in reversed(cls.__mro__[1:]):
+        known = vars(base).get("__dataclass_fields__", {})
+        found |= {name: known[name] for name in inspect.get_annotations(base) if name in known}
+    return found
+
+
+def _collected(cls: type, name: str) -> Field[Any]:
+    """What dataclasses take: of the first base that has the name, whoever declared it."""
+    return next(
+        known[name]
+        for base in cls.__mro__[1:]
+        if name in (known := vars(base).get("__dataclass_fields__", {}))
+    )
 
 
 def _own_first(cls: type) -> Iterator[Field[Any]]:

@@ -108,20 +108,10 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, LinearMo
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> "LinearClassifier":
-        """Fit the model; if that fails, the estimator stays as it was.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-        y : labels of shape (n,), of any kind; or an indicator matrix (n, L) of zeros and ones
-        sample_weight : array of shape (n,), default=None
+        """y : labels of shape (n,), of any kind; or an indicator matrix (n, L) of zeros and ones
         offset : array of shape (n,), default=None
             Known numbers added to the scores of all problems while fitting (and not when predicting). Not for
             joint fits.
-
-        Returns
-        -------
-        self
         """
         loss = self._loss()
         several = as_indicators(y)

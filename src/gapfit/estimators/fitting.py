@@ -1,13 +1,14 @@
 """What every estimator has: its limits and its solver, what a fit reports, and how it is conducted."""
 
 import logging
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import partial, wraps
-from inspect import signature
+from inspect import cleandoc, signature
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -33,6 +34,12 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 Solver = Callable[..., Any]
 
 _ON_THE_WAY = ("gapfit.", "sklearn.callback.", "contextlib")  # between a fit and the line that calls it
+_FIT = "Fit the model; if that fails, the estimator stays as it was."
+_ARGUMENTS = {
+    "X": "array or sparse matrix of shape (n, d)",
+    "y": "array of shape (n,)",
+    "sample_weight": "array of shape (n,), default=None",
+}
 
 
 class Session(NamedTuple):
@@ -111,7 +118,10 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
 
 
 def all_or_nothing(fit: Fit) -> Fit:
-    """Run `fit` on a copy and take over its attributes at the end: a fit that fails changes nothing."""
+    """Run `fit` on a copy and take over its attributes at the end: a fit that fails changes nothing.
+
+    Its docstring lists only arguments that are not what they are everywhere.
+    """
 
     @wraps(fit)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -122,7 +132,18 @@ def all_or_nothing(fit: Fit) -> Fit:
         self.__dict__ = scratch.__dict__
         return self
 
+    wrapper.__doc__ = _documented(fit)
     return wrapper  # type: ignore[return-value]
+
+
+def _documented(fit: Fit) -> str:
+    """All arguments, in their order."""
+    told = re.split(r"\n(?=\w+ : )", cleandoc(fit.__doc__ or ""))
+    own = {entry.partition(" : ")[0]: entry for entry in told}
+    _, *names = signature(fit).parameters
+    entries = [own.get(name) or f"{name} : {_ARGUMENTS.get(name, 'array')}" for name in names]
+    parts = [_FIT, "", "Parameters", "----------", *entries, "", "Returns", "-------", "self"]
+    return "\n".join(parts)
 
 
 def seeded(solver: Solver, random_state: Any) -> Solver:

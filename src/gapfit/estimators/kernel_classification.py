@@ -69,17 +69,8 @@ class KernelSVC(ClassifierMixin, WeightedClasses, KernelModel):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "KernelSVC":
-        """Fit the model; if that fails, the estimator stays as it was.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d), or the kernel matrix (n, n)
+        """X : array or sparse matrix of shape (n, d), or the kernel matrix (n, n)
         y : labels of shape (n,), of any kind
-        sample_weight : array of shape (n,), default=None
-
-        Returns
-        -------
-        self
         """
         C = as_number("C", self.C) if self.nu is None else 1.0  # the margin's scale is fixed by nu
         loss = Hinge() if self.nu is None else NuHinge(self.nu)

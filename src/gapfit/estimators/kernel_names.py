@@ -8,8 +8,7 @@ from scipy import sparse
 from gapfit._types import Data, Vector
 from gapfit.design.kernel_functions import Gaussian, KernelFunction, Linear, Polynomial, Sigmoid
 from gapfit.errors import as_number
-from gapfit.persistence.container import need
-from gapfit.persistence.values import Kind, Shelf, fields, one_of, read_plain, write_plain
+from gapfit.persistence.objects import name_among, registered
 
 FUNCTIONS: dict[str, type[KernelFunction]] = {
     "linear": Linear,
@@ -17,6 +16,8 @@ FUNCTIONS: dict[str, type[KernelFunction]] = {
     "poly": Polynomial,
     "sigmoid": Sigmoid,
 }
+KERNEL_NAME = name_among([*FUNCTIONS, "precomputed"])
+KERNEL = registered("kernel", FUNCTIONS, ["precomputed"])
 _TAKES = {
     "linear": (),
     "rbf": ("gamma",),
@@ -59,38 +60,3 @@ def _variance(X: Data, weight: Vector) -> float:
         return float(share @ second / d - (share @ first / d) ** 2)
     mean = float(share @ X.mean(axis=1, dtype=np.float64))
     return float(share @ np.mean((X.astype(np.float64) - mean) ** 2, axis=1))
-
-
-# -- in a file ----------------------------------------------------------------------------------------
-
-
-def _write_kernel(kernel: Any, shelf: Shelf) -> Any:
-    if isinstance(kernel, str):
-        return str(kernel)
-    name = next((name for name, known in FUNCTIONS.items() if type(kernel) is known), None)
-    if name is None:
-        raise TypeError("the kernel is a function of your own, which is code, and predictions need it")
-    return {"kernel": name, "parameters": {key: write_plain(value) for key, value in vars(kernel).items()}}
-
-
-def _read_kernel(value: Any, shelf: Shelf) -> Any:
-    if isinstance(value, str):
-        return one_of(value, {"precomputed": None})
-    name, parameters = fields(value, "kernel", "parameters")
-    make = FUNCTIONS[one_of(name, FUNCTIONS)]
-    need(isinstance(parameters, dict), f"the parameters of {name} are not an object")
-    return make(**{key: read_plain(part) for key, part in parameters.items()})
-
-
-def _write_kernel_name(kernel: Any, shelf: Shelf) -> str:
-    if not isinstance(kernel, str):
-        raise TypeError("a function, not the name of a kernel that comes with gapfit")
-    return str(kernel)
-
-
-def _read_kernel_name(name: Any, shelf: Shelf) -> str:
-    return one_of(name, {**FUNCTIONS, "precomputed": None})
-
-
-KERNEL = Kind(_write_kernel, _read_kernel)
-KERNEL_NAME = Kind(_write_kernel_name, _read_kernel_name)

@@ -40,17 +40,8 @@ class KernelNoveltyDetector(OneClass, KernelModel):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelNoveltyDetector":
-        """Fit the model; if that fails, the estimator stays as it was.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d), or the kernel matrix (n, n)
+        """X : array or sparse matrix of shape (n, d), or the kernel matrix (n, n)
         y : ignored
-        sample_weight : array of shape (n,), default=None
-
-        Returns
-        -------
-        self
         """
         loss = Novelty(self.nu)
         samples = self._samples(X, y, as_none, sample_weight)

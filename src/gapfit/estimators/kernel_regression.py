@@ -52,17 +52,8 @@ class KernelSVR(RegressorMixin, KernelModel):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "KernelSVR":
-        """Fit the model; if that fails, the estimator stays as it was.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d), or the kernel matrix (n, n)
+        """X : array or sparse matrix of shape (n, d), or the kernel matrix (n, n)
         y : targets of shape (n,)
-        sample_weight : array of shape (n,), default=None
-
-        Returns
-        -------
-        self
         """
         C = as_number("C", self.C)
         loss = EpsilonInsensitive(self.epsilon) if self.nu is None else NuTube(self.nu)

@@ -145,18 +145,7 @@ class MetricClassifier(ClassifierMixin, WithIntercept, Classes, Fitting):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "MetricClassifier":
-        """Fit the model; if that fails, the estimator stays as it was.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-        y : labels of shape (n,), of two kinds; the second, in order, is the positive one
-        sample_weight : array of shape (n,), default=None
-
-        Returns
-        -------
-        self
-        """
+        """y : labels of shape (n,), of two kinds; the second, in order, is the positive one"""
         began = perf_counter()
         metric, alphas = as_metric(self.metric), _as_alphas(self.alpha, self.strategy)
         tol = as_tolerance(self.tol)

@@ -38,18 +38,7 @@ class NoveltyDetector(OneClass, WithIntercept, LinearModel):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "NoveltyDetector":
-        """Fit the model; if that fails, the estimator stays as it was.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-        y : ignored
-        sample_weight : array of shape (n,), default=None
-
-        Returns
-        -------
-        self
-        """
+        """y : ignored"""
         loss = Novelty(self.nu)
         samples = self._samples(X, y, as_none, sample_weight)
         self._solve(samples, [samples.y], loss, True)

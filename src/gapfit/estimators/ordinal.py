@@ -102,18 +102,7 @@ class OrdinalClassifier(ClassifierMixin, WeightedClasses, LinearModel):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "OrdinalClassifier":
-        """Fit the model; if that fails, the estimator stays as it was.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-        y : labels of shape (n,), whose sorted order is that of the levels
-        sample_weight : array of shape (n,), default=None
-
-        Returns
-        -------
-        self
-        """
+        """y : labels of shape (n,), whose sorted order is that of the levels"""
         loss = check_loss(self.loss, Target.LEVELS, NAMES)
         samples = self._samples(X, y, as_labels, sample_weight)
         labels = Labels.of(samples.y)

@@ -87,11 +87,7 @@ class Ranker(WithIntercept, LinearModel):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> "Ranker":
-        """Fit the model; if that fails, the estimator stays as it was.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
+        """X : array or sparse matrix of shape (n, d)
             A document a row.
         y : array of shape (n,)
             Relevance: the larger, the higher up. For "ndcg" from 0, which has no gain, to 60.
@@ -99,10 +95,6 @@ class Ranker(WithIntercept, LinearModel):
             The query that each document belongs to: numbers or words, in any order. None: all are one query.
         sample_weight : array of shape (n,), default=None
             For "ndcg" and "map" whole numbers.
-
-        Returns
-        -------
-        self
         """
         loss = check_loss(self.loss, Target.RELEVANCE, NAMES)
         samples = self._samples(X, y, as_real, sample_weight)

@@ -62,20 +62,9 @@ class LinearRegressor(RegressorMixin, WithIntercept, LinearModel):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> "LinearRegressor":
-        """Fit the model; if that fails, the estimator stays as it was.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-        y : array of shape (n,)
-        sample_weight : array of shape (n,), default=None
-        offset : array of shape (n,), default=None
-            Known numbers added to the scores while fitting (and not when predicting), such as the logarithm
-            of the exposure for loss="poisson".
-
-        Returns
-        -------
-        self
+        """offset : array of shape (n,), default=None
+        Known numbers added to the scores while fitting (and not when predicting), such as the logarithm
+        of the exposure for loss="poisson".
         """
         loss = check_loss(self.loss, TAKES)
         samples = self._samples(X, y, as_real, sample_weight, offset)

@@ -110,11 +110,7 @@ class SequenceLabeler(WeightedClasses, CertifiedFit):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SequenceLabeler":
-        """Fit to sequences; if that fails, the estimator stays as it was.
-
-        Parameters
-        ----------
-        X : list of 2-d arrays or sparse matrices, list of lists of tokens (dictionaries, or lists of names),
+        """X : list of 2-d arrays or sparse matrices, or of lists of tokens (dictionaries, or lists of names);
             or a pair (tokens, lengths)
         y : list of label sequences; for a pair, the labels of all tokens
         sample_weight : a weight for each sequence

@@ -62,7 +62,9 @@ class StructuredClassifier(CertifiedFit):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "StructuredClassifier":
-        """Fit to a list of inputs and a list of the objects that belong to them."""
+        """X : list of inputs
+        y : list of the objects that belong to them
+        """
         missing = [name for name in METHODS if not callable(getattr(self.structure, name, None))]
         if missing:
             raise TypeError(f"structure {self.structure!r} lacks {', '.join(missing)}")

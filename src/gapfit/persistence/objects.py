@@ -1,6 +1,6 @@
 """Parameters that may be objects: those of gapfit are stored by their name and parameters."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from inspect import signature
 from typing import Any
 
@@ -14,11 +14,8 @@ from gapfit.registry import LOSSES, PENALTIES, SOLVERS
 _ARRAYS = {"Q": (2,), "lo": (0, 1), "hi": (0, 1), "costs": (2,)}  # parameters, and their dimensions
 
 
-def _registered(kind: str, table: Mapping[str, Any], *other_names: str) -> Kind:
-    """A name of the registry, or an object of one of its classes: {kind: name, parameters: {...}}.
-
-    Estimators may have `other_names` of their own.
-    """
+def registered(kind: str, table: Mapping[str, Any], names: Collection[str]) -> Kind:
+    """One of the names, or an object of one of the classes in the table: {kind: name, parameters: {...}}."""
 
     def write(thing: Any, shelf: Shelf) -> Any:
         if isinstance(thing, str):
@@ -36,7 +33,7 @@ def _registered(kind: str, table: Mapping[str, Any], *other_names: str) -> Kind:
 
     def read(value: Any, shelf: Shelf) -> Any:
         if isinstance(value, str):
-            return one_of(value, {**table, **dict.fromkeys(other_names)})
+            return one_of(value, names)
         name, parameters = fields(value, kind, "parameters")
         make = table[one_of(name, table)]
         need(isinstance(parameters, dict), f"the parameters of {name} are not an object")
@@ -58,21 +55,26 @@ def _registered(kind: str, table: Mapping[str, Any], *other_names: str) -> Kind:
 
 def named_loss(*names: str) -> Kind:
     """A loss, which the estimator may also know by these names."""
-    return _registered("loss", LOSSES, *names)
+    return registered("loss", LOSSES, [*LOSSES, *names])
 
 
 LOSS = named_loss()
-METRIC = _registered("loss", LOSSES, *METRICS)
-PENALTY = _registered("penalty", PENALTIES)
+METRIC = named_loss(*METRICS)
+PENALTY = registered("penalty", PENALTIES, PENALTIES)
 
 
-def _write_solver(solver: Any, shelf: Shelf) -> str:
-    if not isinstance(solver, str):
-        raise TypeError("a function, not the name of one that comes with gapfit")
-    return str(solver)
+def name_among(names: Collection[str]) -> Kind:
+    """One of the names."""
+
+    def write(name: Any, shelf: Shelf) -> str:
+        if not isinstance(name, str):
+            raise TypeError("a function, not the name of one that comes with gapfit")
+        return str(name)
+
+    return Kind(write, lambda name, shelf: one_of(name, names))
 
 
-SOLVER = Kind(_write_solver, lambda name, shelf: one_of(name, SOLVERS))
+SOLVER = name_among(SOLVERS)
 
 
 def _write_class_weight(weight: Any, shelf: Shelf) -> Any:
