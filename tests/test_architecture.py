@@ -214,6 +214,40 @@ def test_only_the_package_and_its_files_import_estimators(path: Path) -> None:
         assert not [i for i in IMPORTS[path] if i.unit == "estimators"]
 
 
+@every_file
+def test_estimators_declare_their_parameters(path: Path) -> None:
+    """Constructor, documentation and model file follow from the declaration: nobody writes them."""
+    for node in ast.walk(TREES[path]):
+        if isinstance(node, ast.ClassDef) and "declared" in map(ast.unparse, node.decorator_list):
+            written = {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
+            assert "__init__" not in written, f"{path.name}: {node.name} writes its own constructor"
+            sections = ast.get_docstring(node) or ""
+            assert "Parameters\n---" not in sections and "Attributes\n---" not in sections, node.name
+
+
+@every_file
+def test_estimators_ask_losses_what_they_are_for(path: Path) -> None:
+    """What a loss takes is its `target`: one that the estimators have not heard of works as well."""
+    if unit_of(path) == "estimators":
+        asked = [
+            name.id
+            for node in ast.walk(TREES[path])
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance"
+            for name in ast.walk(node.args[1])
+            if isinstance(name, ast.Name)
+        ]
+        assert not {"MultilabelLoss", "CrammerSinger", "Poisson"} & set(asked)
+
+
+@every_file
+def test_estimators_files_and_commands_take_at_most_ten_arguments(path: Path) -> None:
+    if unit_of(path) in ("declaration", "estimators", "persistence", "cli"):
+        for node in ast.walk(TREES[path]):
+            if isinstance(node, ast.FunctionDef):
+                taken = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+                assert len(taken) <= 10, f"{path.name}:{node.lineno} {node.name}"
+
+
 def test_certify_imports_no_solver() -> None:
     for path in FILES:
         if unit_of(path) == "certify":
@@ -308,40 +342,6 @@ def test_only_problems_make_minorants(path: Path) -> None:
                 "made",
             }
             assert not changed, f"{path.name}:{node.lineno} changes a bound: {changed}"
-
-
-@every_file
-def test_estimators_declare_their_parameters(path: Path) -> None:
-    """Constructor, documentation and model file follow from the declaration: nobody writes them."""
-    for node in ast.walk(TREES[path]):
-        if isinstance(node, ast.ClassDef) and "declared" in map(ast.unparse, node.decorator_list):
-            written = {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
-            assert "__init__" not in written, f"{path.name}: {node.name} writes its own constructor"
-            sections = ast.get_docstring(node) or ""
-            assert "Parameters\n---" not in sections and "Attributes\n---" not in sections, node.name
-
-
-@every_file
-def test_estimators_ask_losses_what_they_are_for(path: Path) -> None:
-    """What a loss takes is its `target`: one that the estimators have not heard of works as well."""
-    if unit_of(path) == "estimators":
-        asked = [
-            name.id
-            for node in ast.walk(TREES[path])
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance"
-            for name in ast.walk(node.args[1])
-            if isinstance(name, ast.Name)
-        ]
-        assert not {"MultilabelLoss", "CrammerSinger", "Poisson"} & set(asked)
-
-
-@every_file
-def test_estimators_files_and_commands_take_at_most_ten_arguments(path: Path) -> None:
-    if unit_of(path) in ("declaration", "estimators", "persistence", "cli"):
-        for node in ast.walk(TREES[path]):
-            if isinstance(node, ast.FunctionDef):
-                taken = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-                assert len(taken) <= 10, f"{path.name}:{node.lineno} {node.name}"
 
 
 def repository_files() -> list[Path]:
