@@ -26,7 +26,7 @@ from gapfit.cli.options import (
 )
 from gapfit.datasets import Data
 from gapfit.estimators import LinearClassifier, LinearRegressor, MetricClassifier, NoveltyDetector
-from gapfit.estimators.losses import names_of
+from gapfit.estimators.targets import names_of
 from gapfit.persistence import save
 
 CLASSIFICATION = names_of(Target.LABELS)

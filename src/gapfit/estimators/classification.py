@@ -16,8 +16,7 @@ from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.joint import joint_bounds, outputs_of, weights_and_intercepts
 from gapfit.estimators.linear import LinearModel, LinearParts, WithIntercept
-from gapfit.estimators.losses import check_loss, target_of
-from gapfit.estimators.targets import Indicators, as_codes, as_indicators, as_labels
+from gapfit.estimators.targets import Indicators, as_codes, as_indicators, as_labels, check_loss, target_of
 from gapfit.losses import CrammerSinger, Hinge, LabelRanking, Logistic, Softmax
 from gapfit.losses.base import Loss
 from gapfit.losses.multilabel import least_error_threshold, threshold_range

@@ -1,6 +1,7 @@
 """What every estimator has: its limits and its solver, what a fit reports, and how it is conducted."""
 
 import logging
+import os
 import re
 import sys
 import warnings
@@ -17,10 +18,9 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils import check_random_state
 
 from gapfit import limits, threads
-from gapfit.checkpoint import Checkpoint
+from gapfit.checkpoint import Checkpoint, Identity
 from gapfit.declaration import attribute, check_parameters, declared, parameter
 from gapfit.errors import as_number
-from gapfit.estimators.checkpoints import kept
 from gapfit.estimators.targets import naming
 from gapfit.persistence.fits import CERTIFICATES
 from gapfit.persistence.objects import SOLVER
@@ -34,6 +34,8 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 Solver = Callable[..., Any]
 
 _ON_THE_WAY = ("gapfit.", "sklearn.callback.", "contextlib")  # between a fit and the line that calls it
+# what may change between two calls: limits, and what the result does not depend on
+_FREE = ("checkpoint", "max_iter", "max_time", "tol", "n_jobs", "verbose", "warm_start")
 _FIT = "Fit the model; if that fails, the estimator stays as it was."
 _ARGUMENTS = {
     "X": "array or sparse matrix of shape (n, d)",
@@ -144,6 +146,23 @@ def _documented(fit: Fit) -> str:
     entries = [own.get(name) or f"{name} : {_ARGUMENTS.get(name, 'array')}" for name in names]
     parts = [_FIT, "", "Parameters", "----------", *entries, "", "Returns", "-------", "self"]
     return "\n".join(parts)
+
+
+@contextmanager
+def kept(estimator: Any, data: Callable[[], Any]) -> Iterator[Checkpoint | None]:
+    """The checkpoint that the estimator's parameter names, if any; the data that it is for are asked for."""
+    path = estimator.checkpoint
+    if path is None:
+        yield None
+        return
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"checkpoint must be None or the path of a file, got {path!r}")
+    parameters = {
+        name: value for name, value in estimator.get_params(deep=False).items() if name not in _FREE
+    }
+    things = {"estimator": type(estimator).__name__, **parameters, "data": data()}
+    with Checkpoint(path, Identity.of(things)) as checkpoint:
+        yield checkpoint
 
 
 def seeded(solver: Solver, random_state: Any) -> Solver:

@@ -14,8 +14,7 @@ from gapfit.declaration import attribute, declared, parameter
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.linear import LinearModel, LinearParts, products
-from gapfit.estimators.losses import check_loss
-from gapfit.estimators.targets import as_labels
+from gapfit.estimators.targets import as_labels, check_loss
 from gapfit.losses import OrdinalPairs, OrdinalThresholds
 from gapfit.losses.base import Loss
 from gapfit.losses.ordinal import least_error_thresholds

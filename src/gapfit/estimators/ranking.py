@@ -9,9 +9,8 @@ from gapfit._types import Indices, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.linear import LinearModel, LinearParts, WithIntercept
-from gapfit.estimators.losses import check_loss
 from gapfit.estimators.samples import Samples
-from gapfit.estimators.targets import as_real
+from gapfit.estimators.targets import as_real, check_loss
 from gapfit.losses import NDCG, OrdinalPairs, PartialRocArea, RocArea
 from gapfit.persistence.objects import named_loss
 from gapfit.persistence.values import FINITE

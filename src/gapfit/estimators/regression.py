@@ -10,8 +10,7 @@ from gapfit._types import Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.linear import LinearModel, LinearParts, WithIntercept
-from gapfit.estimators.losses import check_loss, target_of
-from gapfit.estimators.targets import as_real
+from gapfit.estimators.targets import as_real, check_loss, target_of
 from gapfit.persistence.objects import LOSS
 from gapfit.persistence.values import FLAG
 

@@ -1,7 +1,8 @@
-"""What `fit` is given as y: labels, numbers, indicator matrices. Errors name the argument."""
+"""What `fit` is given as y, and which losses are for it. Errors name the argument."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +12,11 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite
 
-from gapfit._types import Matrix, Vector
+from gapfit._types import Matrix, Target, Vector
 from gapfit.checks import as_column
+from gapfit.losses.base import Loss
 from gapfit.reductions import two_numbers
+from gapfit.registry import LOSSES, as_loss
 
 
 @contextmanager
@@ -87,3 +90,27 @@ def as_indicators(y: Any) -> Indicators | None:
     if len(patterns) < 2:
         raise ValueError("y holds the same labels in all rows; there is nothing to tell apart")
     return Indicators(patterns, code.ravel())
+
+
+# -- losses -------------------------------------------------------------------------------------------
+
+
+def names_of(takes: Target) -> list[str]:
+    """The losses of gapfit for such targets, by name."""
+    return [name for name, loss in LOSSES.items() if target_of(loss) & takes]
+
+
+def target_of(loss: Any) -> Target:
+    """What a loss or its name says about targets; nothing, for what is neither."""
+    known = LOSSES.get(loss) if isinstance(loss, str) else loss
+    return getattr(known, "target", None) or Target(0)
+
+
+def check_loss(loss: Any, takes: Target, own_names: Mapping[str, Any] = MappingProxyType({})) -> Loss:
+    """A loss for such targets, by its name or one that the estimator has for it, or of one's own making."""
+    known = [*own_names, *names_of(takes)]
+    named = not isinstance(loss, str) or loss in known
+    made = as_loss(own_names.get(loss, loss) if isinstance(loss, str) else loss) if named else None
+    if made is None or (made.target is not None and not made.target & takes):
+        raise ValueError(f"loss must be one of {', '.join(known)} or of your own making, got {loss!r}")
+    return made
