@@ -86,7 +86,8 @@ def declared(cls: Class) -> Class:
     first, *others = signature.parameters.values()
     others.sort(key=lambda one: (one.kind, order.index(one.name)))
     make.__signature__ = signature.replace(parameters=[first, *others])
-    cls.__doc__ = _documented(cls)
+    if hasattr(cls, "fit"):  # a base has no users to read it
+        cls.__doc__ = _documented(cls)
     return cls
 
 
