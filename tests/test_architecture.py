@@ -28,6 +28,7 @@ RECORDS = {
     "_types",
     "atomic",
     "checks",
+    "declaration",
     "errors",
     "fingerprint",
     "limits",
@@ -77,7 +78,7 @@ ARROWS: dict[str, set[str]] = {
     "testing": ENGINE,
     "metrics": {"losses"},
     "ranking_metrics": {"problem"},
-    "estimators": ENGINE | {"metrics", "ranking_metrics", "structures"},
+    "estimators": ENGINE | {"metrics", "persistence", "ranking_metrics", "structures"},
     "plotting": set(),
     "lab": ENGINE | {"datasets"},
     "cli": {
@@ -100,9 +101,11 @@ ARROWS: dict[str, set[str]] = {
 # `registry` serves `problem`, so it reaches for the solvers (which know `problem`) only when asked.
 # A kernel design turns L2 into the norm of its space, and `penalties` know designs.
 # `persistence` and `checkpoint` ask the package for its version, which is complete only after it.
+# Estimators declare how files hold what they have; which estimators there are is asked when a file is read.
 LAZY = {
     ("registry", "solvers"),
     ("persistence", "__init__"),
+    ("persistence", "estimators"),
     ("checkpoint", "__init__"),
     ("design", "penalties"),
 } | {
@@ -223,6 +226,40 @@ def test_lazy_arrows_are_lazy(path: Path) -> None:
 def test_only_the_package_and_its_files_import_estimators(path: Path) -> None:
     if unit_of(path) not in ("estimators", "persistence", "cli", "__init__"):
         assert not [i for i in IMPORTS[path] if i.unit == "estimators"]
+
+
+@every_file
+def test_estimators_declare_their_parameters(path: Path) -> None:
+    """Constructor, documentation and model file follow from the declaration: nobody writes them."""
+    for node in ast.walk(TREES[path]):
+        if isinstance(node, ast.ClassDef) and "declared" in map(ast.unparse, node.decorator_list):
+            written = {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
+            assert "__init__" not in written, f"{path.name}: {node.name} writes its own constructor"
+            sections = ast.get_docstring(node) or ""
+            assert "Parameters\n---" not in sections and "Attributes\n---" not in sections, node.name
+
+
+@every_file
+def test_estimators_ask_losses_what_they_are_for(path: Path) -> None:
+    """What a loss takes is its `target`: one that the estimators have not heard of works as well."""
+    if unit_of(path) == "estimators":
+        asked = [
+            name.id
+            for node in ast.walk(TREES[path])
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance"
+            for name in ast.walk(node.args[1])
+            if isinstance(name, ast.Name)
+        ]
+        assert not {"MultilabelLoss", "CrammerSinger", "Poisson"} & set(asked)
+
+
+@every_file
+def test_estimators_files_and_commands_take_at_most_ten_arguments(path: Path) -> None:
+    if unit_of(path) in ("declaration", "estimators", "persistence", "cli"):
+        for node in ast.walk(TREES[path]):
+            if isinstance(node, ast.FunctionDef):
+                taken = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+                assert len(taken) <= 10, f"{path.name}:{node.lineno} {node.name}"
 
 
 def test_certify_imports_no_solver() -> None:

@@ -127,7 +127,7 @@ def test_queries_without_a_relevant_document_are_left_out():
         (lambda: MeanAveragePrecision().bind([0.0, 1.0], np.array([1.0, 0.5])), "whole numbers"),
         (lambda: MeanAveragePrecision().bind([0.0, 1.0], np.array([1.0, 1e9])), "too many"),
         (lambda: MeanAveragePrecision().bind([0.0, 1.0], np.ones(2), [1]), "one query a sample"),
-        (lambda: Ranker(loss="mapp").fit([[1.0], [2.0]], [0, 1]), "'pairwise', 'ndcg', 'map'"),
+        (lambda: Ranker(loss="mapp").fit([[1.0], [2.0]], [0, 1]), "one of pairwise, map, .*ndcg"),
     ],
 )
 def test_mistakes_are_named(make_one, message):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.callback import ProgressBar, ScoringMonitor
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -15,8 +16,13 @@ from gapfit import (
     LinearClassifier,
     LinearRegressor,
     NoveltyDetector,
+    OrdinalClassifier,
+    Ranker,
+    SequenceLabeler,
     Status,
+    StructuredClassifier,
 )
+from gapfit.structures import Labels
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 4))
@@ -31,6 +37,10 @@ MODELS = {
     "kernel, nu": (KernelSVC(nu=0.2), (Y > 0).astype(int)),
     "kernel regressor": (KernelSVR(kernel="linear", C=10), Y),
     "kernel novelty": (KernelNoveltyDetector(kernel="linear", nu=0.2), None),
+    "ranking": (Ranker(alpha=1e-3), np.digitize(Y, [-1, 1])),
+    "levels": (OrdinalClassifier(alpha=1e-3), np.digitize(Y, [-1, 1])),
+    "levels by pairs": (OrdinalClassifier(loss="pairs", alpha=1e-3), np.digitize(Y, [-1, 1])),
+    "structures": (StructuredClassifier(Labels(3), alpha=1e-3), np.digitize(Y, [-1, 1])),
 }
 every_model = pytest.mark.parametrize("name", MODELS)
 
@@ -108,3 +118,24 @@ def test_the_html_representation_shows_status_and_certificate(name):
     page = clone(model).fit(X, y)._repr_html_()
     for attribute in ("status_", "objective_", "dual_objective_", "dual_gap_", "converged_"):
         assert attribute in page
+
+
+def test_chains_are_told_of_every_step_too():
+    sequences = [X[k : k + 4] for k in range(0, 80, 4)]
+    labels = [(own[:, 0] > 0).astype(int) for own in sequences]
+    recorder = Recorder()
+    model = SequenceLabeler(alpha=1e-3).set_callbacks(recorder).fit(sequences, labels)
+    assert recorder.torn_down and len(recorder.fitted) >= 2
+    assert sorted(recorder.begun) == sorted(recorder.ended)
+    np.testing.assert_array_equal(recorder.fitted[-1].weights_, model.weights_)
+    np.testing.assert_array_equal(recorder.fitted[-1].predict(sequences), model.predict(sequences))
+    model.set_params(tol=1e-13).set_callbacks(Recorder(stop_after=2)).fit(sequences, labels)
+    assert model.status_ is Status.STOPPED and np.isfinite(model.dual_gap_)
+
+
+@every_model
+def test_the_warning_points_at_the_line_that_calls_fit(name):
+    model, y = MODELS[name]
+    with pytest.warns(ConvergenceWarning, match="max_iter") as log:
+        clone(model).set_params(max_iter=1, tol=1e-13).fit(X, y)
+    assert log[0].filename == __file__

@@ -215,3 +215,13 @@ def test_a_sigmoid_matrix_that_is_positive_semidefinite_is_certified():
     assert np.linalg.eigvalsh(sigmoid_kernel(X, gamma=1e-3, coef0=1.0))[0] > 0
     model = KernelSVC(kernel="sigmoid", gamma=1e-3, coef0=1.0).fit(X, y)
     assert model.status_ is Status.CERTIFIED and model.converged_ and np.isfinite(model.dual_gap_)
+
+
+def test_pairs_of_classes_start_from_the_last_fit():
+    X, y = load_iris(return_X_y=True)
+    model = KernelSVC(warm_start=True).fit(X, y)
+    coefficients = model.dual_coef_.copy()
+    assert model.n_iter_ > 1
+    model.fit(X, y)
+    assert model.n_iter_ == 1 and model.converged_
+    np.testing.assert_allclose(model.dual_coef_, coefficients, atol=1e-3)

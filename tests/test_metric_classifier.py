@@ -35,7 +35,7 @@ from gapfit import LinearClassifier, MetricClassifier, Problem, Status, load, lo
 from gapfit.design.memory import MemoryDesign
 from gapfit.estimators.pool.collapse import critical_score_weight
 from gapfit.estimators.pool.folds import _smoothed
-from gapfit.estimators.pool.members import Cost, Samples, Settings
+from gapfit.estimators.pool.members import Cost, Settings, TwoClasses
 from gapfit.estimators.pool.tilt import Tilt, _Tilted
 from gapfit.metrics import as_metric, best_threshold, sweep
 from gapfit.penalties import L2
@@ -260,7 +260,7 @@ def test_the_warning_of_a_collapse():
 def test_the_linear_program_tells_where_the_bound_begins_to_say_something(loss):
     y = np.where(Y, 1.0, -1.0)
     for weight in (np.ones(N), WEIGHT + 1.0):
-        critical = critical_score_weight(Samples(MemoryDesign(OVERLAPPING), y, weight))
+        critical = critical_score_weight(TwoClasses(MemoryDesign(OVERLAPPING), y, weight))
         assert 0 < critical < (~Y).sum() / Y.sum() * 3
         for factor, collapsed in ((0.98, True), (1.05, False)):
             varied = deepcopy(loss)
@@ -268,7 +268,7 @@ def test_the_linear_program_tells_where_the_bound_begins_to_say_something(loss):
             problem = Problem(OVERLAPPING, y, varied, alpha=1e-7, sample_weight=weight)
             solution = solve(problem, tol=1e-5, max_iter=3000)
             assert (solution.certificate.primal > 1 - 2e-5) == collapsed
-    assert critical_score_weight(Samples(MemoryDesign(APART), y, np.ones(N))) < 1e-6
+    assert critical_score_weight(TwoClasses(MemoryDesign(APART), y, np.ones(N))) < 1e-6
 
 
 # -- cost path and pool -----------------------------------------------------------------------------------
@@ -313,7 +313,7 @@ def test_the_threshold_is_that_of_the_mean_over_folds():
     settings = Settings(as_metric("f1"), L2(), as_solver("auto"), 1e-3, 1000)
     seen = []
     for train, test in folds:
-        samples = Samples(MemoryDesign(X[train]), np.where(Y[train], 1.0, -1.0), np.ones(len(train)))
+        samples = TwoClasses(MemoryDesign(X[train]), np.where(Y[train], 1.0, -1.0), np.ones(len(train)))
         seen.append((chosen.fit(samples, settings, {}).scores(MemoryDesign(X[test])), Y[test]))
 
     def mean(cut):
@@ -339,7 +339,7 @@ def test_auto_takes_every_metric(metric):
 
 def test_the_tilt_descends_from_its_anchor_and_knows_its_gradient():
     y = np.where(Y, 1.0, -1.0)
-    samples = Samples(MemoryDesign(X), y, WEIGHT + 1.0)
+    samples = TwoClasses(MemoryDesign(X), y, WEIGHT + 1.0)
     settings = Settings(as_metric("f1"), L2(), as_solver("auto"), 1e-6, 1000)
     tilt = Tilt(Cost("logistic", 0.6, 1e-2), 3.0, 0.1)
     anchor = tilt.anchor.fit(samples, settings, {})

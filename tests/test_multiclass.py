@@ -11,8 +11,8 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from gapfit import IncompatibleSolver, LinearClassifier, Problem, UnboundedProblem, solve
-from gapfit.losses import CrammerSinger, Softmax
+from gapfit import IncompatibleSolver, LinearClassifier, LinearRegressor, Problem, UnboundedProblem, solve
+from gapfit.losses import CrammerSinger, Loss, Softmax, Target
 from gapfit.losses.multiclass import transport
 from gapfit.registry import LOSSES, SOLVERS
 from gapfit.testing import check_loss, check_solver
@@ -420,3 +420,30 @@ def test_simplex_cd_reaches_the_last_digits():
     X, y = load_digits(return_X_y=True)
     problem = Problem(X[:500] / 16, y[:500], "crammer_singer", alpha=1e-3)
     assert solve(problem, "simplex_cd", tol=1e-11, max_iter=500).converged
+
+
+class OwnClassLoss(Loss):
+    """The softmax under another name: a loss over classes that gapfit has not heard of."""
+
+    target = Target.CLASSES
+
+    def bind(self, y, weight, groups=None):
+        return Softmax().bind(y, weight, groups)
+
+
+def test_a_loss_over_classes_of_ones_own_works_in_the_classifier():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    y = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+    own = LinearClassifier(loss=OwnClassLoss(), alpha=0.01).fit(X, y)
+    known = LinearClassifier(loss="softmax", alpha=0.01).fit(X, y)
+    np.testing.assert_array_equal(own.coef_, known.coef_)
+    assert own.converged_ and own.coef_.shape == (3, 4)
+    with pytest.raises(ValueError, match="indicator matrix"):
+        own.fit(X, np.eye(3)[np.digitize(X[:, 0], [-0.5, 0.5])])
+    with pytest.raises(ValueError, match=r"loss must be one of squared, .* got OwnClassLoss"):
+        LinearRegressor(loss=OwnClassLoss()).fit(X, X[:, 0])
+
+
+def test_every_loss_of_the_registry_says_what_its_targets_are():
+    assert all(loss.target for loss in LOSSES.values())

@@ -98,6 +98,9 @@ def test_inexact_inference_is_refused_or_owned_up_to():
     model = StructuredClassifier(_Lazy(3), inexact=True).fit(X, y)
     assert model.status_ is Status.LOCAL and not model.converged_ and model.dual_gap_ == np.inf
     assert len(model.predict(X)) == 40
+    (certificate,) = model.certificates_
+    assert certificate.evidence == "none: the inference is not exact" and certificate.dual == -np.inf
+    assert model.objective_ == certificate.primal
 
 
 def test_what_is_missing_is_named():

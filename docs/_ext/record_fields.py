@@ -12,8 +12,10 @@ import inspect
 
 
 def is_record(thing):
-    """A NamedTuple or a dataclass."""
-    return inspect.isclass(thing) and (hasattr(thing, "_fields") or hasattr(thing, "__dataclass_fields__"))
+    """A NamedTuple or a dataclass. The fields of an estimator are in its docstring already."""
+    if not inspect.isclass(thing) or hasattr(thing, "get_params"):
+        return False
+    return hasattr(thing, "_fields") or hasattr(thing, "__dataclass_fields__")
 
 
 def fields(record):

@@ -1,5 +1,6 @@
-"""Names for the arrays that travel through gapfit."""
+"""Names for the arrays that travel through gapfit, and for what those of targets hold."""
 
+from enum import Flag, auto
 from typing import Any
 
 import numpy as np
@@ -10,3 +11,18 @@ Slope = NDArray[np.float64]  # lives where w lives
 Matrix = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Data = Any  # a NumPy array or a SciPy sparse matrix or array
+
+
+class Target(Flag):
+    """What y holds. A loss says which targets it is for, an estimator which it can make."""
+
+    LABELS = auto()  # -1 or +1, each sample by itself
+    CLASSES = auto()  # 0, 1, 2, ...: a score for each
+    INDICATORS = auto()  # a row of zeros and ones: a score for each
+    REAL = auto()
+    COUNTS = auto()  # not negative; their mean is the exponential of the score
+    LEVELS = auto()  # numbers of which only the order counts, told apart by thresholds
+    RELEVANCE = auto()  # numbers of which only the order counts, in pairs
+    TABLE = auto()  # -1 or +1, all samples judged together
+    SEQUENCES = auto()  # 0, 1, 2, ..., in chains
+    NOTHING = auto()  # it is not looked at

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from gapfit.cli.files import data_format, output_format, read, say, target_column
-from gapfit.cli.fitting import one_of
+from gapfit.cli.options import alpha_option, chosen_alpha
 from gapfit.cli.train import CLASSIFICATION, REGRESSION
 from gapfit.datasets import Data
 from gapfit.lab import page, race
@@ -23,7 +23,7 @@ PICTURES = (".png", ".svg", ".pdf")
 @click.argument("data")
 @click.option("--loss", type=click.Choice([*CLASSIFICATION, *REGRESSION]), default="hinge", show_default=True)
 @click.option("--penalty", type=click.Choice(["l2", "l1"]), default="l2", show_default=True)
-@click.option("--alpha", type=float, help="Weight of the penalty; the loss is a mean [default: 1e-4].")
+@alpha_option
 @click.option("-c", "--cost", "C", type=float, help="liblinear's C instead of alpha: alpha = 1 / (C n).")
 @click.option("--intercept", is_flag=True, help="With an unpenalised intercept.")
 @click.option("-e", "--tol", type=float, default=1e-6, show_default=True, help="Relative gap to be reached.")
@@ -40,11 +40,6 @@ PICTURES = (".png", ".svg", ".pdf")
 def compare(
     data: str,
     *,
-    loss: str,
-    penalty: str,
-    alpha: float | None,
-    C: float | None,
-    intercept: bool,
     tol: float,
     max_time: float,
     peers: bool,
@@ -53,20 +48,20 @@ def compare(
     data_format: str | None,
     target: str | None,
     output: str,
+    **objective: Any,
 ) -> int:
     """Race every applicable solver on DATA: certified gap against time, in one picture and one table.
 
     Times are of this machine at this moment. Compilation is left out. Other libraries are run again and again
     with growing effort, and the time of the first run that was good enough counts.
     """
-    one_of(alpha, C, "-c")
     target_path = Path(out)
     if target_path.suffix not in (*PICTURES, ".html"):
         raise click.UsageError(f"--out must end in {', '.join(PICTURES)} or .html, got {out}")
-    task = make_task(read(data, data_format, target), loss, penalty, alpha, C, intercept)
+    task = make_task(read(data, data_format, target), **objective)
     logging.getLogger("gapfit").setLevel(logging.ERROR)
     n, d = task.problem.design.shape
-    title = f"{Path(data).name}: {n} x {d}, {loss}, {penalty}, alpha {task.alpha:.3g}"
+    title = f"{Path(data).name}: {n} x {d}, {task.loss}, {task.penalty}, alpha {task.alpha:.3g}"
     result = race.race(
         task, tol=tol, max_time=max_time, peers=peers,
         say=(lambda text: None) if quiet else (lambda text: click.echo(text, err=True)),
@@ -93,11 +88,7 @@ def make_task(
         if len(classes) != 2:
             raise click.UsageError(f"{loss} needs two classes, and the data hold {len(classes)}")
         y = np.where(y == classes[1], 1.0, -1.0)
-    chosen = 1e-4 if alpha is None else alpha
-    if C is not None:
-        if not C > 0:
-            raise click.UsageError(f"-c must be positive, got {C}")
-        chosen = 1 / (C * X.shape[0])
+    chosen = chosen_alpha(alpha, C, lambda C: 1 / (C * X.shape[0]))
     problem = Problem(X, y, loss, penalty, chosen, intercept=intercept)
     return Task(problem, X, y, loss, penalty, intercept)
 

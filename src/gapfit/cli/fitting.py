@@ -1,51 +1,14 @@
-"""What the commands that fit a model share: their options, the fit itself, and what is told of it."""
+"""What the commands that fit a model share: the fit itself, and what is told of it."""
 
 import warnings
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
-import click
 from sklearn.exceptions import ConvergenceWarning
 
 from gapfit.cli.progress import progress_line
-from gapfit.registry import SOLVERS
 from gapfit.solution import Status
-
-solver_option = click.option(
-    "--solver", type=click.Choice(list(SOLVERS)), default="auto", show_default=True, help="Algorithm."
-)
-
-
-def limits(tol: float) -> Callable[[Any], Any]:
-    """The options that say when a fit ends, with this tolerance by default, and how loud it is."""
-    options = [
-        click.option(
-            "-e", "--tol", type=float, default=tol, show_default=True,
-            help="Relative duality gap to be certified.",
-        ),
-        click.option("--max-iter", type=int, default=10_000, show_default=True, help="Limit on steps."),
-        click.option("--max-time", type=float, help="Limit on seconds."),
-        click.option(
-            "--checkpoint", type=click.Path(dir_okay=False),
-            help="File that keeps what is known while the fit runs; the same command goes on from it.",
-        ),
-        click.option("--n-jobs", type=int, help="Threads [default: one for each core, where that pays]."),
-        click.option("-q", "--quiet", is_flag=True, help="No progress and no last lines."),
-    ]  # fmt: skip
-
-    def decorate(command: Any) -> Any:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
-def one_of(alpha: float | None, other: float | None, name: str) -> None:
-    """The weight of the penalty may be said in one way only."""
-    if alpha is not None and other is not None:
-        raise click.UsageError(f"--alpha and {name} say the same thing twice; give one of them")
 
 
 def watched(fit: Callable[[], Any], *, quiet: bool) -> tuple[Any, float]:

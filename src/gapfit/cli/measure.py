@@ -5,9 +5,9 @@ from typing import Any
 import click
 
 from gapfit import losses
+from gapfit.cli.options import declared_by
 from gapfit.datasets import Data
 from gapfit.estimators import MetricClassifier
-from gapfit.estimators.metric import STRATEGIES
 from gapfit.losses.base import Loss
 from gapfit.metrics import NAMES
 
@@ -46,9 +46,6 @@ metric_option = click.option(
     type=Measure(),
     help="Train for this measure instead of a loss: f1, roc_area, f_beta=2, precision_at_k=50, ...",
 )
-strategy_option = click.option(
-    "--strategy", type=click.Choice(STRATEGIES), help="How, for --metric [default: auto]."
-)
 
 _NOT_FOR_MEASURES = {
     "liblinear_type": "-s", "loss": "--loss", "class_weight": "-w", "positive": "--positive", "C": "-c",
@@ -56,21 +53,14 @@ _NOT_FOR_MEASURES = {
 }  # fmt: skip
 
 
-def make_metric_classifier(
-    samples: Data, metric: Any, strategy: str | None, penalty: Any, options: dict[str, Any]
-) -> MetricClassifier:
+def make_metric_classifier(samples: Data, penalty: Any, options: dict[str, Any]) -> MetricClassifier:
     """The estimator that the options describe."""
     if given := [flag for name, flag in _NOT_FOR_MEASURES.items() if options.get(name)]:
         raise click.UsageError(f"--metric says what to train for; leave {', '.join(given)} out")
     if samples.y is None:
         raise click.UsageError("the data hold no targets; name the column with --target")
-    taken = ("alpha", "solver", "tol", "max_iter", "max_time", "checkpoint", "n_jobs")
-    return MetricClassifier(
-        metric=metric,
-        strategy=strategy or "auto",
-        penalty=penalty,
-        **{name: options[name] for name in taken},
-    )
+    made = {**declared_by(MetricClassifier, options), "penalty": penalty}
+    return MetricClassifier(**{**made, "strategy": options["strategy"] or "auto"})
 
 
 def measure_name(metric: Any) -> str:

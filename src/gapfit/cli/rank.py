@@ -7,7 +7,8 @@ import numpy as np
 
 from gapfit import datasets
 from gapfit.cli.files import data_format, output_format, say, target_column
-from gapfit.cli.fitting import exit_code, fields, last_line, limits, one_of, solver_option, watched
+from gapfit.cli.fitting import exit_code, fields, last_line, watched
+from gapfit.cli.options import alpha_option, chosen_alpha, limits, option, penalty_option, solver_option
 from gapfit.cli.predict import matched
 from gapfit.datasets import Data
 from gapfit.estimators import Ranker
@@ -36,12 +37,12 @@ from gapfit.ranking_metrics import average_precision_per_query, ndcg_per_query
     help="What counts the same for --loss pairwise.",
 )
 @click.option("-k", type=int, default=10, show_default=True, help="Places that count: --loss ndcg, NDCG@k.")
-@click.option("--penalty", type=click.Choice(["l2", "l1", "elastic_net"]), default="l2", help="Penalty.")
-@click.option("--alpha", type=float, help="Weight of the penalty; the loss is a mean [default: 1e-4].")
+@penalty_option
+@alpha_option
 @click.option("-c", "--cost", "C", type=float, help="SVM-Rank's C instead of alpha, for --loss pairwise.")
-@click.option("--positive", is_flag=True, help="Weights must not be negative.")
-@limits(tol=1e-4)
-@solver_option
+@option(Ranker, "positive")
+@limits(Ranker)
+@solver_option(Ranker)
 @data_format
 @target_column
 @click.option("--qid", "query", metavar="NAME|NUMBER", help="Query column of a CSV or Parquet table.")
@@ -96,18 +97,15 @@ def _read(path: str, data_format: str | None, target: str | None, query: str | N
 
 
 def make_ranker(
-    samples: Data, *, loss: str, mean: Any, k: int, alpha: float | None, C: float | None, **rest: Any
-) -> Ranker:
+    samples: Data, *, loss: str, mean: Any, k: int, penalty: str | None, alpha: float | None,
+    C: float | None, **rest: Any,
+) -> Ranker:  # fmt: skip
     """The estimator that the options describe."""
-    one_of(alpha, C, "-c")
-    if C is not None:
-        if loss != "pairwise":
-            raise click.UsageError("-c is SVM-Rank's, which has --loss pairwise only; give --alpha")
-        if not C > 0:
-            raise click.UsageError(f"-c must be positive, got {C}")
-        alpha = alpha_of_svm_rank(samples, C, mean)
+    if C is not None and loss != "pairwise":
+        raise click.UsageError("-c is SVM-Rank's, which has --loss pairwise only; give --alpha")
+    chosen = chosen_alpha(alpha, C, lambda C: alpha_of_svm_rank(samples, C, mean))
     made = {"pairwise": PairwiseRanking(mean), "ndcg": NDCG(k), "map": MeanAveragePrecision()}[loss]
-    return Ranker(loss=made, alpha=1e-4 if alpha is None else alpha, **rest)
+    return Ranker(loss=made, alpha=chosen, penalty=penalty or "l2", **rest)
 
 
 def alpha_of_svm_rank(samples: Data, C: float, mean: str) -> float:

@@ -5,9 +5,11 @@ from typing import Any
 import click
 
 from gapfit.cli.files import output_format, say
-from gapfit.cli.fitting import exit_code, fields, last_line, limits, one_of, watched
+from gapfit.cli.fitting import exit_code, fields, last_line, watched
+from gapfit.cli.options import alpha_option, limits, one_of, option, penalty_option
 from gapfit.datasets.conll import chunk_f1, read_conll, window_features
 from gapfit.estimators import SequenceLabeler
+from gapfit.estimators.sequence import LOSSES
 from gapfit.persistence import load, save
 
 
@@ -16,11 +18,11 @@ from gapfit.persistence import load, save
 @click.option("-o", "--out", help="The model to write; with --predict the file of labels [default: -].")
 @click.option("--predict", "model", metavar="MODEL", help="Label DATA with this model instead of training.")
 @click.option("--unlabelled", is_flag=True, help="With --predict: DATA has no column of labels.")
-@click.option("--loss", type=click.Choice(["crf", "margin"]), default="crf", show_default=True, help="Loss.")
-@click.option("--penalty", type=click.Choice(["l2", "l1", "elastic_net"]), default="l2", help="Penalty.")
-@click.option("--alpha", type=float, help="Weight of the penalty; the loss is a mean [default: 1e-4].")
+@option(SequenceLabeler, "loss", type=click.Choice(list(LOSSES)), help="Loss.")
+@penalty_option
+@alpha_option
 @click.option("--c2", type=float, help="CRFsuite's c2 instead of alpha.")
-@limits(tol=1e-3)
+@limits(SequenceLabeler)
 @output_format
 def tag(
     data: str,
@@ -49,7 +51,8 @@ def tag(
         raise click.UsageError("--unlabelled goes with --predict: training needs labels")
     one_of(alpha, c2, "--c2")
     alpha = 2 * c2 / len(X) if c2 is not None and X else alpha
-    labeler = SequenceLabeler(alpha=1e-4 if alpha is None else alpha, **options)
+    given = {"alpha": alpha, **options}
+    labeler = SequenceLabeler(**{name: value for name, value in given.items() if value is not None})
     _, seconds = watched(lambda: labeler.fit(X, sequences.labels), quiet=quiet)
     save(labeler, out)
     if not quiet:

@@ -1,25 +1,36 @@
 """`gapfit train data model`: from a data file to a certified model file."""
 
+from dataclasses import dataclass, fields
 from typing import Any
 
 import click
 import numpy as np
 from sklearn.model_selection import cross_val_score
 
+from gapfit._types import Target
 from gapfit.cli.files import data_format, output_format, read, say, target_column
-from gapfit.cli.fitting import exit_code, fields, last_line, limits, one_of, solver_option, watched
-from gapfit.cli.measure import make_metric_classifier, measure_name, metric_option, strategy_option
+from gapfit.cli.fitting import exit_code, last_line, watched
+from gapfit.cli.fitting import fields as told
+from gapfit.cli.measure import make_metric_classifier, measure_name, metric_option
+from gapfit.cli.options import (
+    alpha_option,
+    chosen_alpha,
+    declared_by,
+    limits,
+    loss_parameter,
+    make_loss,
+    make_penalty,
+    option,
+    penalty_option,
+    solver_option,
+)
 from gapfit.datasets import Data
-from gapfit.estimators import LinearClassifier, LinearRegressor, NoveltyDetector
-from gapfit.losses import EpsilonInsensitive, Huber, Quantile, SmoothedHinge, SquaredEpsilonInsensitive
-from gapfit.penalties import ElasticNet
+from gapfit.estimators import LinearClassifier, LinearRegressor, MetricClassifier, NoveltyDetector
+from gapfit.estimators.targets import names_of
 from gapfit.persistence import save
 
-CLASSIFICATION = ("hinge", "squared_hinge", "smoothed_hinge", "logistic", "exponential")
-REGRESSION = (
-    "squared", "absolute", "quantile", "epsilon_insensitive", "squared_epsilon_insensitive", "huber",
-    "poisson",
-)  # fmt: skip
+CLASSIFICATION = names_of(Target.LABELS)
+REGRESSION = names_of(Target.REAL | Target.COUNTS)
 # what liblinear calls its solvers by number: loss and penalty (the algorithm is ours to choose)
 LIBLINEAR = {
     "0": ("logistic", "l2"), "7": ("logistic", "l2"), "6": ("logistic", "l1"),
@@ -44,16 +55,16 @@ LIBLINEAR = {
     "--loss", type=click.Choice([*CLASSIFICATION, *REGRESSION, "novelty"]), help="Loss [default: hinge]."
 )
 @metric_option
-@strategy_option
-@click.option("--penalty", type=click.Choice(["l2", "l1", "elastic_net"]), help="Penalty [default: l2].")
+@option(MetricClassifier, "strategy", default=None, help="How, for --metric [default: auto].")
+@penalty_option
 @click.option("--l1-ratio", type=float, default=0.5, show_default=True, help="For --penalty elastic_net.")
-@click.option("--alpha", type=float, help="Weight of the penalty; the loss is a mean [default: 1e-4].")
+@alpha_option
 @click.option("-c", "--cost", "C", type=float, help="liblinear's C instead of alpha: alpha = 1 / (C n).")
-@click.option("-p", "--epsilon", type=float, help="Of the epsilon-insensitive losses [default: 0.1].")
-@click.option("-n", "--nu", type=float, default=0.5, show_default=True, help="For --loss novelty.")
-@click.option("--quantile", "q", type=float, help="For --loss quantile [default: 0.5].")
-@click.option("--delta", type=float, help="For --loss huber [default: 1].")
-@click.option("--gamma", type=float, help="For --loss smoothed_hinge [default: 1].")
+@loss_parameter("epsilon", "-p", "--epsilon")
+@option(NoveltyDetector, "nu", "-n", help="For --loss novelty.")
+@loss_parameter("q", "--quantile")
+@loss_parameter("delta", "--delta")
+@loss_parameter("gamma", "--gamma")
 @click.option(
     "-B", "--bias", type=float, default=1.0, help="Negative: no intercept. Else it is there, unpenalised."
 )
@@ -65,9 +76,9 @@ LIBLINEAR = {
     metavar="LABEL WEIGHT",
     help="Weight of a class; also -wLABEL WEIGHT.",
 )
-@click.option("--positive", is_flag=True, help="Weights must not be negative.")
-@limits(tol=1e-4)
-@solver_option
+@option(LinearClassifier, "positive")
+@limits(LinearClassifier)
+@solver_option(LinearClassifier)
 @click.option(
     "-v", "--folds", type=click.IntRange(2), help="Report the score of cross-validation; write no model."
 )
@@ -88,7 +99,7 @@ def train(
     samples = read(data, options.pop("data_format"), options.pop("target"))
     if samples.y is not None and np.ndim(samples.y) != 1:
         raise click.UsageError(f"{data} holds several labels per sample, which train does not take")
-    estimator = make_estimator(samples, **options)
+    estimator = make_estimator(samples, Asked.of(options))
     if folds is not None:
         scores, _ = watched(lambda: cross_val_score(estimator, samples.X, samples.y, cv=folds), quiet=quiet)
         name = "R^2" if isinstance(estimator, LinearRegressor) else "accuracy"
@@ -100,64 +111,61 @@ def train(
         estimator.feature_names_in_ = np.array(samples.names, dtype=object)
     save(estimator, str(model))
     if not quiet:
-        say(output, last_line(estimator, seconds), fields(estimator, seconds))
+        say(output, last_line(estimator, seconds), told(estimator, seconds))
     return exit_code(estimator)
 
 
-def make_estimator(
-    samples: Data,
-    *,
-    liblinear_type: str | None,
-    loss: str | None,
-    penalty: str | None,
-    l1_ratio: float,
-    alpha: float | None,
-    C: float | None,
-    bias: float,
-    class_weight: tuple[tuple[str, str], ...],
-    nu: float,
-    metric: Any,
-    strategy: str | None,
-    **rest: Any,
-) -> Any:
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asks for."""
+
+    liblinear_type: str | None
+    loss: str | None
+    penalty: str | None
+    l1_ratio: float
+    alpha: float | None
+    C: float | None
+    bias: float
+    class_weight: tuple[tuple[str, str], ...]
+    metric: Any
+    strategy: str | None
+    others: dict[str, Any]  # parameters of losses and of estimators, as they are
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> "Asked":
+        own = {one.name: options[one.name] for one in fields(cls) if one.name in options}
+        return cls(**own, others={name: value for name, value in options.items() if name not in own})
+
+
+def make_estimator(samples: Data, asked: Asked) -> Any:
     """The estimator that the options describe."""
-    if metric is not None:
-        given = dict(liblinear_type=liblinear_type, loss=loss, C=C, class_weight=class_weight, alpha=alpha)
-        omega = ElasticNet(l1_ratio) if penalty == "elastic_net" else penalty or "l2"
-        return make_metric_classifier(samples, metric, strategy, omega, {**given, **rest})
-    if strategy is not None:
+    if asked.metric is not None:
+        omega = make_penalty(asked.penalty, asked.l1_ratio)
+        return make_metric_classifier(samples, omega, {**vars(asked), **asked.others})
+    if asked.strategy is not None:
         raise click.UsageError("--strategy goes with --metric")
-    if liblinear_type is not None and (loss or penalty):
+    if asked.liblinear_type is not None and (asked.loss or asked.penalty):
         raise click.UsageError("-s names loss and penalty already; leave --loss and --penalty out")
-    known_loss, known_penalty = LIBLINEAR.get(liblinear_type or "", ("hinge", "l2"))
-    loss, penalty_name = loss or known_loss, penalty or known_penalty
-    one_of(alpha, C, "-c")
-    n = samples.X.shape[0]
+    known_loss, known_penalty = LIBLINEAR.get(asked.liblinear_type or "", ("hinge", "l2"))
+    loss = asked.loss or known_loss
     made: dict[str, Any] = {
-        "penalty": ElasticNet(l1_ratio) if penalty_name == "elastic_net" else penalty_name,
-        "alpha": 1 / (C * n) if C else alpha if alpha is not None else 1e-4,
-    }
-    parameters = {
-        "quantile": (Quantile, rest.pop("q")),
-        "huber": (Huber, rest.pop("delta")),
-        "smoothed_hinge": (SmoothedHinge, rest.pop("gamma")),
-        "epsilon_insensitive": (EpsilonInsensitive, rest.get("epsilon")),
-        "squared_epsilon_insensitive": (SquaredEpsilonInsensitive, rest.pop("epsilon")),
+        "penalty": make_penalty(asked.penalty or known_penalty, asked.l1_ratio),
+        "alpha": chosen_alpha(asked.alpha, asked.C, lambda C: 1 / (C * samples.X.shape[0])),
     }
     if loss == "novelty":
-        return NoveltyDetector(nu=nu, **made, **rest)
+        return NoveltyDetector(**made, **declared_by(NoveltyDetector, asked.others))
     if samples.y is None:
         raise click.UsageError(
             "the data hold no targets; name the column with --target, or use --loss novelty"
         )
-    maker, value = parameters.get(loss, (None, None))
-    made |= {"loss": maker(value) if maker and value is not None else loss, "fit_intercept": bias >= 0}
+    made |= {"loss": make_loss(loss, asked.others), "fit_intercept": asked.bias >= 0}
     if loss in REGRESSION:
-        if class_weight:
+        if asked.class_weight:
             raise click.UsageError("-w is for classification")
-        return LinearRegressor(**made, **rest)
-    weights = {_label(samples.y, label): float(weight) for label, weight in class_weight}
-    return LinearClassifier(class_weight=weights or None, **made, **rest)
+        return LinearRegressor(**made, **declared_by(LinearRegressor, asked.others))
+    weights = {_label(samples.y, label): float(weight) for label, weight in asked.class_weight}
+    made["class_weight"] = weights or None
+    return LinearClassifier(**made, **declared_by(LinearClassifier, asked.others))
 
 
 def _label(y: Any, text: str) -> Any:

@@ -1,12 +1,13 @@
 """scikit-learn's callbacks, told of every certified step of a fit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from gapfit._types import Slope
 from gapfit.solution import Progress
 
-Attributes = Callable[[Slope, float], dict[str, Any]]  # the fitted attributes, if the fit ended at (w, b)
+Attributes = Callable[[Slope, Any], dict[str, Any]]  # the fitted attributes, if the fit ended at (w, b)
 
 
 class Steps:
@@ -36,3 +37,24 @@ class Steps:
     def _begin(self) -> Any:
         task = self.context.subcontext(task_name="step")
         return task.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+
+
+@contextmanager
+def told(
+    estimator: Any, context: Any, data: dict[str, Any], attributes: Attributes, *, alone: bool
+) -> Iterator[list[Steps]]:
+    """The callbacks of `solve` that tell scikit-learn's of each step; none if the estimator has none.
+
+    A problem that is not alone is a task of its own.
+    """
+    if not getattr(estimator, "_skl_callbacks", None):
+        yield []
+        return
+    if not alone:
+        context = context.subcontext(task_name="part", max_subtasks=None)
+        context.call_on_fit_task_begin(estimator=estimator)
+    steps = Steps(estimator, context, data, attributes)
+    yield [steps]
+    steps.close()
+    if not alone:
+        context.call_on_fit_task_end(estimator=estimator)

@@ -5,13 +5,15 @@ any point m of the space. With m a mean of support vectors, all that scores of o
 Where K is large, m would take as long as the fit itself; then m = 0, and bounds are a little wider.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gapfit._types import Slope, Vector
 from gapfit.design.kernel import KernelDesign
 from gapfit.offset import offset_interval
+from gapfit.persistence.container import need
+from gapfit.persistence.values import Kind, Shelf, read_plain, write_plain
 from gapfit.problem import Problem
 from gapfit.rounding import EPS
 from gapfit.solution import Solution
@@ -67,3 +69,25 @@ def support_ball(problem: Problem, solution: Solution, ball: Ball) -> SupportBal
     b_lo, _ = offset_interval(problem.risk, scores + reach, 0.0)
     _, b_hi = offset_interval(problem.risk, scores - reach, 0.0)
     return around._replace(lo=b_lo - doubt, hi=b_hi + doubt)
+
+
+# -- in a file ----------------------------------------------------------------------------------------
+
+
+def _write_balls(balls: list[SupportBall | None], shelf: Shelf) -> Any:
+    """A single problem has one; the pairs of many classes have none."""
+    return None if balls[0] is None else [write_plain(number) for number in balls[0]]
+
+
+def _read_balls(value: Any, shelf: Shelf) -> list[SupportBall] | None:
+    if value is None:
+        return None
+    need(isinstance(value, list) and len(value) == len(SupportBall._fields), "not a ball")
+    numbers = [read_plain(part) for part in value]
+    need(all(type(number) is float for number in numbers), "not a ball")
+    radius, lo, hi, level, square = numbers
+    need(radius >= 0 and lo <= hi and np.isfinite(level) and 0 <= square < np.inf, "not a ball")
+    return [SupportBall(radius, lo, hi, level, square)]
+
+
+SUPPORT_BALLS = Kind(_write_balls, _read_balls)

@@ -1,4 +1,4 @@
-"""Kernels by name, and gamma by the variance of the samples."""
+"""Kernels by name, also in a file, and gamma by the variance of the samples."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from scipy import sparse
 from gapfit._types import Data, Vector
 from gapfit.design.kernel_functions import Gaussian, KernelFunction, Linear, Polynomial, Sigmoid
 from gapfit.errors import as_number
+from gapfit.persistence.objects import name_among, registered
 
 FUNCTIONS: dict[str, type[KernelFunction]] = {
     "linear": Linear,
@@ -15,6 +16,8 @@ FUNCTIONS: dict[str, type[KernelFunction]] = {
     "poly": Polynomial,
     "sigmoid": Sigmoid,
 }
+KERNEL_NAME = name_among([*FUNCTIONS, "precomputed"])
+KERNEL = registered("kernel", FUNCTIONS, ["precomputed"])
 _TAKES = {
     "linear": (),
     "rbf": ("gamma",),

@@ -1,22 +1,38 @@
-"""One problem of a kernel fit, and the machine that its solution is."""
+"""The problems of a kernel fit, and the machines that their solutions are."""
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from functools import partial
+from inspect import signature
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gapfit._types import Slope, Vector
+from gapfit.checkpoint import Checkpoint
+from gapfit.design.kernel import KernelDesign
 from gapfit.errors import UnboundedProblem
+from gapfit.estimators.certified import Parts
+from gapfit.estimators.fitting import Solver
+from gapfit.estimators.kernel_bounds import SupportBall, support_ball
+from gapfit.estimators.kernel_indefinite import local_solution
+from gapfit.estimators.samples import Samples
+from gapfit.losses.base import Loss
 from gapfit.losses.nu import NuRisk
 from gapfit.problem import Problem
+from gapfit.solution import Solution, Status
+from gapfit.solvers.smo_rules import Identification
+from gapfit.statements import SUPPORT, ZERO, optimal_ball, support_status
 
 _NO_WIDTH = 1e-12  # of the largest score
 
 
 class Part(NamedTuple):
-    """One problem of a fit: which of the samples it is about, and their targets."""
+    """One problem of a fit: which of the samples it is about, their targets, the weight of the penalty."""
 
     rows: Any  # of the samples
     target: Vector
+    alpha: float
 
 
 class Machine(NamedTuple):
@@ -25,6 +41,104 @@ class Machine(NamedTuple):
     w: Slope
     b: float
     width: float | None = None
+
+
+class UnderWay(NamedTuple):
+    """The part that is being solved."""
+
+    problem: Problem
+    design: KernelDesign
+    trace: Identification
+
+
+class Model(Protocol):
+    """What a fit needs to know of its estimator."""
+
+    def _point(self, samples: Samples, machines: Sequence[Machine]) -> dict[str, Any]:
+        """The fitted attributes of machines on all samples."""
+
+
+class KernelParts(Parts):
+    """Problems about some of the samples each: all, or those of two classes."""
+
+    resumable = False
+
+    def __init__(
+        self, model: Model, samples: Samples, design: KernelDesign, parts: Sequence[Part], loss: Loss
+    ) -> None:
+        self.model, self.samples, self.design, self.parts, self.loss = model, samples, design, parts, loss
+        self.count = len(parts)
+        self.machines: list[Machine] = []
+        self.balls: list[SupportBall | None] = []
+        self.support: list[NDArray[Any]] = []
+        self.since: list[NDArray[Any]] = []
+        self.under_way: UnderWay
+
+    def data(self) -> Any:
+        parts = [part[:2] for part in self.parts]
+        return self.design, parts, self.loss, [part.alpha for part in self.parts], self.samples.weight
+
+    def seen(self) -> dict[str, Any]:
+        return dict(X=self.samples.X, y=self.samples.y, metadata={"sample_weight": self.samples.weight})
+
+    def problem(self, k: int) -> Problem:
+        part = self.parts[k]
+        some = self.design if self._is_everyone(part) else self.design.take(part.rows)
+        problem = Problem(some, part.target, self.loss, "l2", part.alpha, self.samples.weight[part.rows])
+        self.under_way = UnderWay(problem, some, Identification())
+        return problem
+
+    def solution(self, problem: Problem, solver: Solver, checkpoint: Checkpoint | None, how: Any) -> Solution:
+        _, design, trace = self.under_way
+        if design.indefinite is not None:
+            return local_solution(problem, how["tol"], how["max_time"])
+        if "trace" in signature(solver).parameters:
+            solver = partial(solver, trace=trace)
+        solution = super().solution(problem, solver, checkpoint, how)
+        if checkpoint is not None:
+            checkpoint.accompany(f"trace {len(self.machines)}", trace, ended=trace.since is None)
+        return solution
+
+    def keep(self, problem: Problem, solution: Solution) -> None:
+        part, (_, design, trace) = self.parts[len(self.machines)], self.under_way
+        machine = machine_of(problem, solution.w, float(solution.intercept))
+        if solution.status in (Status.CERTIFIED, Status.STALLED):
+            check_margin(problem, machine)
+        proved = design.indefinite is None and machine.width is None
+        ball = optimal_ball(problem, solution) if proved else None
+        everyone = self._is_everyone(part)
+        steps = np.full(len(part.target), -1) if trace.since is None else trace.since
+        status = self._spread(support_status(problem, ball), part, ZERO)
+        self.balls.append(support_ball(problem, solution, ball) if ball and everyone else None)
+        self.machines.append(machine._replace(w=self._spread(machine.w, part, 0.0)))
+        self.support.append(SUPPORT.take(self.samples.origin.invert(status, ZERO)))
+        self.since.append(self.samples.origin.invert(self._spread(steps, part, -1), -1))
+
+    def attributes(self, k: int, w: Slope, b: Any) -> dict[str, Any]:
+        """As if the part under way ended here, and those to come had no support vectors."""
+        machine = machine_of(self.under_way.problem, w, float(b))
+        machine = machine._replace(w=self._spread(machine.w, self.parts[k], 0.0))
+        to_come = [Machine(np.zeros(self.design.n_samples), 0.0)] * (self.count - k - 1)
+        return self.model._point(self.samples, [*self.machines[:k], machine, *to_come])
+
+    def fitted(self) -> dict[str, Any]:
+        one, alphas = self.count == 1, [part.alpha for part in self.parts]
+        return {
+            "support_status_": self.support[0] if one else np.array(self.support),
+            "identified_at_": self.since[0] if one else np.array(self.since),
+            "alpha_": float(alphas[0]) if one else np.array(alphas),
+            "_balls": self.balls,
+            **self.model._point(self.samples, self.machines),
+        }
+
+    def _is_everyone(self, part: Part) -> bool:
+        return len(part.rows) == self.design.n_samples
+
+    def _spread(self, values: NDArray[Any], part: Part, elsewhere: Any) -> NDArray[Any]:
+        """Values of the samples of a part, among all samples."""
+        out = np.full(self.design.n_samples, elsewhere, dtype=values.dtype)
+        out[part.rows] = values
+        return out
 
 
 def machine_of(problem: Problem, w: Slope, b: float) -> Machine:

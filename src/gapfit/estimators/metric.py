@@ -1,6 +1,5 @@
 """Linear classifiers for the measure you report."""
 
-import warnings
 from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
@@ -10,19 +9,23 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from gapfit import threads
 from gapfit._types import Vector
 from gapfit.checks import as_tolerance, as_weights
+from gapfit.declaration import attribute, declared, parameter
 from gapfit.design.memory import MemoryDesign
-from gapfit.errors import as_choice, as_number, as_numbers
-from gapfit.estimators.base import LinearModel, all_or_nothing, overall_status, products, shown
-from gapfit.estimators.checkpoints import kept
-from gapfit.estimators.classification import check_target_labels
+from gapfit.errors import as_number, as_numbers
+from gapfit.estimators.classes import Classes
+from gapfit.estimators.fitting import Fitting, all_or_nothing, overall_status, warn_caller
+from gapfit.estimators.linear import WithIntercept, products
 from gapfit.estimators.pool import recipes, splits
 from gapfit.estimators.pool.collapse import warn_of_collapse
 from gapfit.estimators.pool.folds import CrossValidation, Result
-from gapfit.estimators.pool.members import Done, Fitted, Member, Samples, Settings, Surrogate
+from gapfit.estimators.pool.members import Done, Fitted, Member, Settings, Surrogate, TwoClasses
+from gapfit.estimators.targets import as_labels
 from gapfit.metrics import as_metric, best_threshold
+from gapfit.persistence.fits import TRIED
+from gapfit.persistence.objects import METRIC
+from gapfit.persistence.values import NUMBER, ONE_OR_SEVERAL, TEXT, floats
 from gapfit.reductions import Labels
 from gapfit.registry import as_penalty, is_auto
 from gapfit.solution import Status
@@ -36,10 +39,11 @@ _AVERAGED = 10  # members
 _SEARCH = 0.8  # share of max_time after which no more members are tried
 
 
-class MetricClassifier(ClassifierMixin, LinearModel):
+@declared
+class MetricClassifier(ClassifierMixin, WithIntercept, Classes, Fitting):
     """A linear classifier for a measure of the contingency table: F1, Matthews, precision at k, your own.
 
-    Two classes; the second of `classes_` is the positive one. Samples with x'coef_ + intercept_ > 0 are
+    Two classes; the second of `classes_` is the positive one. TwoClasses with x'coef_ + intercept_ > 0 are
     labelled positive, and the intercept is chosen for the measure. `strategy` says how w is found:
 
     - "surrogate" minimises alpha * Omega(w) + R(X w + b), R being the convex upper bound of 1 - the measure
@@ -60,76 +64,12 @@ class MetricClassifier(ClassifierMixin, LinearModel):
     Weights count copies, in the losses as in the measure: weight k equals k copies, 0 is absence. Among up to
     10,000 samples equal ones are taken as one with a weight, so that copies are never in two folds.
 
-    Parameters
-    ----------
-    metric : str, Loss or function, default="f1"
-        What to maximise: "f1", "jaccard", "matthews", "accuracy", "balanced_accuracy", "break_even" or
-        "roc_area"; a loss such as `losses.FBeta(2)`, `losses.PrecisionAtK(50)`,
-        `losses.PrecisionAtRecall(0.8)` or `losses.PartialRocArea(0.1)`; or a function f(tp, fp, fn, tn) of
-        four arrays. See `gapfit.metrics`.
-    strategy : {"auto", "surrogate", "cost_path"}, default="auto"
-    score_weight : float, default=1.0
-        For strategy="surrogate": how much the scores of positives weigh.
-    penalty : str or Penalty, default="l2"
-        Omega: "l2" (1/2 |w|^2), "l1", "elastic_net", "squared_lp", "entropy", "simplex_entropy", or an object
-        of `gapfit.penalties`.
-    alpha : float, sequence of floats or None, default=None
-        Multiplies the penalty. Of several numbers, cross-validation chooses one. None is 1e-4 for
-        strategy="surrogate", and 1e-1, 1e-2, ..., 1e-5 for the others.
-    cv : int, splitter or list, default=5
-        Folds for all choices, stratified and shuffled; fewer, if a class has fewer different samples. (With
-        a single one there is nothing to leave out, and the training data decide.) A splitter, or a list of
-        pairs of rows to fit on and rows to look at, is about the rows as they are given.
-    solver : str or function, default="auto"
-        Of the convex fits. All reach the same optimum.
-    tol : float, default=1e-4
-        The convex fits of the final model stop when the duality gap is at most tol times the objective; those
-        of the cross-validation at 1e-3 (surrogates at 1e-2), if that is larger.
-    max_iter : int, default=10_000
-        The most steps of one convex fit.
-    max_time : float or None, default=None
-        The most seconds for everything, about. What was tried within four fifths of it is chosen from.
-    checkpoint : path or None, default=None
-        A file that keeps what is known while the fit runs; the same fit goes on from it. See the page on
-        checkpoints.
-    random_state : int, RandomState or None, default=None
-        Of the folds, and of solvers that visit samples in random order. None is a fixed seed.
-    n_jobs : int, default=None
-        Threads for one fit; None for as many as there are cores. The model is the same to the last bit.
-    verbose : int, default=0
-        1 shows the log (logger "gapfit") on stderr while fitting, 2 every step.
-
-    Attributes
-    ----------
-    coef_ : array of shape (1, d)
-        w.
-    intercept_ : array of shape (1,)
-        Minus the threshold.
-    classes_ : array of shape (2,)
-    strategy_ : str
-        What the model is: "surrogate", "cost_path", "tilt" (the result of a local search) or "average".
-    score_ : float
-        The measure in cross-validation, about the threshold; for a single fit, on the training data.
-    cv_results_ : dict of lists
-        "member" (its description), "strategy", "score", "spread" (standard deviation over folds), "threshold"
-        and "gap" (the largest relative gap of its convex fits), for each member that was tried.
-    certificates_ : list of Certificate
-        Of the convex problems that were solved on all samples for this model. For a local search it is that
-        of the logistic model where it began.
-    objective_, dual_objective_, dual_gap_ : float
-        What the member minimises, a lower bound of its minimum, and the gap between them. Nothing is proved
-        of a local search or of an average: dual_objective_ is -inf and dual_gap_ inf.
-    converged_ : bool
-        Whether tol was certified: never, for a local search or an average.
-    status_ : Status
-        How the fit ended, in words: `status_.value`. Of a local search or an average whose convex parts are
-        all certified it is `Status.LOCAL`.
-    alpha_, C_ : float
-        alpha of the best member, and 1 / (alpha_ * sum of sample weights).
-    n_iter_ : int
-        Steps of the longest fit of the final model.
-    n_features_in_ : int
-    feature_names_in_ : array of str, if X had names
+    Notes
+    -----
+    `certificates_` are of the convex problems that were solved on all samples for this model; for a local
+    search it is that of the logistic model where it began. Nothing is proved of a local search or of an
+    average: `dual_objective_` is -inf, `dual_gap_` inf, `converged_` False, and `status_` is `Status.LOCAL`
+    if all convex parts are certified. `alpha_` is that of the best member.
 
     Examples
     --------
@@ -142,38 +82,56 @@ class MetricClassifier(ClassifierMixin, LinearModel):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        metric: Any = "f1",
-        strategy: str = "auto",
-        score_weight: float = 1.0,
-        penalty: Any = "l2",
-        alpha: Any = None,
-        cv: Any = 5,
-        solver: Any = "auto",
-        tol: float = 1e-4,
-        max_iter: int = 10_000,
-        max_time: float | None = None,
-        checkpoint: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.metric = metric
-        self.strategy = strategy
-        self.score_weight = score_weight
-        self.penalty = penalty
-        self.alpha = alpha
-        self.cv = cv
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.checkpoint = checkpoint
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    metric: Any = parameter(
+        """What to maximise: "f1", "jaccard", "matthews", "accuracy", "balanced_accuracy", "break_even" or
+        "roc_area"; a loss such as `losses.FBeta(2)`, `losses.PrecisionAtK(50)`,
+        `losses.PrecisionAtRecall(0.8)` or `losses.PartialRocArea(0.1)`; or a function f(tp, fp, fn, tn) of
+        four arrays. See `gapfit.metrics`.""",
+        "str, Loss or function", default="f1", form=METRIC,
+    )  # fmt: skip
+    strategy: str = parameter("How w is found, see above.", default="auto", choices=STRATEGIES)
+    score_weight: float = parameter(
+        'For strategy="surrogate": how much the scores of positives weigh.', default=1.0
+    )
+    alpha: Any = parameter(
+        """Multiplies the penalty. Of several numbers, cross-validation chooses one. None is 1e-4 for
+        strategy="surrogate", and 1e-1, 1e-2, ..., 1e-5 for the others.""",
+        "float, sequence of floats or None", default=None, form=ONE_OR_SEVERAL,
+    )  # fmt: skip
+    cv: Any = parameter(
+        """Folds for all choices, stratified and shuffled; fewer, if a class has fewer different samples.
+        (With a single one there is nothing to leave out, and the training data decide.) A splitter, or a list
+        of pairs of rows to fit on and rows to look at, is about the rows as they are given.""",
+        "int, splitter or list", default=5,
+    )  # fmt: skip
+    tol: float = parameter(
+        """The convex fits of the final model stop when the duality gap is at most tol times the objective;
+        those of the cross-validation at 1e-3 (surrogates at 1e-2), if that is larger.""",
+        default=1e-4,
+    )
+    max_iter: int = parameter("The most steps of one convex fit.", default=10_000)
+    max_time: float | None = parameter(
+        """The most seconds for everything, about. What was tried within four fifths of it is chosen
+        from.""",
+        default=None,
+    )
+
+    coef_: NDArray[Any] = attribute(floats(2), "array of shape (1, d)", "w.")
+    intercept_: NDArray[Any] = attribute(floats(1), "array of shape (1,)", "Minus the threshold.")
+    strategy_: str = attribute(
+        TEXT, "",
+        'What the model is: "surrogate", "cost_path", "tilt" (the result of a local search) or "average".',
+    )  # fmt: skip
+    score_: float = attribute(
+        NUMBER, "",
+        "The measure in cross-validation, about the threshold; for a single fit, on the training data.",
+    )  # fmt: skip
+    cv_results_: dict[str, list[Any]] = attribute(
+        TRIED, "dict of lists",
+        """"member" (its description), "strategy", "score", "spread" (standard deviation over folds),
+        "threshold" and "gap" (the largest relative gap of its convex fits), for each member that was
+        tried.""",
+    )  # fmt: skip
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -187,24 +145,13 @@ class MetricClassifier(ClassifierMixin, LinearModel):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "MetricClassifier":
-        """Fit the model; if that fails, the estimator stays as it was.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-        y : labels of shape (n,), of two kinds; the second, in order, is the positive one
-        sample_weight : array of shape (n,), default=None
-
-        Returns
-        -------
-        self
-        """
+        """y : labels of shape (n,), of two kinds; the second, in order, is the positive one"""
         began = perf_counter()
         metric, alphas = as_metric(self.metric), _as_alphas(self.alpha, self.strategy)
         tol = as_tolerance(self.tol)
         if not 0 < as_number("score_weight", self.score_weight) < np.inf:
             raise ValueError(f"score_weight must be positive and finite, got {self.score_weight!r}")
-        given = self._samples(X, lambda n: check_target_labels(y, n), sample_weight)
+        given = self._samples(X, y, as_labels, sample_weight)
         labels = Labels.of(given.y)
         if len(labels.classes) > 2:
             raise ValueError(
@@ -212,35 +159,33 @@ class MetricClassifier(ClassifierMixin, LinearModel):
                 "sklearn.multiclass.OneVsRestClassifier fits one model for each"
             )
         self.classes_ = labels.classes
-        samples = Samples(MemoryDesign(given.X), labels.apply(given.y)[0], given.weight)
-        limit = np.inf if self.max_time is None else as_number("max_time", self.max_time)
-        if not limit >= 0:
-            raise ValueError(f"max_time must not be negative, got {self.max_time!r}")
-        settings = Settings(
-            metric, as_penalty(self.penalty), self._seeded_solver(), tol, self.max_iter, began + limit
-        )
-        context = self._init_callback_context()
-        context.call_on_fit_task_begin(estimator=self)
-        data = (samples.design, samples.y, samples.weight)
-        with shown(self.verbose), threads.using(self.n_jobs), kept(self, data) as checkpoint:
-            settings = settings._replace(checkpoint=checkpoint)
+        samples = TwoClasses(MemoryDesign(given.X), labels.apply(given.y)[0], given.weight)
+        penalty = as_penalty(self.penalty)
+        with self._session(lambda: (samples.design, samples.y, samples.weight), parts=0) as session:
+            until = began + session.max_time
+            settings = Settings(
+                metric, penalty, session.solver, tol, self.max_iter, until, session.checkpoint
+            )
             if self.strategy == "surrogate" and len(alphas) == 1:
                 self._fit_one(Surrogate(float(self.score_weight), alphas[0]), samples, settings)
             else:
                 folds = splits.stratified(samples, self.cv, self.random_state)
                 if folds is None:
-                    weight = as_weights(sample_weight, len(given.origin.place))
-                    folds = splits.given(samples, self.cv, X, y, weight, given.origin)
+                    folds = splits.given(samples, self.cv, X, y, given.given_weight, given.origin)
                 rough = settings._replace(tol=max(settings.tol, _ROUGH), coarse=_COARSE)
                 search = CrossValidation(folds, rough)
-                search.until = began + _SEARCH * limit
+                search.until = began + _SEARCH * session.max_time
                 self._fit_pool(search, samples, settings, alphas)
-        context.call_on_fit_task_end(estimator=self)
         if self.status_ not in (Status.CERTIFIED, Status.LOCAL):
-            _warn_of_gap(self.status_, self.tol)
+            warn_caller(
+                f"{self.status_.value}. A convex fit behind this model has a larger gap than "
+                f"tol={self.tol:.3g}; see certificates_. Next: raise max_iter, max_time or tol, or scale the "
+                "features.",
+                ConvergenceWarning,
+            )
         return self
 
-    def _fit_one(self, member: Surrogate, samples: Samples, settings: Settings) -> None:
+    def _fit_one(self, member: Surrogate, samples: TwoClasses, settings: Settings) -> None:
         """A single fit, cut where that is best for its own samples, exactly."""
         fitted = member.fit(samples, settings, {})
         scores = products(samples.design.X, fitted.w[None, :])[:, 0]  # to the last bit those of `predict`
@@ -251,7 +196,7 @@ class MetricClassifier(ClassifierMixin, LinearModel):
         warn_of_collapse(member, fitted, samples, settings)
 
     def _fit_pool(
-        self, search: CrossValidation, samples: Samples, settings: Settings, alphas: tuple[float, ...]
+        self, search: CrossValidation, samples: TwoClasses, settings: Settings, alphas: tuple[float, ...]
     ) -> None:
         """Choose by cross-validation, and fit what was chosen on all samples."""
         if self.strategy == "surrogate":
@@ -280,7 +225,7 @@ class MetricClassifier(ClassifierMixin, LinearModel):
             warn_of_collapse(winner, fitted, samples, settings)
 
     def _take_over(
-        self, model: Fitted, fits: Sequence[Fitted], score: float, best: Member, samples: Samples
+        self, model: Fitted, fits: Sequence[Fitted], score: float, best: Member, samples: TwoClasses
     ) -> None:
         """Set the fitted attributes of the best member, or of the average of several fits."""
         self.coef_, self.intercept_ = model.w[None, :].copy(), np.array([model.b])
@@ -321,13 +266,12 @@ class MetricClassifier(ClassifierMixin, LinearModel):
         value : float
         """
         scores = self.decision_function(X)
-        positive = check_target_labels(y, len(scores)) == self.classes_[1]
+        positive = as_labels(y, len(scores)) == self.classes_[1]
         return as_metric(self.metric).value(scores, positive, as_weights(sample_weight, len(scores)))
 
 
-def _as_alphas(alpha: Any, strategy: Any) -> tuple[float, ...]:
+def _as_alphas(alpha: Any, strategy: str) -> tuple[float, ...]:
     """The alphas to try, from large to small."""
-    as_choice("strategy", strategy, STRATEGIES)
     if alpha is None:
         return (_ALONE,) if strategy == "surrogate" else ALPHAS
     alphas = np.unique(np.atleast_1d(as_numbers("alpha", alpha)))[::-1]
@@ -342,12 +286,3 @@ def _table(results: dict[Member, Result]) -> dict[str, list[Any]]:
         "strategy": [member.strategy for member in results],
         **{name: [getattr(result, name) for result in results.values()] for name in Result._fields},
     }
-
-
-def _warn_of_gap(status: Status, tol: float) -> None:
-    warnings.warn(
-        f"{status.value}. A convex fit behind this model has a larger gap than tol={tol:.3g}; see "
-        "certificates_. Next: raise max_iter, max_time or tol, or scale the features.",
-        ConvergenceWarning,
-        stacklevel=5,  # the line that calls fit
-    )

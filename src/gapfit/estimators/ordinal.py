@@ -9,13 +9,18 @@ from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
-from gapfit._types import Slope, Vector
-from gapfit.estimators.base import LinearModel, all_or_nothing, check_loss, products
-from gapfit.estimators.classification import check_target_labels
+from gapfit._types import Slope, Target, Vector
+from gapfit.declaration import attribute, declared, parameter
+from gapfit.estimators.classes import WeightedClasses
+from gapfit.estimators.fitting import all_or_nothing
+from gapfit.estimators.linear import LinearModel, LinearParts, products
+from gapfit.estimators.targets import as_labels, check_loss
 from gapfit.losses import OrdinalPairs, OrdinalThresholds
 from gapfit.losses.base import Loss
 from gapfit.losses.ordinal import least_error_thresholds
-from gapfit.reductions import Labels, weigh_classes
+from gapfit.persistence.objects import named_loss
+from gapfit.persistence.values import floats
+from gapfit.reductions import Labels
 
 # what the names of losses stand for here
 NAMES: dict[str, Loss] = {
@@ -24,7 +29,6 @@ NAMES: dict[str, Loss] = {
     "logistic_thresholds": OrdinalThresholds("all", "logistic"),
     "pairs": OrdinalPairs(),
 }
-LOSSES = ("ordinal_thresholds", "ordinal_pairs")
 
 
 def _named(loss: Any) -> Any:
@@ -43,7 +47,8 @@ def _logistic(kind: str) -> Callable[["OrdinalClassifier"], bool]:
     return check
 
 
-class OrdinalClassifier(ClassifierMixin, LinearModel):
+@declared
+class OrdinalClassifier(ClassifierMixin, WeightedClasses, LinearModel):
     """A linear model of ordered levels whose fit carries a proof of how close to optimal it is.
 
     A sample's score x'w is compared with thresholds b_1 <= ... <= b_(m-1), one between each of the m levels
@@ -55,75 +60,6 @@ class OrdinalClassifier(ClassifierMixin, LinearModel):
     and -1 if it is below; s_i are the weights, `sample_weight` times `class_weight`. K_i are all thresholds,
     or the one or two next to the level of sample i. A sample of weight k counts as k samples, one of weight 0
     is absent.
-
-    Parameters
-    ----------
-    loss : str or Loss, default="thresholds"
-        "thresholds": all thresholds and the hinge, so that the sum bounds the number of levels by which a
-        prediction is off. "immediate_thresholds": the adjacent ones and the hinge; it bounds the share of
-        wrong predictions. "logistic_thresholds": all, with phi(z) = log(1 + exp(-z)), which gives
-        `probability_above`. Or an object: `losses.OrdinalThresholds(kind, base)`; "immediate" with "logistic"
-        gives `predict_proba`. "pairs", or
-        `losses.OrdinalPairs(cost)`: a ranking by pairs of different levels; the thresholds are chosen
-        afterwards, so that the mean absolute error on the training data is least.
-    penalty : str or Penalty, default="l2"
-        Omega: "l2" (1/2 |w|^2), "l1", "elastic_net", "squared_lp", "entropy", "simplex_entropy", or an object
-        of `gapfit.penalties`, such as `ElasticNet(l1_ratio=0.1)` or `Box(L2(), -1, 1)`.
-    alpha : float, default=1e-4
-        Multiplies the penalty.
-    positive : bool, default=False
-        Allow only coefficients w >= 0: levels can only rise with each feature.
-    class_weight : dict, "balanced" or None, default=None
-        Weights by level. "balanced" gives every level the same total weight.
-    solver : str or function, default="auto"
-        "auto", "bundle", "line_search_bundle", "pegasos" or "lbfgs". All reach the same optimum.
-    tol : float, default=1e-4
-        Stop when the duality gap is at most tol times the objective.
-    max_iter : int, default=10_000
-        The most steps a solver may take.
-    max_time : float or None, default=None
-        The most seconds the fit may take.
-    checkpoint : path or None, default=None
-        A file that keeps what is known while the fit runs; the same fit goes on from it. See the page on
-        checkpoints.
-    warm_start : bool, default=False
-        Start from the last fit. The answer is certified as ever, so it does not depend on the start.
-    random_state : int, RandomState or None, default=None
-        Seeds the solvers that visit samples in random order. None is a fixed seed: fits are repeatable.
-    n_jobs : int, default=None
-        Threads for one fit; None for as many as there are cores, used where the work is worth it. The model
-        is the same to the last bit for any number.
-    verbose : int, default=0
-        1 shows the log (logger "gapfit") on stderr while fitting, 2 every step.
-
-    Attributes
-    ----------
-    coef_ : array of shape (d,)
-        w, in the precision of X.
-    thresholds_ : array of shape (m - 1,)
-        b, in ascending order.
-    classes_ : array of shape (m,)
-        The labels, sorted: that is the order of the levels.
-    objective_, dual_objective_ : float
-        J at the returned point, and a lower bound of its minimum.
-    dual_gap_ : float
-        J is at most this far above its minimum.
-    converged_ : bool
-        Whether tol was certified.
-    status_ : Status
-        How the fit ended, in words: `status_.value`.
-    n_iter_ : int
-        Steps of the solver.
-    history_ : list of Record
-        The bounds after each step: (n_iter, time, primal, dual, gap).
-    certificates_ : list of Certificate
-        The certificate, in a list of one.
-    support_status_ : array of str of shape (n,)
-        "zero" for samples without weight, else "undecided": nothing is proved of single samples here.
-    alpha_, C_ : float
-        alpha, and 1 / (alpha * sum of weights).
-    n_features_in_ : int
-    feature_names_in_ : array of str, if X had names
 
     Notes
     -----
@@ -140,38 +76,22 @@ class OrdinalClassifier(ClassifierMixin, LinearModel):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        loss: Any = "thresholds",
-        penalty: Any = "l2",
-        alpha: float = 1e-4,
-        positive: bool = False,
-        class_weight: Any = None,
-        solver: Any = "auto",
-        tol: float = 1e-4,
-        max_iter: int = 10_000,
-        max_time: float | None = None,
-        checkpoint: Any = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.penalty = penalty
-        self.alpha = alpha
-        self.positive = positive
-        self.class_weight = class_weight
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.checkpoint = checkpoint
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    loss: Any = parameter(
+        """"thresholds": all thresholds and the hinge, so that the sum bounds the number of levels by which a
+        prediction is off. "immediate_thresholds": the adjacent ones and the hinge; it bounds the share of
+        wrong predictions. "logistic_thresholds": all, with phi(z) = log(1 + exp(-z)), which gives
+        `probability_above`. Or an object: `losses.OrdinalThresholds(kind, base)`; "immediate" with
+        "logistic" gives `predict_proba`. "pairs", or `losses.OrdinalPairs(cost)`: a ranking by pairs of
+        different levels; the thresholds are chosen afterwards, so that the mean absolute error on the
+        training data is least.""",
+        "str or Loss", default="thresholds", form=named_loss(*NAMES),
+    )  # fmt: skip
+
+    positive: bool = parameter(
+        "Allow only coefficients w >= 0: levels can only rise with each feature.", default=False
+    )
+
+    thresholds_: Vector = attribute(floats(1), "array of shape (m - 1,)", "b, in ascending order.")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -181,40 +101,22 @@ class OrdinalClassifier(ClassifierMixin, LinearModel):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "OrdinalClassifier":
-        """Fit the model; if that fails, the estimator stays as it was.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-        y : labels of shape (n,), whose sorted order is that of the levels
-        sample_weight : array of shape (n,), default=None
-
-        Returns
-        -------
-        self
-        """
-        loss = _check_loss(self.loss)
-        samples = self._samples(X, lambda n: check_target_labels(y, n), sample_weight)
+        """y : labels of shape (n,), whose sorted order is that of the levels"""
+        loss = check_loss(self.loss, Target.LEVELS, NAMES)
+        samples = self._samples(X, y, as_labels, sample_weight)
         labels = Labels.of(samples.y)
-        weight = weigh_classes(self.class_weight, labels, samples.y, samples.weight)
-        level = np.searchsorted(labels.classes, samples.y)
         self.classes_ = labels.classes
-        self._cut = _offsets_as_they_are
-        if loss.bind(level.astype(np.float64), weight).offsets.size != len(labels.classes) - 1:
-
-            def least_error(w: Slope, b: Any) -> Vector:
-                del b
-                return least_error_thresholds(_scores_of(samples.X, w), level, weight)
-
-            self._cut = least_error
-        self._solve(samples._replace(weight=weight), [level.astype(np.float64)], loss, True)
-        del self._cut  # it knows the training data
+        level = np.searchsorted(labels.classes, samples.y).astype(np.float64)
+        self._solve(samples.weighed(self.class_weight, labels), [level], loss, True)
         return self
 
-    _cut: Callable[[Slope, Any], Vector]
-
-    def _point(self, w: Sequence[Slope], b: Sequence[Any]) -> dict[str, Any]:
-        return {"coef_": w[0], "thresholds_": self._cut(w[0], b[0]), "classes_": self.classes_}
+    def _point(self, parts: LinearParts, w: Sequence[Slope], b: Sequence[Any]) -> dict[str, Any]:
+        thresholds = np.atleast_1d(b[0]).astype(np.float64)
+        if parts.n_offsets != len(self.classes_) - 1:  # the loss has no thresholds of its own
+            level = parts.targets[0].astype(np.intp)
+            scores = _scores_of(parts.samples.X, w[0])
+            thresholds = least_error_thresholds(scores, level, parts.samples.weight)
+        return {"coef_": w[0], "thresholds_": thresholds}
 
     def latent(self, X: Any) -> Vector:
         """The score x'coef_ of each row of X, to be compared with `thresholds_`."""
@@ -284,18 +186,5 @@ class OrdinalClassifier(ClassifierMixin, LinearModel):
         return np.asarray(np.where(above, lo > 0, hi < 0).all(axis=1))
 
 
-def _check_loss(loss: Any) -> Loss:
-    if isinstance(loss, str) and loss not in (*NAMES, *LOSSES):
-        raise ValueError(
-            f"loss must be one of {', '.join(NAMES)} or an object of gapfit.losses, got {loss!r}"
-        )
-    return check_loss(_named(loss), LOSSES)
-
-
 def _scores_of(X: Any, w: Slope) -> Vector:
     return products(X, w[None].astype(np.float64))[:, 0]
-
-
-def _offsets_as_they_are(w: Slope, b: Any) -> Vector:
-    del w
-    return np.atleast_1d(b).astype(np.float64)

@@ -4,25 +4,26 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils import column_or_1d
 
-from gapfit._types import Indices, Slope, Vector
-from gapfit.checks import as_column, as_weights
-from gapfit.estimators.base import LinearModel, Samples, all_or_nothing, check_loss, naming
+from gapfit._types import Indices, Slope, Target, Vector
+from gapfit.declaration import attribute, declared, parameter
+from gapfit.estimators.fitting import all_or_nothing
+from gapfit.estimators.linear import LinearModel, LinearParts, WithIntercept
+from gapfit.estimators.samples import Samples
+from gapfit.estimators.targets import as_real, check_loss
 from gapfit.losses import NDCG, OrdinalPairs, PartialRocArea, RocArea
-from gapfit.losses.base import Loss
+from gapfit.persistence.objects import named_loss
+from gapfit.persistence.values import FINITE
 from gapfit.ranking_metrics import as_queries, mean_ndcg
 from gapfit.reductions import Multiset
 
 # what is called otherwise than in the registry
 NAMES = {"pairwise": "pairwise_ranking", "map": "mean_average_precision"}
-_WITHIN_QUERIES = ("pairwise_ranking", "ndcg", "mean_average_precision")
-LOSSES = (*_WITHIN_QUERIES, "roc_area", "partial_roc_area", "ordinal_pairs")
 _OF_ONE_QUERY = (RocArea, PartialRocArea, OrdinalPairs)
 
 
-class Ranker(LinearModel):
+@declared
+class Ranker(WithIntercept, LinearModel):
     """A linear ranking whose fit carries a proof of how close to optimal it is.
 
     Documents i and j of one query with relevances y_i < y_j should have scores f_i < f_j, where f_i = x_i'w.
@@ -46,67 +47,6 @@ class Ranker(LinearModel):
     pairs leave them out, and so do "ndcg" and "map" if nothing in them is relevant; otherwise their measure
     is 1 in any order, and they count as such. If no query has a pair, `fit` raises a ValueError.
 
-    Parameters
-    ----------
-    loss : str or Loss, default="pairwise"
-        "pairwise", "ndcg", "map", or an object of `gapfit.losses`: `PairwiseRanking(mean="queries")` counts
-        all queries the same, `NDCG(k=5)` looks at five places. `RocArea()`, `PartialRocArea()` and
-        `OrdinalPairs()` know no queries and are taken without qid. Or a loss of your own.
-    penalty : str or Penalty, default="l2"
-        Omega: "l2" (1/2 |w|^2), "l1", "elastic_net", "squared_lp", "entropy", "simplex_entropy", or an object
-        of `gapfit.penalties`, such as `ElasticNet(l1_ratio=0.1)` or `Box(L2(), -1, 1)`.
-    alpha : float, default=1e-4
-        Multiplies the penalty.
-    positive : bool, default=False
-        Allow only coefficients w >= 0.
-    solver : str or function, default="auto"
-        "auto", "bundle", "line_search_bundle" or "pegasos". All reach the same optimum.
-    tol : float, default=1e-4
-        Stop when the duality gap is at most tol times the objective.
-    max_iter : int, default=10_000
-        The most steps a solver may take.
-    max_time : float or None, default=None
-        The most seconds the fit may take.
-    checkpoint : path or None, default=None
-        A file that keeps what is known while the fit runs; the same fit goes on from it. See the page on
-        checkpoints.
-    warm_start : bool, default=False
-        Start from the last fit. The answer is certified as ever, so it does not depend on the start.
-    random_state : int, RandomState or None, default=None
-        Seeds the solvers that visit samples in random order. None is a fixed seed: fits are repeatable.
-    n_jobs : int, default=None
-        Threads for one fit; None for as many as there are cores, used where the work is worth it. The model
-        is the same to the last bit for any number.
-    verbose : int, default=0
-        1 shows the log (logger "gapfit") on stderr while fitting, 2 every step.
-
-    Attributes
-    ----------
-    coef_ : array of shape (d,)
-        w, in the precision of X.
-    intercept_ : float
-        0, as there is none.
-    objective_, dual_objective_ : float
-        J at the returned point, and a lower bound of its minimum.
-    dual_gap_ : float
-        J is at most this far above its minimum.
-    converged_ : bool
-        Whether tol was certified.
-    status_ : Status
-        How the fit ended, in words: `status_.value`.
-    n_iter_ : int
-        Steps of the solver.
-    history_ : list of Record
-        The bounds after each step: (n_iter, time, primal, dual, gap).
-    certificates_ : list of Certificate
-        The certificate, in a list of one.
-    support_status_ : array of str of shape (n,)
-        "zero" for documents without weight, else "undecided": nothing is proved of single documents here.
-    alpha_, C_ : float
-        alpha, and 1 / (alpha * sum of weights).
-    n_features_in_ : int
-    feature_names_in_ : array of str, if X had names
-
     Notes
     -----
     The names of the queries do not matter, and for up to 10,000 documents neither does their order: the model
@@ -125,40 +65,18 @@ class Ranker(LinearModel):
     1.0
     """
 
+    loss: Any = parameter(
+        """"pairwise", "ndcg", "map", or an object of `gapfit.losses`: `PairwiseRanking(mean="queries")`
+        counts all queries the same, `NDCG(k=5)` looks at five places. `RocArea()`, `PartialRocArea()` and
+        `OrdinalPairs()` know no queries and are taken without qid. Or a loss of your own.""",
+        "str or Loss", default="pairwise", form=named_loss(*NAMES),
+    )  # fmt: skip
+
+    intercept_: float = attribute(FINITE, "", "0, as there is none.")
+
     # what scikit-learn's metadata routing hands on without being asked
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"qid": True}
     __metadata_request__score: ClassVar[dict[str, bool]] = {"qid": True}
-
-    def __init__(
-        self,
-        *,
-        loss: Any = "pairwise",
-        penalty: Any = "l2",
-        alpha: float = 1e-4,
-        positive: bool = False,
-        solver: Any = "auto",
-        tol: float = 1e-4,
-        max_iter: int = 10_000,
-        max_time: float | None = None,
-        checkpoint: Any = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.penalty = penalty
-        self.alpha = alpha
-        self.positive = positive
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.checkpoint = checkpoint
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -168,11 +86,7 @@ class Ranker(LinearModel):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> "Ranker":
-        """Fit the model; if that fails, the estimator stays as it was.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
+        """X : array or sparse matrix of shape (n, d)
             A document a row.
         y : array of shape (n,)
             Relevance: the larger, the higher up. For "ndcg" from 0, which has no gain, to 60.
@@ -180,25 +94,20 @@ class Ranker(LinearModel):
             The query that each document belongs to: numbers or words, in any order. None: all are one query.
         sample_weight : array of shape (n,), default=None
             For "ndcg" and "map" whole numbers.
-
-        Returns
-        -------
-        self
         """
-        loss = _check_loss(self.loss)
-        samples = self._samples(X, lambda n: _check_relevance(y, n), sample_weight)
-        n = len(samples.origin.place)
+        loss = check_loss(self.loss, Target.RELEVANCE, NAMES)
+        samples = self._samples(X, y, as_real, sample_weight)
+        n = samples.given
         if n == 1:
             raise ValueError("X holds 1 sample only; there is nothing to put in order")
         query, queries = as_queries(qid, n)
         if queries > 1 and isinstance(loss, _OF_ONE_QUERY):
             raise ValueError(f"{loss!r} knows no queries; leave qid out, or take loss='pairwise'")
-        samples = _within_queries(samples, query, as_weights(sample_weight, n))
+        samples = _within_queries(samples, query)
         self._solve(samples, [samples.y], loss, False)
         return self
 
-    def _point(self, w: Sequence[Slope], b: Sequence[float]) -> dict[str, Any]:
-        del b
+    def _point(self, parts: LinearParts, w: Sequence[Slope], b: Sequence[Any]) -> dict[str, Any]:
         return {"coef_": w[0], "intercept_": 0.0}
 
     def predict(self, X: Any) -> Vector:
@@ -233,26 +142,10 @@ class Ranker(LinearModel):
         return mean_ndcg(y, self.predict(X), qid, sample_weight=sample_weight)
 
 
-def _check_loss(loss: Any) -> Loss:
-    if isinstance(loss, str):
-        if loss not in (*NAMES, *LOSSES):
-            raise ValueError(
-                f"loss must be 'pairwise', 'ndcg', 'map' or an object of gapfit.losses, got {loss!r}"
-            )
-        loss = NAMES.get(loss, loss)
-    return check_loss(loss, LOSSES)
-
-
-def _check_relevance(y: Any, n: int) -> NDArray[Any]:
-    with naming("y"):
-        y = column_or_1d(y, warn=True)
-    return as_column("y", y, n)
-
-
-def _within_queries(samples: Samples, query: Indices, weight: Vector) -> Samples:
+def _within_queries(samples: Samples, query: Indices) -> Samples:
     """The samples, equal ones of different queries apart again, and the query of each."""
     there = np.flatnonzero(samples.origin.place >= 0)
-    place, weight = samples.origin.place[there], weight[there]
+    place, weight = samples.origin.place[there], samples.given_weight[there]
     query = _by_content(query[there], place, weight)
     queries = int(query.max()) + 1
     pairs, first, number = np.unique(place * queries + query, return_index=True, return_inverse=True)
@@ -263,7 +156,7 @@ def _within_queries(samples: Samples, query: Indices, weight: Vector) -> Samples
     origin = Multiset(there[first], merged, spread)
     as_they_are = len(pairs) == len(samples.weight)  # no two queries share a sample
     X, y = (part if as_they_are else part[different] for part in (samples.X, samples.y))
-    return Samples(X, y, origin.weight, None, origin, groups)
+    return samples._replace(X=X, y=y, weight=origin.weight, origin=origin, groups=groups)
 
 
 def _by_content(query: Indices, place: Indices, weight: Vector) -> Indices:

@@ -1,23 +1,23 @@
 """SequenceLabeler: a label for each token of a sequence, by a conditional random field or a margin."""
 
-from collections.abc import Callable
-from copy import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from gapfit import threads
 from gapfit._types import Vector
 from gapfit.checks import as_weights
+from gapfit.declaration import attribute, declared, parameter
 from gapfit.design.chain import ALL, ChainDesign, Pairs
 from gapfit.design.kernel_chain import KernelChainDesign
-from gapfit.errors import as_choice
-from gapfit.estimators.single import fit_single
+from gapfit.estimators.certified import CertifiedFit
+from gapfit.estimators.classes import WeightedClasses
+from gapfit.estimators.fitting import all_or_nothing
+from gapfit.estimators.single import Given, OneProblem
 from gapfit.estimators.tokens import (
     Batch,
     FeatureNames,
@@ -28,13 +28,16 @@ from gapfit.estimators.tokens import (
     sorted_labels,
 )
 from gapfit.losses.chain import ChainCRF, ChainLoss, ChainMargin, best_labels, marginals
-from gapfit.penalties import Penalty
+from gapfit.persistence.agreement import check_chains
+from gapfit.persistence.objects import CLASS_WEIGHT, PENALTY, named_loss
+from gapfit.persistence.values import COUNT, NAMES, floats, integers
 from gapfit.problem import Problem
 
 LOSSES: dict[str, type[ChainLoss]] = {"crf": ChainCRF, "margin": ChainMargin}
 
 
-class SequenceLabeler(BaseEstimator):
+@declared
+class SequenceLabeler(WeightedClasses, CertifiedFit):
     """Linear-chain model that labels the tokens of sequences, with a certificate of its fit.
 
     A labelling y of a sequence with the rows x_1, ..., x_L has the score
@@ -46,50 +49,6 @@ class SequenceLabeler(BaseEstimator):
         loss="crf":      log of the sum over all labellings of exp(score) - score of y,
         loss="margin":   max over all labellings y' of (number of wrong labels + score of y') - score of y.
 
-    Parameters
-    ----------
-    loss : "crf", "margin", or a ChainCRF or ChainMargin, default="crf"
-        ChainMargin takes costs of your own, and "slack" instead of margin rescaling.
-    penalty : str or Penalty, default="l2"
-    alpha : float, default=1e-4
-        Weight of the penalty; the loss is a mean over sequences. CRFsuite's c2 is alpha * sequences / 2.
-    pairs : "seen" or "all", default="seen"
-        Which pairs of a feature and a label have a weight: those that occur together in the training data, as
-        in CRFsuite, or all. Dense arrays always have all.
-    node_kernel : kernel function, function of two matrices, or None, default=None
-        One of `gapfit.design.kernel_functions`, for small data. Then <coef[k], x> above is h_k(x), a function
-        in the kernel's space, and its squared norm stands for |coef[k]|^2 in the penalty, which must be "l2":
-        Gaussian-process sequence labelling, whose usual scale is alpha = 2 / sequences.
-    class_weight : dict, "balanced" or None
-        A sequence counts with the mean weight of its labels.
-    vectorizer : object or None, default=None
-        What turns named features into a matrix, by `transform(tokens)`, such as scikit-learn's FeatureHasher.
-        None: every name that occurs in training has a column.
-    solver : str or function, default="auto"
-    tol : float, default=1e-3
-        Relative duality gap to be certified.
-    max_iter, max_time : limits on steps and seconds
-    checkpoint : path or None, default=None
-        A file that keeps what is known while the fit runs; the same fit goes on from it. See the page on
-        checkpoints.
-    warm_start : bool, default=False
-        Start from the last fit.
-    random_state : int or None, default=None
-        Seed of solvers that draw at random; None is a fixed one.
-    n_jobs : int or None, default=None
-        Threads; the result does not depend on it.
-    verbose : int, default=0
-
-    Attributes
-    ----------
-    classes_ : labels, in order
-    coef_ : array (K, d) or sparse array, weights of the features; there is none with a kernel
-    transitions_ : array (K, K), from, to
-    start_, end_ : arrays (K,)
-    objective_, dual_objective_, dual_gap_, converged_, status_, n_iter_, history_, certificates_
-    feature_names_ : names of the columns, if features were given by name
-    n_features_in_ : int
-
     Examples
     --------
     >>> from gapfit import SequenceLabeler
@@ -99,74 +58,78 @@ class SequenceLabeler(BaseEstimator):
     ['D', 'N']
     """
 
-    def __init__(
-        self,
-        *,
-        loss: str | ChainLoss = "crf",
-        penalty: str | Penalty = "l2",
-        alpha: float = 1e-4,
-        pairs: str = "seen",
-        node_kernel: Any = None,
-        class_weight: Any = None,
-        vectorizer: Any = None,
-        solver: str | Callable[..., Any] = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 10_000,
-        max_time: float | None = None,
-        checkpoint: Any = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.penalty = penalty
-        self.alpha = alpha
-        self.pairs = pairs
-        self.node_kernel = node_kernel
-        self.class_weight = class_weight
-        self.vectorizer = vectorizer
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.checkpoint = checkpoint
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    loss: Any = parameter(
+        'ChainMargin takes costs of your own, and "slack" instead of margin rescaling.',
+        '"crf", "margin", or a ChainCRF or ChainMargin', default="crf", form=named_loss(*LOSSES),
+    )  # fmt: skip
+    penalty: Any = parameter("Omega, of all weights.", "str or Penalty", default="l2", form=PENALTY)
+    alpha: float = parameter(
+        """Weight of the penalty; the loss is a mean over sequences. CRFsuite's c2 is alpha * sequences /
+        2.""",
+        default=1e-4,
+    )
+    pairs: str = parameter(
+        """Which pairs of a feature and a label have a weight: those that occur together in the training data,
+        as in CRFsuite, or all. Dense arrays always have all.""",
+        default="seen", choices=("seen", "all"),
+    )  # fmt: skip
+    node_kernel: Any = parameter(
+        """One of `gapfit.design.kernel_functions`, for small data. Then <coef[k], x> above is h_k(x), a
+        function in the kernel's space, and its squared norm stands for |coef[k]|^2 in the penalty, which must
+        be "l2": Gaussian-process sequence labelling, whose usual scale is alpha = 2 / sequences.""",
+        "kernel function, function of two matrices, or None", default=None,
+    )  # fmt: skip
+    class_weight: Any = parameter(
+        "A sequence counts with the mean weight of its labels.",
+        'dict, "balanced" or None', default=None, form=CLASS_WEIGHT,
+    )  # fmt: skip
+    vectorizer: Any = parameter(
+        """What turns named features into a matrix, by `transform(tokens)`, such as scikit-learn's
+        FeatureHasher. None: every name that occurs in training has a column.""",
+        "object or None", default=None,
+    )  # fmt: skip
+    tol: float = 1e-3
 
+    n_features_in_: int = attribute(COUNT)
+    weights_: Vector = attribute(
+        floats(1), "array", "All of them: `coef_`, `transitions_`, `start_`, `end_`."
+    )
+    feature_names_: NDArray[Any] = attribute(
+        NAMES, "array of str", "Names of the columns, if features were given by name.", optional=True
+    )
+    pair_rows_: NDArray[Any] = attribute(
+        integers("<u4", 1), "array of int", "Where the pairs of each feature begin, as in a CSR matrix."
+    )
+    pair_names_: NDArray[Any] = attribute(
+        integers("<u2", 1), "array of int", "The labels of these pairs; none if all pairs have a weight."
+    )
+
+    @classmethod
+    def _check_stored(cls, fit: dict[str, Any]) -> None:
+        check_chains(fit)
+
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SequenceLabeler":
-        """Fit to sequences.
-
-        Parameters
-        ----------
-        X : list of 2-d arrays or sparse matrices, list of lists of tokens (dictionaries, or lists of names),
+        """X : list of 2-d arrays or sparse matrices, or of lists of tokens (dictionaries, or lists of names);
             or a pair (tokens, lengths)
         y : list of label sequences; for a pair, the labels of all tokens
         sample_weight : a weight for each sequence
         """
-        fitted = copy(self)  # a fit that fails changes nothing
-        fitted._fit(X, y, sample_weight)
-        self.__dict__ = fitted.__dict__
-        return self
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        as_choice("pairs", self.pairs, ("seen", "all"))
-        self.__dict__.pop("feature_names_", None)
-        X = as_sequences(X)
-        if self.vectorizer is None and named(X):
-            names = FeatureNames.of(token for sequence in X for token in sequence)
+        for name in ("feature_names_", "kernel_design_"):
+            self.__dict__.pop(name, None)
+        sequences = as_sequences(X)
+        if self.vectorizer is None and named(sequences):
+            names = FeatureNames.of(token for sequence in sequences for token in sequence)
             self._names = names
             self.feature_names_ = np.array([*names.columns, None], dtype=object)[:-1]
-        problem = self._problem(as_batch(X, self._vectorize), y, sample_weight)
-        self.weights_ = fit_single(self, problem).w
-        self.__dict__.pop("kernel_design_", None)
+        problem = self._problem(as_batch(sequences, self._vectorize), y, sample_weight)
         design: Any = problem.design
         if self.node_kernel is not None:
             self.kernel_design_: Any = design  # without sequences of weight zero
         pairs: Pairs = ALL if self.node_kernel is not None else design.pairs
         self.pair_rows_, self.pair_names_ = pairs
+        self._certify(OneProblem(problem, "weights_", Given(X, y, sample_weight)))
+        return self
 
     def _problem(self, batch: Batch, y: Any, sample_weight: Any) -> Problem:
         """The problem of a fit; what is only needed to make it is gone when it is solved."""

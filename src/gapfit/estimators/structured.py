@@ -1,30 +1,35 @@
 """StructuredClassifier: predict whatever objects have joint features and a best one that can be found."""
 
-from collections.abc import Callable, Mapping
-from copy import copy
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from gapfit._types import Vector
+from gapfit.checkpoint import Checkpoint
 from gapfit.checks import as_weights
+from gapfit.declaration import attribute, declared, parameter
 from gapfit.errors import ContractError
-from gapfit.estimators.base import seeded
-from gapfit.estimators.single import fit_single
-from gapfit.penalties import Penalty
+from gapfit.estimators.certified import CertifiedFit
+from gapfit.estimators.fitting import Solver, all_or_nothing
+from gapfit.estimators.single import Given, OneProblem
+from gapfit.persistence.agreement import check_weights
+from gapfit.persistence.objects import PENALTY
+from gapfit.persistence.structures import STRUCTURE
+from gapfit.persistence.values import floats
 from gapfit.problem import Problem
-from gapfit.registry import as_solver
-from gapfit.solution import Progress, Status
-from gapfit.solve import solve
+from gapfit.solution import Certificate, Progress, Solution, Status
+from gapfit.solvers.base import solver_name
 from gapfit.structures import StructuredMargin, WeightDesign
 from gapfit.structures.margin import joint_features
 
 METHODS = ("joint_features", "loss_augmented_argmax", "loss", "argmax")
 
 
-class StructuredClassifier(BaseEstimator):
+@declared
+class StructuredClassifier(CertifiedFit):
     """Max-margin model of a structure, with a certificate of its fit.
 
     It predicts the y that maximises <coef, joint_features(x, y)>, and minimises
@@ -32,65 +37,34 @@ class StructuredClassifier(BaseEstimator):
         alpha * Omega(coef) + weighted mean of  max over y' of loss(y, y')
                                                 + <coef, joint_features(x, y') - joint_features(x, y)>.
 
-    Parameters
-    ----------
-    structure : object
-        With the methods joint_features(x, y), loss_augmented_argmax(x, y, w), loss(y, other) and
-        argmax(x, w), such as those of `gapfit.structures`. If it says `exact = False`, its argmax may miss
-        the maximum.
-    alpha : float, default=1e-2
-    penalty : str or Penalty, default="l2"
-    inexact : bool, default=False
-        Take a structure whose inference is not exact. What is found is then no bound on the maximum, so the
-        certificate does not hold: status_ is LOCAL, dual_gap_ infinite and converged_ False.
-    solver, tol, max_iter, max_time, checkpoint, warm_start, random_state, n_jobs, verbose : as for
-        SequenceLabeler
-
-    Attributes
-    ----------
-    coef_ : array (d,)
-    objective_, dual_objective_, dual_gap_, converged_, status_, n_iter_, history_, certificates_
     """
 
-    def __init__(
-        self,
-        structure: Any,
-        *,
-        alpha: float = 1e-2,
-        penalty: str | Penalty = "l2",
-        inexact: bool = False,
-        solver: str | Callable[..., Any] = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 10_000,
-        max_time: float | None = None,
-        checkpoint: Any = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.structure = structure
-        self.alpha = alpha
-        self.penalty = penalty
-        self.inexact = inexact
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.checkpoint = checkpoint
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    structure: Any = parameter(
+        """With the methods joint_features(x, y), loss_augmented_argmax(x, y, w), loss(y, other) and
+        argmax(x, w), such as those of `gapfit.structures`. If it says `exact = False`, its argmax may miss
+        the maximum.""",
+        "object", kw_only=False, form=STRUCTURE, needed="joblib stores it where its class can be imported",
+    )  # fmt: skip
+    alpha: float = parameter("Weight of the penalty; the loss is a mean.", default=1e-2)
+    penalty: Any = parameter("Omega.", "str or Penalty", default="l2", form=PENALTY)
+    inexact: bool = parameter(
+        """Take a structure whose inference is not exact. What is found is then no bound on the maximum, so
+        the certificate does not hold: status_ is LOCAL, dual_gap_ infinite and converged_ False.""",
+        default=False,
+    )
+    tol: float = 1e-3
 
+    coef_: Vector = attribute(floats(1), "array of shape (d,)", "The weights of the joint features.")
+
+    @classmethod
+    def _check_stored(cls, fit: dict[str, Any]) -> None:
+        check_weights(fit)
+
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "StructuredClassifier":
-        """Fit to a list of inputs and a list of the objects that belong to them."""
-        fitted = copy(self)  # a fit that fails changes nothing
-        fitted._fit(X, y, sample_weight)
-        self.__dict__ = fitted.__dict__
-        return self
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """X : list of inputs
+        y : list of the objects that belong to them
+        """
         missing = [name for name in METHODS if not callable(getattr(self.structure, name, None))]
         if missing:
             raise TypeError(f"structure {self.structure!r} lacks {', '.join(missing)}")
@@ -110,30 +84,9 @@ class StructuredClassifier(BaseEstimator):
         design = WeightDesign(len(X), len(joint_features(self.structure, X, y, 0)))
         weight = as_weights(sample_weight, len(X))
         problem = Problem(design, np.arange(len(X)), loss, self.penalty, self.alpha, weight, intercept=False)
-        if exact:
-            self.coef_ = fit_single(self, problem).w
-        else:
-            self.coef_ = self._fit_inexact(problem)
-
-    def _fit_inexact(self, problem: Problem) -> Any:
-        """The best weights met; a value that was missed may contradict a bound, which ends the search."""
-        met: list[Progress] = []
-        limit = np.inf if self.max_time is None else self.max_time
-        solver = seeded(as_solver(self.solver), self.random_state)
-        try:
-            found = solve(
-                problem, solver, tol=self.tol, max_iter=self.max_iter, max_time=limit,
-                callbacks=[met.append], checkpoint=self.checkpoint,
-            ).w  # fmt: skip
-        except ContractError:
-            found = met[-1].w if met else problem.start()
-        self.status_, self.converged_, self.dual_gap_ = Status.LOCAL, False, np.inf
-        self.objective_, self.dual_objective_ = problem.evaluate(found, np.zeros(0)), -np.inf
-        self.n_iter_ = len(met)
-        self.history_: list[Any] = []
-        self.certificates_: list[Any] = []
-        self.alpha_ = float(self.alpha)
-        return found
+        kind = OneProblem if exact else _Unproved
+        self._certify(kind(problem, "coef_", Given(X, y, sample_weight)))
+        return self
 
     def predict(self, X: Any) -> list[Any]:
         """The best object for each input."""
@@ -148,6 +101,33 @@ class StructuredClassifier(BaseEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of predictions that cost nothing."""
         return float(np.average(self.losses(X, y) == 0, weights=sample_weight))
+
+
+class _Unproved(OneProblem):
+    """The best weights met; a value that was missed may contradict a bound, which ends the search."""
+
+    resumable = False
+
+    def solution(self, problem: Problem, solver: Solver, checkpoint: Checkpoint | None, how: Any) -> Solution:
+        met: list[Progress] = []
+        how = {**how, "callbacks": [*how["callbacks"], met.append]}
+        try:
+            w = super().solution(problem, solver, checkpoint, how).w
+        except ContractError:
+            w = met[-1].w if met else problem.start()
+        J = problem.evaluate(w, np.zeros(0))
+        return Solution(
+            w=w,
+            intercept=0.0,
+            status=Status.LOCAL,
+            certificate=Certificate(J, -np.inf, np.inf, "none: the inference is not exact"),
+            n_iter=len(met),
+            history=[],
+            minorant=problem.nothing(),
+            solver=solver_name(solver),
+            fingerprint=None,
+            state={},
+        )
 
 
 def _check_objects(name: str, objects: Any) -> None:

@@ -1,13 +1,62 @@
-"""Targets of several labels a sample: indicator matrices."""
+"""What `fit` is given as y, and which losses are for it. Errors name the argument."""
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite
 
-from gapfit._types import Matrix
-from gapfit.estimators.base import naming
+from gapfit._types import Matrix, Target, Vector
+from gapfit.checks import as_column
+from gapfit.losses.base import Loss
+from gapfit.reductions import two_numbers
+from gapfit.registry import LOSSES, as_loss
+
+
+@contextmanager
+def naming(argument: str) -> Iterator[None]:
+    """Errors from scikit-learn's validation that do not say which argument they are about, now do."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if argument in str(error).split():
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{argument}: {error}") from error
+
+
+def as_labels(y: Any, n: int) -> NDArray[Any]:
+    """Labels of any kind, one for each of n samples."""
+    with naming("y"):
+        y = column_or_1d(y, warn=True)
+        if np.iscomplexobj(y):
+            raise ValueError("Complex data not supported")
+        assert_all_finite(y, input_name="y")
+        if len(y) != n:
+            raise ValueError(f"y has {len(y)} values but X has {n} rows")
+        pair = two_numbers(y)
+        if pair is None or (pair % 1 != 0).any():
+            check_classification_targets(y)
+    return np.asarray(y)
+
+
+def as_real(y: Any, n: int) -> Vector:
+    """Numbers, one for each of n samples."""
+    with naming("y"):
+        y = column_or_1d(y, warn=True)
+    return as_column("y", y, n)
+
+
+def as_none(y: Any, n: int) -> Vector:
+    """Whatever y is, it is not looked at."""
+    del y
+    return np.ones(n)
 
 
 class Indicators(NamedTuple):
@@ -16,11 +65,12 @@ class Indicators(NamedTuple):
     patterns: Matrix
     code: NDArray[np.intp]
 
-    def codes(self, n: int) -> NDArray[np.intp]:
-        """The row of each of n samples, as a number: samples with the same can be merged."""
-        if len(self.code) != n:
-            raise ValueError(f"y has {len(self.code)} rows but X has {n}")
-        return self.code
+
+def as_codes(labels: Indicators, n: int) -> NDArray[np.intp]:
+    """The row of each of n samples, as a number: samples with the same can be merged."""
+    if len(labels.code) != n:
+        raise ValueError(f"y has {len(labels.code)} rows but X has {n}")
+    return labels.code
 
 
 def as_indicators(y: Any) -> Indicators | None:
@@ -40,3 +90,27 @@ def as_indicators(y: Any) -> Indicators | None:
     if len(patterns) < 2:
         raise ValueError("y holds the same labels in all rows; there is nothing to tell apart")
     return Indicators(patterns, code.ravel())
+
+
+# -- losses -------------------------------------------------------------------------------------------
+
+
+def names_of(takes: Target) -> list[str]:
+    """The losses of gapfit for such targets, by name."""
+    return [name for name, loss in LOSSES.items() if target_of(loss) & takes]
+
+
+def target_of(loss: Any) -> Target:
+    """What a loss or its name says about targets; nothing, for what is neither."""
+    known = LOSSES.get(loss) if isinstance(loss, str) else loss
+    return getattr(known, "target", None) or Target(0)
+
+
+def check_loss(loss: Any, takes: Target, own_names: Mapping[str, Any] = MappingProxyType({})) -> Loss:
+    """A loss for such targets, by its name or one that the estimator has for it, or of one's own making."""
+    known = [*own_names, *names_of(takes)]
+    named = not isinstance(loss, str) or loss in known
+    made = as_loss(own_names.get(loss, loss) if isinstance(loss, str) else loss) if named else None
+    if made is None or (made.target is not None and not made.target & takes):
+        raise ValueError(f"loss must be one of {', '.join(known)} or of your own making, got {loss!r}")
+    return made

@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 
 from gapfit.design.chain import as_lengths
 from gapfit.design.memory import check_sparse_indices
-from gapfit.estimators.base import naming
+from gapfit.estimators.targets import naming
 
 
 class Batch(NamedTuple):

@@ -1,5 +1,6 @@
 """Losses: what is fitted. Each class states its value; weights and intercept are dealt with in `base`."""
 
+from gapfit._types import Target as Target
 from gapfit.losses.base import Loss as Loss
 from gapfit.losses.base import Risk as Risk
 from gapfit.losses.chain import ChainCRF as ChainCRF

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gapfit._types import Matrix, Vector
+from gapfit._types import Matrix, Target, Vector
 from gapfit.checks import as_column
 from gapfit.projections import project_between, project_box_hyperplane
 from gapfit.records import storable
@@ -267,6 +267,7 @@ class Risk(ABC):
 class Loss(ABC):
     """The parameters of a loss. Representation, equality and hash follow them."""
 
+    target: ClassVar[Target | None] = None  # what y holds; None: whatever the estimator has
     unit_free: ClassVar[bool] = True  # does multiplying all weights by a number change nothing?
 
     @abstractmethod

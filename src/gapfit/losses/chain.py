@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapfit import threads
-from gapfit._types import Matrix, Vector
+from gapfit._types import Matrix, Target, Vector
 from gapfit.losses.base import Loss, Risk
 from gapfit.rounding import gamma
 
@@ -168,6 +168,7 @@ class ChainRisk(Risk):
 class ChainLoss(Loss):
     """A loss of label sequences. `heat` weighs the entropy that smooths its maximum over labellings."""
 
+    target = Target.SEQUENCES
     heat: float
     capabilities: frozenset[str]
     labels: int | None

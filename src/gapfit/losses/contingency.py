@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from gapfit._types import Vector
+from gapfit._types import Target, Vector
 from gapfit.errors import as_number
 from gapfit.losses.base import FREE, Cone, Loss, Risk
 from gapfit.losses.sorting import Ranked, ranked
@@ -40,6 +40,7 @@ def check_labels(loss: Loss, y: Vector) -> None:
 class ContingencyLoss(Loss):
     """A loss of the contingency table. See the module for the risk and for what weights mean."""
 
+    target = Target.TABLE
     # does the risk stay as it is when all weights are multiplied by a number? Not if copies can be labelled
     # in more ways than samples, to some effect
     unit_free: ClassVar[bool] = False

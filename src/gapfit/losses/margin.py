@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import logsumexp, xlogy
 
-from gapfit._types import Vector
+from gapfit._types import Target, Vector
 from gapfit.errors import as_number
 from gapfit.losses.base import Loss
 from gapfit.losses.piecewise import Atoms, PiecewiseLoss
@@ -14,6 +14,8 @@ _TINY = float(np.finfo(float).tiny)
 
 class _Margin(Loss):
     """Labels are -1 or +1."""
+
+    target = Target.LABELS
 
     def check_target(self, y: Vector) -> None:
         if not np.isin(y, (-1.0, 1.0)).all():
@@ -138,6 +140,7 @@ class Novelty(PiecewiseLoss):
     unbounded below, but never falls faster than linearly, which any strongly convex penalty outweighs.
     """
 
+    target = Target.NOTHING
     infimum = -np.inf
 
     def __init__(self, nu: float = 0.5) -> None:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
 from gapfit import threads
-from gapfit._types import Matrix, Vector
+from gapfit._types import Matrix, Target, Vector
 from gapfit.checks import as_column
 from gapfit.errors import as_numbers
 from gapfit.losses.base import Leaning, Loss, Risk
@@ -62,6 +62,8 @@ class CrammerSinger(Loss):
     Targets may also be a matrix (n, K) instead of labels: row i holds what each class would cost for sample
     i. Its truth is the cheapest one (the first of several), and costs count from there.
     """
+
+    target = Target.CLASSES
 
     def __init__(
         self,
@@ -106,6 +108,8 @@ class Softmax(Loss):
     ----------
     n_classes : K, or None for one more than the largest label
     """
+
+    target = Target.CLASSES
 
     def __init__(self, n_classes: int | None = None) -> None:
         self.n_classes = check_count(n_classes)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gapfit._types import Matrix, Vector
+from gapfit._types import Matrix, Target, Vector
 from gapfit.errors import as_number
 from gapfit.losses.base import Loss, Risk, project_dual_box
 from gapfit.losses.f_measure import FBeta, RatioRisk
@@ -21,6 +21,8 @@ from gapfit.rounding import EPS, Estimate, plain_sum
 
 class MultilabelLoss(Loss):
     """Targets are an indicator matrix of zeros and ones."""
+
+    target = Target.INDICATORS
 
     def as_target(self, y: Any, n: int) -> Any:
         Y = as_table("y", y, n)

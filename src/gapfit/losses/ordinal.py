@@ -5,7 +5,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from gapfit._types import Indices, Matrix, Vector
+from gapfit._types import Indices, Matrix, Target, Vector
 from gapfit.losses.base import Cone, Loss, Rest, Risk
 from gapfit.losses.margin import Exponential, Hinge, Logistic, SmoothedHinge, SquaredHinge
 from gapfit.rounding import UNIT, Estimate, exact_sum
@@ -41,6 +41,8 @@ class OrdinalThresholds(Loss):
     base : phi as a function of the margin: "hinge" (default), "squared_hinge", "smoothed_hinge", "logistic"
         or "exponential"
     """
+
+    target = Target.LEVELS
 
     def __init__(self, kind: Kind = "all", base: str = "hinge") -> None:
         if kind not in get_args(Kind):

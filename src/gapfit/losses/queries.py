@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from gapfit._types import Indices, Vector
+from gapfit._types import Indices, Target, Vector
 from gapfit.errors import as_number
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.ranking import RankRisk
@@ -89,6 +89,8 @@ class PairwiseRanking(Loss):
         (those with a pair) of the mean over each one's pairs.
     """
 
+    target = Target.RELEVANCE
+
     def __init__(self, mean: Literal["pairs", "queries"] = "pairs") -> None:
         if mean not in ("pairs", "queries"):
             raise ValueError(f"mean must be 'pairs' or 'queries', got {mean!r}")
@@ -137,6 +139,7 @@ class NDCG(Loss):
     k : whole number of places that count, or None for all
     """
 
+    target = Target.RELEVANCE
     unit_free: ClassVar[bool] = False  # twice the copies make a list of twice the length
 
     def __init__(self, k: int | None = 10) -> None:
@@ -191,6 +194,7 @@ class MeanAveragePrecision(Loss):
     threshold : the largest y that is not relevant
     """
 
+    target = Target.RELEVANCE
     unit_free: ClassVar[bool] = False  # the precision at a place depends on the number of copies
 
     def __init__(self, threshold: float = 0.0) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gapfit._types import Matrix, Vector
+from gapfit._types import Matrix, Target, Vector
 from gapfit.errors import as_number, as_numbers
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.contingency import check_labels
@@ -49,6 +49,8 @@ class RankRisk(Risk):
 
 
 class _Area(Loss):
+    target = Target.RELEVANCE
+
     def check_target(self, y: Vector) -> None:
         check_labels(self, y)
 
@@ -111,6 +113,8 @@ class OrdinalPairs(Loss):
 
     O(n log n + levels * n). The mean is over the weighted number of pairs, whatever they cost.
     """
+
+    target = Target.RELEVANCE | Target.LEVELS
 
     def __init__(self, cost: Literal["difference"] | ArrayLike = "difference") -> None:
         if not isinstance(cost, str):

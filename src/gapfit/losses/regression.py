@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import logsumexp, xlog1py, xlogy
 
-from gapfit._types import Vector
+from gapfit._types import Target, Vector
 from gapfit.errors import as_number
 from gapfit.losses.piecewise import Atoms, PiecewiseLoss
 from gapfit.losses.pointwise import PointwiseLoss
@@ -13,6 +13,8 @@ from gapfit.rounding import TINY as _TINY
 class Squared(PiecewiseLoss):
     """r^2 / 2: least squares."""
 
+    target = Target.REAL
+
     def atoms(self, y: Vector) -> Atoms:
         return Atoms.each(y, lin=y, quad=1.0, lo=-np.inf, hi=np.inf)
 
@@ -20,12 +22,16 @@ class Squared(PiecewiseLoss):
 class Absolute(PiecewiseLoss):
     """|r|: the median."""
 
+    target = Target.REAL
+
     def atoms(self, y: Vector) -> Atoms:
         return Atoms.each(y, lin=y, lo=-1.0, hi=1.0)
 
 
 class Quantile(PiecewiseLoss):
     """max(q (y - f), (1 - q) (f - y)): the q-th quantile, 0 < q < 1."""
+
+    target = Target.REAL
 
     def __init__(self, q: float = 0.5) -> None:
         if not 0 < as_number("q", q) < 1:
@@ -45,6 +51,8 @@ def _check_epsilon(epsilon: float) -> float:
 class EpsilonInsensitive(PiecewiseLoss):
     """max(0, |r| - epsilon): support vector regression."""
 
+    target = Target.REAL
+
     def __init__(self, epsilon: float = 0.1) -> None:
         self.epsilon = _check_epsilon(epsilon)
 
@@ -55,6 +63,8 @@ class EpsilonInsensitive(PiecewiseLoss):
 class SquaredEpsilonInsensitive(PiecewiseLoss):
     """max(0, |r| - epsilon)^2."""
 
+    target = Target.REAL
+
     def __init__(self, epsilon: float = 0.1) -> None:
         self.epsilon = _check_epsilon(epsilon)
 
@@ -64,6 +74,8 @@ class SquaredEpsilonInsensitive(PiecewiseLoss):
 
 class Huber(PiecewiseLoss):
     """r^2 / 2 where |r| <= delta, delta |r| - delta^2 / 2 beyond."""
+
+    target = Target.REAL
 
     def __init__(self, delta: float = 1.0) -> None:
         if not 0 < as_number("delta", delta) < np.inf:
@@ -85,6 +97,7 @@ class Poisson(PointwiseLoss):
     Conjugate at v: (v + y) log(v + y) - v - y log y, v >= -y.
     """
 
+    target = Target.COUNTS
     smooth = True
     has_curvature = True
     has_conjugate = True

@@ -1,14 +1,14 @@
 """Model files: estimators, fitted or not, as data.
 
-Loading one runs no code that the file chose: names are looked up in fixed tables (`schema`), every value is
-read as what it must be (`values`, `objects`, `fits`), every size is checked (`container`), and nothing is
-unpickled. The format is on the page docs/model_files.md.
+Loading one runs no code that the file chose: names are looked up among known classes and what they declare
+(`schema`), every value is read as what it must be (`values`, `objects`, `fits`), every size is checked
+(`container`), and nothing is unpickled. The format is on the page docs/model_files.md.
 """
 
 import os
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -27,7 +27,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : an estimator of gapfit, of the class that was stored
+    model : an estimator of gapfit, or of a class derived from one
         Fitted or not.
     path : str or path
         The file; one that is there is replaced.
@@ -46,10 +46,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     with replacing(path) as file:
         container.write(file, {"gapfit": _version(), **header}, arrays)
         with _naming(path, "this model cannot be stored: "):
-            _load(file.name)
+            _load(file.name, [type(model)])
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str], classes: Iterable[type] = ()) -> Any:
     """The estimator that `save` stored. Its predictions are the same to the last bit.
 
     Loading a file is safe wherever it comes from: no code in it is run, and what is damaged is refused. Still
@@ -58,10 +58,12 @@ def load(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : str or path
+    classes : classes of estimators, default=()
+        Those of your own that the file may hold. A file names its class, and no module is imported for it.
 
     Returns
     -------
-    model : an estimator of gapfit, of the class that was stored
+    model : an estimator of the class that was stored
 
     Raises
     ------
@@ -78,16 +80,16 @@ def load(path: str | os.PathLike[str]) -> Any:
     save
     """
     with _naming(path):
-        return _load(path)
+        return _load(path, classes)
 
 
-def _load(path: str | os.PathLike[str]) -> Any:
+def _load(path: str | os.PathLike[str], classes: Iterable[type]) -> Any:
     header, arrays = container.read(path)
     written, ours = header.pop("gapfit", None), _version()
     if _minor(written) > _minor(ours):
         name = show(header.get("class")).strip("'")
         warnings.warn(ModelVersionWarning(name, ours, written), stacklevel=3)
-    return rebuild(header, arrays)
+    return rebuild(header, arrays, classes)
 
 
 def _minor(version: Any) -> tuple[int, ...]:

@@ -1,13 +1,11 @@
 """Parameters that may be objects: those of gapfit are stored by their name and parameters."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from inspect import signature
 from typing import Any
 
 import numpy as np
 
-from gapfit.estimators.ordinal import NAMES as ORDINAL
-from gapfit.estimators.ranking import NAMES
 from gapfit.metrics import NAMES as METRICS
 from gapfit.persistence.container import need
 from gapfit.persistence.values import Kind, Shelf, fields, one_of, read_plain, write_plain
@@ -16,11 +14,8 @@ from gapfit.registry import LOSSES, PENALTIES, SOLVERS
 _ARRAYS = {"Q": (2,), "lo": (0, 1), "hi": (0, 1), "costs": (2,)}  # parameters, and their dimensions
 
 
-def _registered(kind: str, table: Mapping[str, Any], *other_names: str) -> Kind:
-    """A name of the registry, or an object of one of its classes: {kind: name, parameters: {...}}.
-
-    Estimators may have `other_names` of their own.
-    """
+def registered(kind: str, table: Mapping[str, Any], names: Collection[str]) -> Kind:
+    """One of the names, or an object of one of the classes in the table: {kind: name, parameters: {...}}."""
 
     def write(thing: Any, shelf: Shelf) -> Any:
         if isinstance(thing, str):
@@ -38,7 +33,7 @@ def _registered(kind: str, table: Mapping[str, Any], *other_names: str) -> Kind:
 
     def read(value: Any, shelf: Shelf) -> Any:
         if isinstance(value, str):
-            return one_of(value, {**table, **dict.fromkeys(other_names)})
+            return one_of(value, names)
         name, parameters = fields(value, kind, "parameters")
         make = table[one_of(name, table)]
         need(isinstance(parameters, dict), f"the parameters of {name} are not an object")
@@ -58,18 +53,28 @@ def _registered(kind: str, table: Mapping[str, Any], *other_names: str) -> Kind:
     return Kind(write, read)
 
 
-LOSS = _registered("loss", LOSSES, *NAMES, *ORDINAL, "crf", "margin")
-METRIC = _registered("loss", LOSSES, *METRICS)
-PENALTY = _registered("penalty", PENALTIES)
+def named_loss(*names: str) -> Kind:
+    """A loss, which the estimator may also know by these names."""
+    return registered("loss", LOSSES, [*LOSSES, *names])
 
 
-def _write_solver(solver: Any, shelf: Shelf) -> str:
-    if not isinstance(solver, str):
-        raise TypeError("a function, not the name of one that comes with gapfit")
-    return str(solver)
+LOSS = named_loss()
+METRIC = named_loss(*METRICS)
+PENALTY = registered("penalty", PENALTIES, PENALTIES)
 
 
-SOLVER = Kind(_write_solver, lambda name, shelf: one_of(name, SOLVERS))
+def name_among(names: Collection[str]) -> Kind:
+    """One of the names."""
+
+    def write(name: Any, shelf: Shelf) -> str:
+        if not isinstance(name, str):
+            raise TypeError("a function, not the name of one that comes with gapfit")
+        return str(name)
+
+    return Kind(write, lambda name, shelf: one_of(name, names))
+
+
+SOLVER = name_among(SOLVERS)
 
 
 def _write_class_weight(weight: Any, shelf: Shelf) -> Any:

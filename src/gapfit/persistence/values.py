@@ -4,7 +4,7 @@ Which kind a value has is a fixed fact of the class and the name it belongs to, 
 cannot ask for anything: it answers questions, and an answer that is none is a ModelFileError.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from math import isfinite
 from typing import Any, NamedTuple
@@ -54,9 +54,9 @@ def fields(value: Any, *names: str) -> list[Any]:
     return [value[name] for name in names]
 
 
-def one_of(name: Any, table: Mapping[str, Any]) -> str:
-    """The name, which must be in the table."""
-    need(isinstance(name, str) and name in table, f"{show(name)} is none of {', '.join(table)}")
+def one_of(name: Any, names: Collection[str]) -> str:
+    """The name, which must be one of these."""
+    need(isinstance(name, str) and name in names, f"{show(name)} is none of {', '.join(names)}")
     return str(name)
 
 
@@ -122,6 +122,7 @@ FINITE = _typed(float, "a finite number", isfinite)
 COUNT = _typed(int, "a count", lambda n: n >= 0)
 FLAG = _typed(bool, "a flag")
 TEXT = _typed(str, "a text")
+NOWHERE = Kind(lambda value, shelf: None, lambda value, shelf: None)  # it belongs to the program that fits
 STATUS = Kind(
     lambda status, shelf: status.name,
     lambda name, shelf: Status[one_of(name, Status.__members__)],
@@ -141,9 +142,9 @@ def floats(ndim: int) -> Kind:
     return Kind(lambda array, shelf: shelf.put(array), read)
 
 
-def indices(dtype: str) -> Kind:
-    """Unsigned integers of one size."""
-    return Kind(lambda array, shelf: shelf.put(array), lambda value, shelf: shelf.take(value, dtype, 1))
+def integers(dtype: str, *ndim: int) -> Kind:
+    """Integers of one size."""
+    return Kind(lambda array, shelf: shelf.put(array), lambda value, shelf: shelf.take(value, dtype, *ndim))
 
 
 def write_sizes(sizes: Sequence[int], shelf: Shelf) -> Any:

@@ -5,18 +5,17 @@ of the positives is a sum of negatives, each taken with a share a_j between 0 an
 score_weight * P. So the largest score_weight for which that is so is a linear program.
 """
 
-import warnings
-
 import numpy as np
 from scipy.optimize import linprog
 
-from gapfit.estimators.pool.members import Fitted, Samples, Settings, Surrogate
+from gapfit.estimators.fitting import warn_caller
+from gapfit.estimators.pool.members import Fitted, Settings, Surrogate, TwoClasses
 from gapfit.losses import FBeta, Jaccard
 
 _ENTRIES = 200_000  # of the linear program, beyond which it takes too long
 
 
-def critical_score_weight(samples: Samples) -> float | None:
+def critical_score_weight(samples: TwoClasses) -> float | None:
     """The largest score_weight with w = 0 as optimum; None if the program is too large, or fails."""
     positive, weight = samples.positive, samples.weight
     N, d = int((~positive).sum()), samples.design.shape[1]
@@ -38,7 +37,7 @@ def critical_score_weight(samples: Samples) -> float | None:
     return float(found.x[-1]) if found.status == 0 else None
 
 
-def warn_of_collapse(member: Surrogate, fitted: Fitted, samples: Samples, settings: Settings) -> None:
+def warn_of_collapse(member: Surrogate, fitted: Fitted, samples: TwoClasses, settings: Settings) -> None:
     """Warn if w = 0 is as good as anything: the convex bound does not tell the classes apart."""
     at_zero = member.problem(samples, settings).oracle(np.zeros(samples.design.shape[1])).risk
     gain, least = at_zero - fitted.certificate.dual, 2 * max(settings.tol, 1e-9)
@@ -54,9 +53,8 @@ def warn_of_collapse(member: Surrogate, fitted: Fitted, samples: Samples, settin
     else:
         found = f"w = 0 is optimal at alpha = {member.alpha:.3g}, within tol"
         cure = f"a smaller alpha, or a larger score_weight (N / P is {share:.3g})"
-    warnings.warn(
+    warn_caller(
         f"the convex bound of this measure says nothing here: {found}. Next: strategy='auto' or 'cost_path'; "
         f"or {cure}.",
         UserWarning,
-        stacklevel=6,  # the line that calls fit
     )

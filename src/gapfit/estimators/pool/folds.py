@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapfit._types import Indices, Vector
-from gapfit.estimators.pool.members import Done, Fitted, Member, Samples, Settings
+from gapfit.estimators.pool.members import Done, Fitted, Member, Settings, TwoClasses
 from gapfit.metrics import Mask, Metric, balanced_accuracy, between, middle_of_best
 
 _THRESHOLDS = 4096  # of a curve, at most
@@ -39,10 +39,10 @@ class Seen(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """Samples to fit on, samples to look at, and what has been fitted."""
+    """TwoClasses to fit on, samples to look at, and what has been fitted."""
 
-    train: Samples
-    test: Samples
+    train: TwoClasses
+    test: TwoClasses
     done: Done
 
     def look(self, fitted: Fitted) -> Seen:
@@ -51,7 +51,7 @@ class Fold(NamedTuple):
         return Seen(fitted.scores(test.design), test.positive, test.weight, test.share)
 
 
-def fold_of(samples: Samples, train: Indices, test: Indices) -> Fold:
+def fold_of(samples: TwoClasses, train: Indices, test: Indices) -> Fold:
     """The fold that fits on some rows and looks at others."""
     return Fold(samples.take(train), samples.take(test), {})
 
@@ -88,7 +88,7 @@ class CrossValidation:
         seen = [fold.look(self.average(members, fold.train, fold.done)) for fold in self.folds]
         return judge(self.settings.metric, seen, max(self.results[member].gap for member in members))
 
-    def average(self, members: Sequence[Member], samples: Samples, done: Done) -> Fitted:
+    def average(self, members: Sequence[Member], samples: TwoClasses, done: Done) -> Fitted:
         """The mean of their scores, each less its threshold and in units of its spread over the samples."""
         w, b = np.zeros(samples.design.shape[1]), 0.0
         for member in members:

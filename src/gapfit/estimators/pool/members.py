@@ -25,7 +25,7 @@ from gapfit.solve import solve
 LOSSES: dict[str, Loss] = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
 
 
-class Samples(NamedTuple):
+class TwoClasses(NamedTuple):
     """Samples of two classes. `share`: of the weight of all samples that the fit was given."""
 
     design: MemoryDesign
@@ -37,11 +37,11 @@ class Samples(NamedTuple):
     def positive(self) -> Mask:
         return self.y > 0
 
-    def take(self, rows: Any, weight: Vector | None = None) -> "Samples":
+    def take(self, rows: Any, weight: Vector | None = None) -> "TwoClasses":
         """Some of them, with the weights that they have there, if these are others."""
         weight = self.weight[rows] if weight is None else weight
         share = float(weight.sum() / self.weight.sum())
-        return Samples(self.design.take(rows), self.y[rows], weight, share)
+        return TwoClasses(self.design.take(rows), self.y[rows], weight, share)
 
 
 class Settings(NamedTuple):
@@ -91,7 +91,7 @@ class Member(Protocol):
     def alpha(self) -> float:
         """What multiplies the penalty."""
 
-    def fit(self, samples: Samples, settings: Settings, done: Done) -> Fitted:
+    def fit(self, samples: TwoClasses, settings: Settings, done: Done) -> Fitted:
         """Follow the recipe. `done` holds what was already fitted on the same samples."""
 
 
@@ -123,12 +123,12 @@ class Cost:
     alpha: float
     strategy = "cost_path"
 
-    def problem(self, samples: Samples, penalty: Penalty) -> Problem:
+    def problem(self, samples: TwoClasses, penalty: Penalty) -> Problem:
         """The convex problem."""
         weight = samples.weight * np.where(samples.positive, 2.0 - self.t, self.t)
         return Problem(samples.design, samples.y, LOSSES[self.loss], penalty, self.alpha, weight)
 
-    def fit(self, samples: Samples, settings: Settings, done: Done) -> Fitted:
+    def fit(self, samples: TwoClasses, settings: Settings, done: Done) -> Fitted:
         """From where the last fit with this loss ended."""
         near = [
             fit.w for member, fit in done.items() if isinstance(member, Cost) and member.loss == self.loss
@@ -151,7 +151,7 @@ class Surrogate:
     alpha: float
     strategy = "surrogate"
 
-    def problem(self, samples: Samples, settings: Settings) -> Problem:
+    def problem(self, samples: TwoClasses, settings: Settings) -> Problem:
         """The convex problem."""
         loss = settings.metric.loss
         changed: dict[str, float] = {}
@@ -165,7 +165,7 @@ class Surrogate:
             samples.design, samples.y, loss, settings.penalty, self.alpha, samples.weight, intercept=True
         )
 
-    def fit(self, samples: Samples, settings: Settings, done: Done) -> Fitted:
+    def fit(self, samples: TwoClasses, settings: Settings, done: Done) -> Fitted:
         """With the best threshold for the samples it was fitted on as the origin of scores."""
         near = [member for member in done if isinstance(member, Surrogate)]
         problem = self.problem(samples, settings)

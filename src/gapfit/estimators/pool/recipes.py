@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from gapfit.estimators.pool.members import LOSSES, Cost, Member, Samples, Settings, Surrogate
+from gapfit.estimators.pool.members import LOSSES, Cost, Member, Settings, Surrogate, TwoClasses
 from gapfit.estimators.pool.tilt import Tilt
 from gapfit.losses import Contingency, ContingencyLoss, Matthews, PrecisionAtRecall, RecallAtPrecision
 from gapfit.metrics import Metric
@@ -16,13 +16,13 @@ _ANCHORS = 2
 _COPIES_ONLY = (Matthews, PrecisionAtRecall, RecallAtPrecision)  # risks for whole weights only
 
 
-def costs(samples: Samples, settings: Settings, alphas: tuple[float, ...]) -> list[Member]:
+def costs(samples: TwoClasses, settings: Settings, alphas: tuple[float, ...]) -> list[Member]:
     """Prices of a positive, in negatives, each along a path of falling alphas."""
     ts = [2.0 / (1.0 + price) for price in _prices(samples, settings.metric)]
     return [Cost(loss, t, alpha) for loss, t, alpha in product(LOSSES, ts, alphas)]
 
 
-def _prices(samples: Samples, metric: Metric) -> list[float]:
+def _prices(samples: TwoClasses, metric: Metric) -> list[float]:
     """From plain to balanced. More to choose from would be more noise, so for some measures there are fewer.
 
     Balanced only, if the measure knows no share of positives. For the first few, the classifier of least cost
@@ -37,7 +37,7 @@ def _prices(samples: Samples, metric: Metric) -> list[float]:
     return np.geomspace(1.0, N / P, 1 if N == P else _COSTS).tolist()
 
 
-def surrogates(samples: Samples, settings: Settings, alphas: tuple[float, ...]) -> list[Member]:
+def surrogates(samples: TwoClasses, settings: Settings, alphas: tuple[float, ...]) -> list[Member]:
     """Convex risks of the measure, where they are quick enough and have a minimum; scores are weighted where
     w = 0 might be optimal otherwise.
 
@@ -60,7 +60,7 @@ def surrogates(samples: Samples, settings: Settings, alphas: tuple[float, ...]) 
     return [Surrogate(weight, alpha) for weight in sorted({np.sqrt(N / P), N / P}) for alpha in some]
 
 
-def tilts(samples: Samples, settings: Settings, ranked: list[Member]) -> list[Member]:
+def tilts(samples: TwoClasses, settings: Settings, ranked: list[Member]) -> list[Member]:
     """Around the best logistic models, where measure and penalty have derivatives.
 
     A model with more features than samples separates them: there is nothing to bend.
@@ -76,11 +76,11 @@ def _tilted(settings: Settings) -> bool:
     return settings.metric.smoothed is not None and settings.penalty.smooth
 
 
-def _first_few(samples: Samples, metric: Metric) -> bool:
+def _first_few(samples: TwoClasses, metric: Metric) -> bool:
     """Is the measure about no more samples than there are positives?"""
     return metric.k is not None and metric.k <= _masses(samples)[0]
 
 
-def _masses(samples: Samples) -> tuple[float, float]:
+def _masses(samples: TwoClasses) -> tuple[float, float]:
     positive, weight = samples.positive, samples.weight
     return float(weight[positive].sum()), float(weight[~positive].sum())

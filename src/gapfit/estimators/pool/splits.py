@@ -8,13 +8,13 @@ from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import check_random_state
 
 from gapfit._types import Indices, Vector
-from gapfit.estimators.base import naming
 from gapfit.estimators.pool.folds import Fold, fold_of
-from gapfit.estimators.pool.members import Samples
+from gapfit.estimators.pool.members import TwoClasses
+from gapfit.estimators.targets import naming
 from gapfit.reductions import Multiset
 
 
-def stratified(samples: Samples, cv: Any, random_state: Any) -> list[Fold] | None:
+def stratified(samples: TwoClasses, cv: Any, random_state: Any) -> list[Fold] | None:
     """As many as `cv` says, or fewer if a class has fewer different samples; None if it is no number.
 
     With a single sample there is nothing to leave out: then one fold looks at what it was fitted on.
@@ -26,14 +26,14 @@ def stratified(samples: Samples, cv: Any, random_state: Any) -> list[Fold] | Non
     return [fold_of(samples, *rows) for rows in _rows(samples.y, int(cv), random_state)]
 
 
-def given(samples: Samples, cv: Any, X: Any, y: Any, weight: Vector, origin: Multiset) -> list[Fold]:
+def given(samples: TwoClasses, cv: Any, X: Any, y: Any, weight: Vector, origin: Multiset) -> list[Fold]:
     """Those of a splitter, or of a list of pairs of rows. `weight` is that of the rows of X."""
     with naming("cv"):
         splits = list(check_cv(cv).split(X, y))
     if not splits:
         raise ValueError("cv must make one fold at least")
 
-    def part(rows: Any) -> Samples:
+    def part(rows: Any) -> TwoClasses:
         place = origin.place[rows]
         there = place >= 0
         mass = np.bincount(place[there], weight[rows][there], len(samples.y))

@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from gapfit._types import Vector
-from gapfit.estimators.pool.members import Cost, Done, Fitted, Samples, Settings
+from gapfit.estimators.pool.members import Cost, Done, Fitted, Settings, TwoClasses
 from gapfit.metrics import Metric, best_threshold
 from gapfit.problem import Problem
 
@@ -40,7 +40,7 @@ class Tilt:
         """That of the anchor."""
         return self.anchor.alpha
 
-    def fit(self, samples: Samples, settings: Settings, done: Done) -> Fitted:
+    def fit(self, samples: TwoClasses, settings: Settings, done: Done) -> Fitted:
         """From the optimum of the anchor, whose certificate goes with the result."""
         metric = settings.metric.smoothed
         assert metric is not None
@@ -60,7 +60,7 @@ class _Tilted:
     """The objective and its gradient, in units of each feature's size."""
 
     def __init__(
-        self, problem: Problem, samples: Samples, metric: Metric, tilt: Tilt, optimum: float
+        self, problem: Problem, samples: TwoClasses, metric: Metric, tilt: Tilt, optimum: float
     ) -> None:
         self.problem, self.samples, self.metric = problem, samples, metric
         self.slope, self.strength = tilt.slope, tilt.strength / max(optimum, 1e-12)

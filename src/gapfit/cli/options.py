@@ -1,0 +1,112 @@
+"""Options that follow from what estimators and losses declare, and what they become."""
+
+from collections.abc import Callable, Mapping
+from inspect import signature
+from typing import Any, get_args
+
+import click
+
+from gapfit.declaration import parameters
+from gapfit.penalties import ElasticNet
+from gapfit.registry import LOSSES, SOLVERS
+
+Decorator = Callable[[Any], Any]
+
+_ALPHA = 1e-4
+
+penalty_option = click.option(
+    "--penalty", type=click.Choice(["l2", "l1", "elastic_net"]), help="Penalty [default: l2]."
+)
+alpha_option = click.option(
+    "--alpha", type=float, help=f"Weight of the penalty; the loss is a mean [default: {_ALPHA:g}]."
+)
+
+
+def option(kind: type, name: str, *flags: str, **changes: Any) -> Decorator:
+    """The option for a parameter of an estimator: its type, default and text are those declared."""
+    one = parameters(kind)[name]
+    types = [known for known in (bool, int, float) if known in (one.type, *get_args(one.type))]
+    told = " ".join(one.metadata["text"].split()).partition(". ")[0].rstrip(".")
+    settings: dict[str, Any] = {
+        "help": f"{told}.",
+        "default": one.default,
+        "show_default": one.default is not None,
+    }
+    if types == [bool]:
+        settings |= {"is_flag": True, "show_default": False}
+    elif one.metadata["choices"]:
+        settings["type"] = click.Choice(one.metadata["choices"])
+    else:
+        settings["type"] = types[0] if types else str
+    return click.option(*flags, f"--{name.replace('_', '-')}", **{**settings, **changes})
+
+
+def limits(kind: type) -> Decorator:
+    """The options that say how a fit of this estimator goes and when it ends, and how loud it is."""
+    return together(
+        option(kind, "tol", "-e"),
+        option(kind, "max_iter"),
+        option(kind, "max_time"),
+        option(kind, "checkpoint", type=click.Path(dir_okay=False)),
+        option(kind, "n_jobs"),
+        click.option("-q", "--quiet", is_flag=True, help="No progress and no last lines."),
+    )
+
+
+def solver_option(kind: type) -> Decorator:
+    """Algorithms by their names."""
+    return option(kind, "solver", type=click.Choice(list(SOLVERS)))
+
+
+def loss_parameter(name: str, *flags: str) -> Decorator:
+    """The option for a parameter that some losses have."""
+    having = {loss: signature(known).parameters for loss, known in LOSSES.items()}
+    defaults = {loss: found[name].default for loss, found in having.items() if name in found}
+    default = next(iter(defaults.values()))
+    return click.option(
+        *flags, name, type=float, help=f"For --loss {', '.join(defaults)} [default: {default:g}]."
+    )
+
+
+def together(*options: Decorator) -> Decorator:
+    """Several options, in this order."""
+
+    def decorate(command: Any) -> Any:
+        for one in reversed(options):
+            command = one(command)
+        return command
+
+    return decorate
+
+
+def declared_by(kind: type, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the options that are parameters of the estimator."""
+    return {name: value for name, value in options.items() if name in parameters(kind)}
+
+
+def make_loss(name: str, options: Mapping[str, Any]) -> Any:
+    """The loss, with those of its parameters that were given; its name, if none was."""
+    given = {key: options.get(key) for key in signature(LOSSES[name]).parameters}
+    given = {key: value for key, value in given.items() if value is not None}
+    return LOSSES[name](**given) if given else name
+
+
+def make_penalty(name: str | None, l1_ratio: float) -> Any:
+    """The penalty; the share of L1 is that of the elastic net."""
+    return ElasticNet(l1_ratio) if name == "elastic_net" else name or "l2"
+
+
+def one_of(alpha: float | None, other: float | None, name: str) -> None:
+    """The weight of the penalty may be said in one way only."""
+    if alpha is not None and other is not None:
+        raise click.UsageError(f"--alpha and {name} say the same thing twice; give one of them")
+
+
+def chosen_alpha(alpha: float | None, C: float | None, alpha_of: Callable[[float], float]) -> float:
+    """The weight of the penalty, or what C amounts to."""
+    one_of(alpha, C, "-c")
+    if C is None:
+        return _ALPHA if alpha is None else alpha
+    if not C > 0:
+        raise click.UsageError(f"-c must be positive, got {C}")
+    return alpha_of(C)

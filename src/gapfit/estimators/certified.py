@@ -1,0 +1,134 @@
+"""One certified fit: solve the problems of an estimator, share the time among them, report what is proved."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from gapfit import limits
+from gapfit._types import Slope
+from gapfit.checkpoint import Checkpoint
+from gapfit.declaration import attribute, declared, parameter
+from gapfit.estimators.callbacks import told
+from gapfit.estimators.fitting import Fitting, Solver, overall_status, warn_caller
+from gapfit.persistence.fits import HISTORY
+from gapfit.problem import Problem
+from gapfit.solution import Solution, Status
+from gapfit.solve import solve
+
+_NEXT = {
+    Status.MAX_ITER: "raise max_iter or tol, scale the features, or raise alpha",
+    Status.TIME_LIMIT: "raise max_time or tol, scale the features, or raise alpha",
+    Status.STALLED: "raise tol above the relative gap, pass X in float64, or scale the features",
+    Status.INTERRUPTED: "use the model as it is, or fit again (warm_start=True goes on from here)",
+}
+_AS_ASKED = (Status.CERTIFIED, Status.STOPPED, Status.LOCAL)  # ends that nobody need be warned of
+
+
+class Parts(ABC):
+    """The problems of one fit, made one after another, and what their solutions amount to."""
+
+    count = 1
+    resumable = True  # from solutions; else from their weights alone
+
+    @abstractmethod
+    def data(self) -> Any:
+        """What the problems are made of: a checkpoint is for these data only."""
+
+    @abstractmethod
+    def seen(self) -> dict[str, Any]:
+        """X, y and metadata, as callbacks see them."""
+
+    @abstractmethod
+    def problem(self, k: int) -> Problem:
+        """The k-th problem."""
+
+    def solution(self, problem: Problem, solver: Solver, checkpoint: Checkpoint | None, how: Any) -> Solution:
+        """Its solution; `how` are the options of `solve`."""
+        return solve(problem, solver, checkpoint=checkpoint, **how)
+
+    @abstractmethod
+    def keep(self, problem: Problem, solution: Solution) -> None:
+        """Take what is worth keeping of a solved problem."""
+
+    @abstractmethod
+    def attributes(self, k: int, w: Slope, b: Any) -> dict[str, Any]:
+        """The fitted attributes, if the k-th problem ended at (w, b) and those to come at zero."""
+
+    @abstractmethod
+    def fitted(self) -> dict[str, Any]:
+        """The fitted attributes, when all is solved."""
+
+
+@declared
+class CertifiedFit(Fitting):
+    """An estimator whose fit is one convex problem or several, each solved up to a proved gap."""
+
+    warm_start: bool = parameter(
+        "Start from the last fit. The answer is certified as ever, so it does not depend on the start.",
+        default=False,
+    )
+
+    history_: list[Any] = attribute(
+        HISTORY, "list of Record",
+        """The bounds after each look at them: (n_iter, time, primal, dual, gap). Of several problems, a list
+        for each.""",
+    )  # fmt: skip
+
+    def _certify(self, parts: Parts) -> None:
+        """Solve all parts, which share the time, and set the fitted attributes."""
+        solutions: list[Solution] = []
+        with self._session(parts.data, parts.count) as session:
+            max_iter = self.max_iter
+            for k in range(parts.count):
+                problem = parts.problem(k)
+                attributes = partial(parts.attributes, k)
+                left = limits.remaining(session.max_time)
+                with told(
+                    self, session.context, parts.seen(), attributes, alone=parts.count == 1
+                ) as callbacks:
+                    how = dict(
+                        tol=self.tol, max_iter=max_iter, max_time=left, start=self._start(parts, k, problem),
+                        callbacks=callbacks, n_jobs=self.n_jobs,
+                        resumable=bool(self.warm_start) and parts.resumable,
+                    )  # fmt: skip
+                    solution = parts.solution(problem, session.solver, session.checkpoint, how)
+                if solution.status in (Status.INTERRUPTED, Status.STOPPED):
+                    max_iter = 0  # the other parts get the bounds that come for free
+                parts.keep(problem, solution)
+                solutions.append(solution)
+            self._report(solutions)
+            self.__dict__.update(parts.fitted())
+            self._warm = solutions if self.warm_start else None
+        if self.status_ not in _AS_ASKED:
+            self._warn()
+
+    def _start(self, parts: Parts, k: int, problem: Problem) -> Any:
+        """Where to start: from the last solution, if it fits. `solve` sees whether its bounds hold."""
+        last: Sequence[Solution] = (getattr(self, "_warm", None) or ()) if self.warm_start else ()
+        if len(last) != parts.count or len(last[k].w) != problem.design.shape[1]:
+            return None
+        return last[k] if parts.resumable else last[k].w
+
+    def _report(self, solutions: Sequence[Solution]) -> None:
+        certificates = [solution.certificate for solution in solutions]
+        histories = [solution.history for solution in solutions]
+        self.certificates_ = certificates
+        self.objective_ = float(np.mean([certificate.primal for certificate in certificates]))
+        self.dual_objective_ = float(np.mean([certificate.dual for certificate in certificates]))
+        self.dual_gap_ = max(certificate.gap for certificate in certificates)
+        self.status_ = overall_status([solution.status for solution in solutions])
+        self.converged_ = self.status_ is Status.CERTIFIED
+        self.n_iter_ = max(solution.n_iter for solution in solutions)
+        self.history_ = histories if len(solutions) > 1 else histories[0]
+
+    def _warn(self) -> None:
+        worst = max(self.certificates_, key=lambda certificate: certificate.relative_gap)
+        warn_caller(
+            f"{self.status_.value}. The duality gap is {worst.gap:.3g}, that is {worst.relative_gap:.3g} of "
+            f"the objective, and tol asks for {self.tol:.3g}. Next: {_NEXT.get(self.status_, 'raise tol')}.",
+            ConvergenceWarning,
+        )

@@ -1,0 +1,210 @@
+"""What every estimator has: its limits and its solver, what a fit reports, and how it is conducted."""
+
+import logging
+import os
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from functools import partial, wraps
+from inspect import cleandoc, signature
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils import check_random_state
+
+from gapfit import limits, threads
+from gapfit.checkpoint import Checkpoint, Identity
+from gapfit.declaration import attribute, check_parameters, declared, parameter
+from gapfit.errors import as_number
+from gapfit.estimators.targets import naming
+from gapfit.persistence.fits import CERTIFICATES
+from gapfit.persistence.objects import SOLVER
+from gapfit.persistence.values import COUNT, FLAG, NOWHERE, NUMBER, STATUS
+from gapfit.registry import SOLVERS, as_solver
+from gapfit.solution import Certificate, Status
+
+logger = logging.getLogger("gapfit")
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+Solver = Callable[..., Any]
+
+_ON_THE_WAY = ("gapfit.", "sklearn.callback.", "contextlib")  # between a fit and the line that calls it
+# what may change between two calls: limits, and what the result does not depend on
+_FREE = ("checkpoint", "max_iter", "max_time", "tol", "n_jobs", "verbose", "warm_start")
+_FIT = "Fit the model; if that fails, the estimator stays as it was."
+_ARGUMENTS = {
+    "X": "array or sparse matrix of shape (n, d)",
+    "y": "array of shape (n,)",
+    "sample_weight": "array of shape (n,), default=None",
+}
+
+
+class Session(NamedTuple):
+    """A fit under way."""
+
+    solver: Solver
+    max_time: float
+    checkpoint: Checkpoint | None
+    context: Any  # of scikit-learn's callbacks
+
+
+@declared
+class Fitting(CallbackSupportMixin, BaseEstimator):
+    """Parameters that every estimator has, and the attributes that every fit sets."""
+
+    solver: Any = parameter(
+        f"The algorithm. One of {', '.join(SOLVERS)}; all that take the problem reach the same optimum.",
+        "str or function", default="auto", form=SOLVER,
+    )  # fmt: skip
+    tol: float = parameter("Stop when the duality gap is at most tol times the objective.", default=1e-4)
+    max_iter: int = parameter("The most steps a solver may take.", default=10_000)
+    max_time: float | None = parameter("The most seconds the fit may take.", default=None)
+    checkpoint: Any = parameter(
+        """A file that keeps what is known while the fit runs; the same fit goes on from it. See the page on
+        checkpoints.""",
+        "path or None", default=None, form=NOWHERE,
+    )  # fmt: skip
+    random_state: Any = parameter(
+        """Seeds the solvers that visit samples in random order. None is a fixed seed: fits are
+        repeatable.""",
+        "int, RandomState or None", default=None,
+    )  # fmt: skip
+    n_jobs: int | None = parameter(
+        """Threads for one fit; None for as many as there are cores, used where the work is worth it. The
+        model is the same to the last bit for any number.""",
+        default=None,
+    )
+    verbose: int = parameter(
+        '1 shows the log (logger "gapfit") on stderr while fitting, 2 every step.', default=0
+    )
+
+    objective_: float = attribute(
+        NUMBER, "", "J at the returned point; where a fit solves several problems, the mean of theirs."
+    )
+    dual_objective_: float = attribute(NUMBER, "", "A lower bound of the minimum of J, or their mean.")
+    dual_gap_: float = attribute(
+        NUMBER, "", "J is at most this far above its minimum, in each problem of the fit."
+    )
+    converged_: bool = attribute(FLAG, "", "Whether tol was certified.")
+    status_: Status = attribute(STATUS, "", "How the fit ended, in words: `status_.value`.")
+    n_iter_: int = attribute(COUNT, "", "Steps of the solver; of several problems, the most.")
+    alpha_: Any = attribute(NUMBER, "float", "The weight of the penalty.")
+    certificates_: list[Certificate] = attribute(
+        CERTIFICATES, "list of Certificate", "One for each problem solved."
+    )
+
+    @contextmanager
+    def _session(self, data: Callable[[], Any], parts: int) -> Iterator[Session]:
+        """Seed, log, threads, callbacks and checkpoint of a fit that solves so many problems."""
+        max_time = np.inf if self.max_time is None else as_number("max_time", self.max_time)
+        if not max_time >= 0:
+            raise ValueError(f"max_time must not be negative, got {self.max_time!r}")
+        solver = seeded(self._solver(), self.random_state)
+        context = self._init_callback_context(max_subtasks=None if parts == 1 else parts)
+        context.call_on_fit_task_begin(estimator=self)
+        with shown(self.verbose), threads.using(self.n_jobs), kept(self, data) as checkpoint:
+            yield Session(solver, max_time, checkpoint, context)
+        context.call_on_fit_task_end(estimator=self)
+
+    def _solver(self) -> Solver:
+        return as_solver(self.solver)
+
+    @classmethod
+    def _check_stored(cls, fit: dict[str, Any]) -> None:
+        """Raise ModelFileError if attributes that were read from a file do not fit together."""
+
+
+def all_or_nothing(fit: Fit) -> Fit:
+    """Run `fit` on a copy and take over its attributes at the end: a fit that fails changes nothing.
+
+    Its docstring lists only arguments that are not what they are everywhere.
+    """
+
+    @wraps(fit)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        scratch = copy(self)
+        with limits.started():
+            check_parameters(self)
+            with_callbacks(fit)(scratch, *args, **kwargs)
+        self.__dict__ = scratch.__dict__
+        return self
+
+    wrapper.__doc__ = _documented(fit)
+    return wrapper  # type: ignore[return-value]
+
+
+def _documented(fit: Fit) -> str:
+    """All arguments, in their order."""
+    told = re.split(r"\n(?=\w+ : )", cleandoc(fit.__doc__ or ""))
+    own = {entry.partition(" : ")[0]: entry for entry in told}
+    _, *names = signature(fit).parameters
+    entries = [own.get(name) or f"{name} : {_ARGUMENTS.get(name, 'array')}" for name in names]
+    parts = [_FIT, "", "Parameters", "----------", *entries, "", "Returns", "-------", "self"]
+    return "\n".join(parts)
+
+
+@contextmanager
+def kept(estimator: Any, data: Callable[[], Any]) -> Iterator[Checkpoint | None]:
+    """The checkpoint that the estimator's parameter names, if any; the data that it is for are asked for."""
+    path = estimator.checkpoint
+    if path is None:
+        yield None
+        return
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"checkpoint must be None or the path of a file, got {path!r}")
+    parameters = {
+        name: value for name, value in estimator.get_params(deep=False).items() if name not in _FREE
+    }
+    things = {"estimator": type(estimator).__name__, **parameters, "data": data()}
+    with Checkpoint(path, Identity.of(things)) as checkpoint:
+        yield checkpoint
+
+
+def seeded(solver: Solver, random_state: Any) -> Solver:
+    """The solver, with random_state as its seed if it takes one. None means its own, fixed seed."""
+    if random_state is None:
+        return solver
+    with naming("random_state"):
+        seed = int(check_random_state(random_state).randint(2**31))
+    return partial(solver, seed=seed) if "seed" in signature(solver).parameters else solver
+
+
+def overall_status(statuses: Sequence[Status]) -> Status:
+    """The status of a fit in several parts: certified if all are, interrupted if one was."""
+    open_ends = [status for status in statuses if status is not Status.CERTIFIED]
+    if Status.INTERRUPTED in open_ends:
+        return Status.INTERRUPTED
+    return open_ends[0] if open_ends else Status.CERTIFIED
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line that called into gapfit, however deep the call is."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_ON_THE_WAY):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+@contextmanager
+def shown(verbose: int) -> Iterator[None]:
+    """1 shows the log of the fit on stderr, 2 every step; 0 leaves it to the settings of `logging`."""
+    if isinstance(verbose, bool | np.bool_):
+        verbose = int(verbose)
+    if not isinstance(verbose, int | np.integer) or verbose < 0:
+        raise ValueError(f"verbose must be 0, 1 or 2, got {verbose!r}")
+    if not verbose:
+        yield
+        return
+    handler, level = logging.StreamHandler(), logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO if verbose == 1 else logging.DEBUG)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)

@@ -1,0 +1,185 @@
+"""What linear estimators share: the penalty, the way from samples to problems, scores and their bounds."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from gapfit._types import Data, Matrix, Slope, Vector
+from gapfit.declaration import attribute, declared, parameter
+from gapfit.design.memory import MemoryDesign
+from gapfit.estimators.certified import CertifiedFit, Parts
+from gapfit.estimators.samples import Rows, Samples
+from gapfit.losses.base import Loss
+from gapfit.penalties import Box, Penalty
+from gapfit.persistence.agreement import check_linear
+from gapfit.persistence.fits import BALLS, SUPPORT
+from gapfit.persistence.objects import PENALTY
+from gapfit.persistence.values import FINITE, NUMBER, floats
+from gapfit.problem import Problem
+from gapfit.registry import as_penalty
+from gapfit.solution import Solution
+from gapfit.statements import SUPPORT as SUPPORT_NAMES
+from gapfit.statements import ZERO, Ball, optimal_balls, support_status
+
+_BLOCK_ELEMENTS = 2**20
+
+
+@declared
+class Linear(Rows):
+    """A model with weights of the features, which a penalty keeps small."""
+
+    penalty: Any = parameter(
+        """Omega: "l2" (1/2 |w|^2), "l1", "elastic_net", "squared_lp", "entropy", "simplex_entropy", or an
+        object of `gapfit.penalties`, such as `ElasticNet(l1_ratio=0.1)` or `Box(L2(), -1, 1)`.""",
+        "str or Penalty", default="l2", form=PENALTY,
+    )  # fmt: skip
+
+    coef_: NDArray[Any] = attribute(floats(1), "array of shape (d,)", "w, in the precision of X.")
+    C_: float = attribute(NUMBER, "", "1 / (alpha * sum of weights).")
+
+    @classmethod
+    def _check_stored(cls, fit: dict[str, Any]) -> None:
+        check_linear(fit)
+
+
+@declared
+class WithIntercept(Linear):
+    """A model whose score is x'w + b."""
+
+    intercept_: Any = attribute(FINITE, "float", "b.")
+
+    def _scores(self, X: Any) -> Vector:
+        """X coef_' + intercept_, in float64: (n,) for a single model, (n, k) for several."""
+        X = self._checked(X)
+        return _columns(products(X, np.atleast_2d(self.coef_).astype(np.float64)) + self.intercept_)
+
+
+@declared
+class LinearModel(Linear, CertifiedFit):
+    """A linear model that is the solution of one convex problem or several."""
+
+    alpha: float = parameter("Multiplies the penalty.", default=1e-4)
+    positive: bool = parameter("Allow only coefficients w >= 0.", default=False)
+
+    support_status_: NDArray[Any] = attribute(
+        SUPPORT, "array of str of shape (n,), or (k, n) where k problems are solved",
+        """What is proved of each training sample at the exact optimum: "zero" (no support vector), "bound"
+        (one, with its dual coefficient at the bound), "support" (one), or "undecided", as in all joint fits,
+        rankings and models of levels.""",
+    )  # fmt: skip
+    _balls: list[Ball | None] = attribute(BALLS)
+
+    def score_bounds(self, X: Any) -> tuple[Vector, Vector]:
+        """Bounds on the decision function of the exact optimum, true of every optimal model.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+
+        Returns
+        -------
+        lo, hi : arrays of the shape of `decision_function(X)`
+        """
+        X = self._checked(X)
+        if any(ball is None for ball in self._balls):
+            raise ValueError(
+                f"penalty {self.penalty!r} is not strongly convex, so that a small gap does not confine the "
+                "optimum; L2, ElasticNet with l1_ratio < 1, QuadraticForm, SquaredLp and SimplexEntropy are"
+            )
+        lo, hi = zip(*(ball.score_bounds(X) for ball in self._balls if ball), strict=True)
+        return _columns(np.stack(lo, axis=1)), _columns(np.stack(hi, axis=1))
+
+    def _solve(self, samples: Samples, targets: Sequence[Any], loss: Loss, intercept: bool) -> None:
+        """Solve one problem for each vector of targets, and set the fitted attributes."""
+        self._certify(LinearParts(self, samples, targets, loss, intercept))
+
+    @abstractmethod
+    def _point(self, parts: "LinearParts", w: Sequence[Slope], b: Sequence[Any]) -> dict[str, Any]:
+        """The fitted attributes that predictions need, from the weights and intercepts of all parts."""
+
+    def _penalty(self) -> Penalty:
+        penalty = as_penalty(self.penalty)
+        if not self.positive:
+            return penalty
+        try:
+            return Box(penalty, 0.0, np.inf)  # type: ignore[arg-type]  # Box itself says what it takes
+        except TypeError as error:
+            raise TypeError(f"positive=True and penalty={penalty!r} do not go together: {error}") from error
+
+
+class LinearParts(Parts):
+    """A problem for each vector of targets of the same samples."""
+
+    def __init__(
+        self, model: LinearModel, samples: Samples, targets: Sequence[Any], loss: Loss, intercept: bool
+    ) -> None:
+        self.model, self.samples, self.targets, self.loss = model, samples, targets, loss
+        self.intercept, self.penalty = intercept, model._penalty()
+        self.design, self.count = MemoryDesign(samples.X), len(targets)
+        self.n_offsets = 0
+        self.solved: list[Solution] = []
+        self.balls: list[Ball | None] = []
+        self.support: list[NDArray[Any]] = []
+
+    def data(self) -> Any:
+        samples = self.samples
+        return self.design, self.targets, samples.weight, samples.offset, samples.groups, self.loss
+
+    def seen(self) -> dict[str, Any]:
+        metadata = {"sample_weight": self.samples.weight}
+        if self.samples.groups is not None:
+            metadata["qid"] = self.samples.groups
+        return dict(X=self.samples.X, y=self.samples.y, metadata=metadata)
+
+    def problem(self, k: int) -> Problem:
+        samples = self.samples
+        problem = Problem(
+            self.design, self.targets[k], self.loss, self.penalty, self.model.alpha, samples.weight,
+            self.intercept, samples.offset, samples.groups,
+        )  # fmt: skip
+        self.n_offsets = problem.n_offsets
+        return problem
+
+    def keep(self, problem: Problem, solution: Solution) -> None:
+        columns = optimal_balls(problem, solution)
+        status = support_status(problem, columns[0])
+        self.solved.append(solution)
+        self.balls.extend(columns)
+        self.support.append(SUPPORT_NAMES.take(self.samples.origin.invert(status, ZERO)))
+
+    def attributes(self, k: int, w: Slope, b: Any) -> dict[str, Any]:
+        to_come = self.count - k - 1
+        ws = [*(s.w for s in self.solved[:k]), w, *[np.zeros_like(w)] * to_come]
+        return self.model._point(self, ws, [*(s.intercept for s in self.solved[:k]), b, *[0.0] * to_come])
+
+    def fitted(self) -> dict[str, Any]:
+        alpha, total = float(self.model.alpha), float(self.samples.weight.sum())
+        return {
+            "support_status_": np.array(self.support) if self.count > 1 else self.support[0],
+            "alpha_": alpha,
+            "C_": 1.0 / alpha / total,  # their product may underflow
+            "_balls": self.balls,
+            **self.attributes(self.count - 1, self.solved[-1].w, self.solved[-1].intercept),
+        }
+
+
+def products(X: Data, W: Matrix) -> Matrix:
+    """X W' in float64, row by row.
+
+    With BLAS the rounding of a row depends on the rows around it, and an optimum has exact ties: samples on
+    the margins of two classes. The same row shall always be given the same label.
+    """
+    if sparse.issparse(X):
+        return np.asarray(X @ W.T)
+    size = max(1, _BLOCK_ELEMENTS // X.shape[1])
+    blocks = (X[first : first + size] for first in range(0, X.shape[0], size))
+    return np.concatenate([np.einsum("ij,kj->ik", np.ascontiguousarray(b, np.float64), W) for b in blocks])
+
+
+def _columns(values: NDArray[Any]) -> NDArray[Any]:
+    """(n,) instead of (n, 1): a single model has no second axis."""
+    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values

@@ -1,0 +1,86 @@
+"""What estimators of rows are given, validated into one record."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from gapfit import threads
+from gapfit._types import Data, Vector
+from gapfit.checks import as_column, as_weights
+from gapfit.declaration import attribute, declared
+from gapfit.design.memory import check_sparse_indices
+from gapfit.estimators.targets import naming
+from gapfit.persistence.values import COUNT, NAMES
+from gapfit.reductions import Labels, Multiset, weigh_classes
+
+
+class Samples(NamedTuple):
+    """The different samples that have a weight, where they were, and what was given with all of them."""
+
+    X: Data
+    y: Any
+    weight: Vector
+    offset: Vector | None
+    origin: Multiset
+    given_y: Any  # of every sample,
+    given_weight: Vector
+    groups: Any = None
+
+    @property
+    def given(self) -> int:
+        """How many there were."""
+        return len(self.origin.place)
+
+    def weighed(self, class_weight: Any, labels: Labels) -> "Samples":
+        """With the weights of their classes."""
+        return self._replace(weight=weigh_classes(class_weight, labels, self.y, self.weight))
+
+
+@declared
+class Rows(BaseEstimator):
+    """An estimator whose X is a matrix with a row for each sample."""
+
+    n_features_in_: int = attribute(COUNT)
+    feature_names_in_: NDArray[Any] = attribute(NAMES, "array of str, if X had names", optional=True)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _samples(
+        self, X: Any, y: Any, as_target: Callable[[Any, int], Any], sample_weight: Any, offset: Any = None
+    ) -> Samples:
+        """Everything `fit` is given, validated. `as_target` checks y, and is told the number of rows."""
+        X = self._rows(X, reset=True)
+        n = X.shape[0]
+        y, weight = as_target(y, n), as_weights(sample_weight, n)
+        offset = None if offset is None else as_column("offset", offset, n)
+        with threads.using(self.n_jobs):
+            origin = Multiset.of(X, y, weight, offset)
+            X, apply = origin.apply(X), origin.apply
+            return Samples(X, apply(y), origin.weight, apply(offset), origin, y, weight)
+
+    def _checked(self, X: Any) -> Data:
+        """X for a fitted model."""
+        check_is_fitted(self)
+        return self._rows(X, reset=False)
+
+    def _rows(self, X: Any, *, reset: bool) -> Data:
+        if sparse.issparse(X):
+            check_sparse_indices(X)  # before any conversion follows them
+        with naming("X"):
+            return validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse="csr",
+                accept_large_sparse=True,
+                dtype=[np.float64, np.float32],
+                order="C" if reset else None,
+            )
