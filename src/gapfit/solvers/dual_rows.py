@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit import threads
-from gapfit._types import Matrix, Slope, Vector
+from gapfit._types import Slope, Vector
 from gapfit.problem import Problem
 from gapfit.solvers.dual_kinds import Piecewise
 
@@ -19,7 +19,7 @@ MEMORY = 3  # ways of sweeps that are remembered
 class Store:
     """Rows side by side, their table, and the ways of the last sweeps in their variables."""
 
-    def __init__(self, rows: tuple[Any, Any, Any], table: Matrix, members: Any) -> None:
+    def __init__(self, rows: Any, table: Any, members: Any) -> None:
         self.rows, self.table, self.members = rows, table, members
         self.V = np.zeros((MEMORY, len(table)))
         self.spare = np.empty(len(table))
@@ -40,18 +40,18 @@ class Whole(Store):
         if problem.n_offsets:
             p = problem.weight / problem.weight.sum()
             self.mean = problem.mean
-            table[:, 6] = problem.design.scores(self.mean)
+            table["along"] = problem.design.scores(self.mean)
             # a share of the coordinates' own curvature, and what the losses need
             self.rho = 0.01 * float(p @ squares) / problem.alpha + kind.offset_per_imbalance(problem, table)
         self.mean_sq = float(self.mean @ self.mean)
-        table[:, 5] = squares / problem.alpha
+        table["curvature"] = squares / problem.alpha
         super().__init__(self.original, table, np.arange(n))
         self.singles = self._split_off_singles()
         self.width = d
         if self.singles is not None:
             own = self.singles.squares / problem.alpha
-            table[:, 2] += own
-            table[:, 5] = np.maximum(table[:, 5] - own, 0.0)
+            table["quad"] += own
+            table["curvature"] = np.maximum(table["curvature"] - own, 0.0)
             self.width = d - len(self.singles.values)
 
     def _split_off_singles(self) -> "Singles | None":
@@ -99,7 +99,7 @@ class Whole(Store):
             pack(*self.rows, members, part.start, part.stop, packed, columns, starts)
 
         threads.each(copy, threads.parts(len(members), float(starts[-1])))
-        return Store(as_rows(packed, columns, starts), self.table[members], members)
+        return Store(as_rows(packed, columns, starts), self.table.take(members), members)
 
     def in_full_precision(self) -> None:
         """From now on."""
@@ -127,7 +127,7 @@ class Whole(Store):
         """<z, mean>, all columns."""
         if not self.problem.n_offsets:
             return 0.0
-        w = self.point(z, 0.0, self.table[:, 7].copy(), np.empty(len(self.mean)))
+        w = self.point(z, 0.0, self.table["v"].copy(), np.empty(len(self.mean)))
         return self.problem.alpha * float(w @ self.mean)
 
 

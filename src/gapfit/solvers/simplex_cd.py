@@ -115,7 +115,7 @@ class _Descent:
         self.narrow = rows_of(problem)
         self.n, self.K = self.narrow.shape[0], problem.risk.outputs
         self.rows = as_rows(*self.narrow.rows())
-        squares = squared_norms(self.rows[0], self.rows[2])
+        squares = squared_norms(self.rows)
         self.mean, self.along, self.rho = np.zeros(self.narrow.shape[1]), np.zeros(self.n), 0.0
         if problem.n_offsets:
             self.mean = self.narrow.adjoint(self.p)
