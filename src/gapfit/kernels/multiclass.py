@@ -9,20 +9,63 @@ intercept, W stands for W - mean s' / alpha, s = sum_i b_i, whose scores are
 where h holds the intercepts and what the mean does to all samples alike.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from gapfit.kernels._jit import jit, prefetch
+from gapfit.kernels.simplices import project
 
 LANES = 4  # W has a multiple of that many columns, so that they can be added up side by side
 AHEAD = 4  # samples are asked for from memory so many steps before their turn
 LINE = 8  # numbers in a cache line
-EPS = 2.0**-52
 ASKED = 64  # numbers of a row that are asked for: the rest comes by itself
 
 
+# What is read together lies together, since samples come in random order and memory is what a step waits for:
+# the weight p_i, the curvature of the sample's part of the dual, and along_i.
+SAMPLE = np.dtype([(name, np.float64) for name in ("p", "curvature", "along")], align=True)
+
+
+class Losses(NamedTuple):
+    """costs[row[i]] + known[i] is what the classes have before any weights, for sample i."""
+
+    costs: Any
+    row: Any
+    known: Any  # a line for each sample, or one for all
+    entropic: bool
+
+
+class Point(NamedTuple):
+    """The dual point and what follows from it."""
+
+    A: Any  # shares
+    entropy: Any  # sum of a log a
+    W: Any
+    s: Any
+    h: Any
+
+
+class Terms(NamedTuple):
+    """Numbers of the dual."""
+
+    inv_alpha: float
+    rho: float
+    mean_sq: float  # |mean|^2
+
+
+class Live(NamedTuple):
+    """Sample i looks at the first ``number[i]`` of ``classes[i]`` only."""
+
+    classes: Any
+    number: Any
+
+
 @jit(fast=True)
-def _entries(data, indices, start, stop, values, columns):
-    """Copy the entries of the row in ``start:stop`` that are not zero; returns how many."""
+def _entries(rows, i, values, columns):
+    """Copy the entries of row i that are not zero; returns how many."""
+    data, indices, indptr = rows
+    start, stop = indptr[i], indptr[i + 1]
     count = 0
     if indices.size:
         for n in range(start, stop):
@@ -93,33 +136,6 @@ def _add_some(values, columns, steps, some, W):
 
 
 @jit(fast=True)
-def _project(v):
-    """Replace v by the nearest point of the simplex."""
-    K = v.size
-    top = v[0]
-    for k in range(1, K):
-        top = max(top, v[k])
-    below = top - EPS * abs(top)  # among very large numbers, one less is the same
-    t, count = min(top - 1.0, below), 0
-    while True:
-        total, above = 0.0, 0
-        for k in range(K):
-            if v[k] > t:
-                total += v[k] - top
-                above += 1
-        if above == count:
-            break
-        count = above
-        t = max(t, min(top + (total - 1.0) / above, below))
-    total = 0.0
-    for k in range(K):
-        v[k] = max(v[k] - t, 0.0)
-        total += v[k]
-    for k in range(K):
-        v[k] /= total
-
-
-@jit(fast=True)
 def _towards_margin(g, a, q, new):
     """The maximiser of <new, g> - q |new - a|^2 / 2 over the simplex; returns max g - <a, g>.
 
@@ -134,7 +150,7 @@ def _towards_margin(g, a, q, new):
     if q > 0.0:
         for k in range(g.size):
             new[k] = a[k] + (g[k] - top) / q
-        _project(new)
+        project(new)
     else:
         new[:] = 0.0
         new[best] = 1.0
@@ -209,20 +225,18 @@ def _towards_softmax(f, a, q, entropy, new, logs):
 
 
 @jit(fast=True)
-def sweep(
-    data, indices, indptr, costs, rows, table, known, entropic,
-    order, A, entropy, W, s, h, inv_alpha, rho, mean_sq, threshold, classes, live,
-):  # fmt: skip
-    """Steps on the samples of ``order``. Updates A, entropy, W, s and h.
+def sweep(rows, losses, table, point, terms, live, order, threshold):
+    """Steps on the samples of ``order``. Updates the point.
 
-    Row i of ``table`` holds p_i, the curvature q_i of its part of the dual, and along_i: what is read
-    together lies together, since samples come in random order and memory is what a step waits for.
-
-    Sample i looks at its first ``live[i]`` classes of ``classes[i]`` only. For margin losses those that have
-    no share and are behind by more than the threshold are dropped: a sample that is left with one class has
-    nothing to choose, it rests. Returns the sum of p_i times what sample i could gain, and that without p_i,
-    as it was met.
+    For margin losses the classes that have no share and are behind by more than the threshold are dropped: a
+    sample that is left with one class has nothing to choose, it rests. Returns the sum of p_i times what
+    sample i could gain, and that without p_i, as it was met.
     """
+    data, indices, indptr = rows
+    costs, row, known, entropic = losses
+    A, entropy, W, s, h = point
+    inv_alpha, rho, mean_sq = terms
+    classes, number = live
     K, wide = A.shape[1], W.shape[1]
     scores, a, new, logs, steps = np.zeros(wide), np.empty(K), np.empty(K), np.empty(K), np.zeros(wide)
     longest = 0
@@ -245,15 +259,15 @@ def sweep(
             for at in range(i * K, i * K + K, LINE):
                 prefetch(shares, at)
         i = order[n]
-        p, q, along = table[i, 0], table[i, 1], table[i, 2]
-        count = np.intp(live[i])
+        p, q, along = table[i]["p"], table[i]["curvature"], table[i]["along"]
+        count = np.intp(number[i])
         some, f = classes[i, :count], scores[:count]
-        cost, base, drag = costs[rows[i]], known[i % known.shape[0]], along * inv_alpha
+        cost, base, drag = costs[row[i]], known[i % known.shape[0]], along * inv_alpha
         for m in range(count):
             k = some[m]
             f[m] = h[k] + base[k] - drag * s[k] + cost[k]
             a[m] = A[i, k]
-        entries = _entries(data, indices, indptr[i], indptr[i + 1], all_values, all_columns)
+        entries = _entries(rows, i, all_values, all_columns)
         values, columns = all_values[:entries], all_columns[:entries]
         if count == K:  # in their order, then
             _scores(values, columns, W, scores)
@@ -279,37 +293,37 @@ def sweep(
         elif changes > 0:
             _add_some(values, columns, steps[:count], some, W)
         if not entropic:
-            live[i] = _drop(f, a[:count], new[:count], some, threshold)
+            number[i] = _drop(f, a[:count], new[:count], some, threshold)
     return gap, pulls
 
 
 @jit
-def readmit(samples, A, classes, live):
+def readmit(samples, A, live):
     """Let samples look at all classes again where one that was dropped has got a share from outside."""
+    classes, number = live
     K = A.shape[1]
     for n in range(samples.size):
         i = samples[n]
         shares = 0
         for k in range(K):
             shares += A[i, k] != 0.0
-        for m in range(live[i]):
+        for m in range(number[i]):
             shares -= A[i, classes[i, m]] != 0.0
         if shares > 0:
-            live[i] = K
+            number[i] = K
             for k in range(K):
                 classes[i, k] = k
 
 
 @jit(fast=True)
-def add_rows(data, indices, indptr, rows, steps, W):
-    """W += x_i step' for the samples ``rows`` and the rows of ``steps``."""
-    longest = 0
-    for n in range(rows.size):
-        longest = max(longest, indptr[rows[n] + 1] - indptr[rows[n]])
-    values, columns = np.empty(longest + 1, data.dtype), np.empty(longest + 1, np.uint32)
+def add_rows(rows, samples, steps, W):
+    """W += x_i step' for the samples and the rows of ``steps``."""
+    indptr, longest = rows.indptr, 0
+    for n in range(samples.size):
+        longest = max(longest, indptr[samples[n] + 1] - indptr[samples[n]])
+    values, columns = np.empty(longest + 1, rows.data.dtype), np.empty(longest + 1, np.uint32)
     step = np.zeros(W.shape[1])
-    for n in range(rows.size):
-        i = rows[n]
-        count = _entries(data, indices, indptr[i], indptr[i + 1], values, columns)
+    for n in range(samples.size):
+        count = _entries(rows, samples[n], values, columns)
         step[: steps.shape[1]] = steps[n]
         _add(values[:count], columns[:count], step, W)

@@ -113,8 +113,9 @@ def _square_and_product(data, indices, start, stop, w):
 
 
 @jit
-def put_distances(data, indices, indptr, first, last, centre, eps, out):
+def put_distances(rows, first, last, centre, eps, out):
     """out_i = |x_i - centre| for the sparse rows ``first:last``, not below its true value by rounding."""
+    data, indices, indptr = rows
     constant = 0.0
     for j in range(centre.size):
         constant += centre[j] * centre[j]

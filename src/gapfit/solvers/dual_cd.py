@@ -357,7 +357,7 @@ class _Descent:
     def _best_responses(self) -> Vector:
         """v, or what suits the scores best: columns that only one sample uses are that sample's to choose."""
         self._bring_back()
-        v = self.whole.table["v"].copy()
+        v: Vector = self.whole.table["v"].copy()
         if self.whole.singles is not None and self.estimate <= _NEAR * self._scale():
             store = self.store
             best, given = store.spare, (self._dual(store), self._place())

@@ -10,6 +10,7 @@ import numpy as np
 
 from gapfit import threads
 from gapfit._types import Slope, Vector
+from gapfit.design.rows import packed
 from gapfit.problem import Problem
 from gapfit.solvers.dual_kinds import Piecewise
 
@@ -57,7 +58,7 @@ class Whole(Store):
     def _split_off_singles(self) -> "Singles | None":
         """Copy the rows without the columns that have one entry, if it pays."""
         from gapfit.kernels import packing
-        from gapfit.kernels.rows import as_rows
+        from gapfit.kernels.rows import Rows, as_rows
 
         _, indices, indptr = self.original
         n, d = self.problem.design.shape
@@ -66,9 +67,9 @@ class Whole(Store):
         number, how_many = packing.number_columns(indices, d)
         if 10 * how_many < len(indices):
             return None
-        values, rows, squares = np.empty(how_many, self.precision), np.empty(how_many, np.int32), np.zeros(n)
+        values, rows = np.empty(how_many, self.precision), np.empty(how_many, np.int32)
+        singles = Singles(values, rows, np.zeros(n), number)
         room, lengths = len(indices) - how_many, np.empty(n, np.int64)
-        packed, columns = np.empty(room, self.precision), np.empty(room, np.int32)
         parts = threads.parts(n, float(len(indices)))
 
         def count(part: slice) -> None:
@@ -76,30 +77,20 @@ class Whole(Store):
 
         threads.each(count, parts)
         starts = np.concatenate(([0], np.cumsum(lengths)))
-        targets = (packed, columns, starts, values, rows, squares)
+        others = Rows(np.empty(room, self.precision), np.empty(room, np.int32), starts)
 
         def split(part: slice) -> None:
-            packing.split(*self.original, number, part.start, part.stop, *targets)
+            packing.split(self.original, singles, part.start, part.stop, others)
 
         threads.each(split, parts)
-        self.rows = as_rows(packed, columns, starts)
-        return Singles(values, rows, squares, number)
+        self.rows = as_rows(*others)
+        return singles
 
     def part(self, members: Any) -> Store:
         """Some of the rows, copied."""
-        from gapfit.kernels.packing import pack
         from gapfit.kernels.rows import as_rows
 
-        _, indices, indptr = self.rows
-        starts = np.concatenate(([0], np.cumsum(indptr[members + 1] - indptr[members])))
-        packed = np.empty(starts[-1], self.precision)
-        columns = np.empty(starts[-1] if len(indices) else 0, np.int32)
-
-        def copy(part: slice) -> None:
-            pack(*self.rows, members, part.start, part.stop, packed, columns, starts)
-
-        threads.each(copy, threads.parts(len(members), float(starts[-1])))
-        return Store(as_rows(packed, columns, starts), self.table.take(members), members)
+        return Store(as_rows(*packed(self.rows, members, self.precision)), self.table.take(members), members)
 
     def in_full_precision(self) -> None:
         """From now on."""
@@ -117,8 +108,7 @@ class Whole(Store):
         else:
             from gapfit.kernels.packing import long
 
-            singles = self.singles
-            long(z, singles.number, singles.values, singles.rows, v, 1 / self.problem.alpha, out)
+            long(z, self.singles, v, 1 / self.problem.alpha, out)
         if s != 0 and self.problem.n_offsets:
             out += (s / self.problem.alpha) * self.mean
         return out
