@@ -1,15 +1,17 @@
 """Products of sparse rows with weights for labels: a feature may have a weight for every label or for some.
 
-The weights of feature j are ``w[rows[j]:rows[j + 1]]``, for the labels ``names[rows[j]:rows[j + 1]]``; if
-``names`` is empty, they are ``w[j * K:(j + 1) * K]``, for all K labels.
+``pairs`` are two arrays, starts and names: the weights of feature j are ``w[starts[j]:starts[j + 1]]``, for
+the labels ``names[starts[j]:starts[j + 1]]``; without names, ``w[j * K:(j + 1) * K]``, for all K labels.
 """
 
 from gapfit.kernels._jit import jit
 
 
 @jit
-def scores(data, indices, indptr, rows, names, w, first, last, out):
+def scores(rows, pairs, w, first, last, out):
     """out[i] = the scores of all labels at row i, for first <= i < last."""
+    data, indices, indptr = rows
+    starts, names = pairs
     K = out.shape[1]
     for i in range(first, last):
         line = out[i]
@@ -22,13 +24,15 @@ def scores(data, indices, indptr, rows, names, w, first, last, out):
                 for q in range(K):
                     line[q] += x * own[q]
             else:
-                for q in range(rows[j], rows[j + 1]):
+                for q in range(starts[j], starts[j + 1]):
                     line[names[q]] += x * w[q]
 
 
 @jit
-def add_adjoint(data, indices, indptr, rows, names, u, first, last, slope):
+def add_adjoint(rows, pairs, u, first, last, slope):
     """Add x_i u_i' to the slope, for first <= i < last."""
+    data, indices, indptr = rows
+    starts, names = pairs
     K = u.shape[1]
     for i in range(first, last):
         line = u[i]
@@ -39,5 +43,5 @@ def add_adjoint(data, indices, indptr, rows, names, u, first, last, slope):
                 for q in range(K):
                     own[q] += x * line[q]
             else:
-                for q in range(rows[j], rows[j + 1]):
+                for q in range(starts[j], starts[j + 1]):
                     slope[q] += x * line[names[q]]

@@ -61,15 +61,15 @@ def descend(dual, place, ways, epoch, ends):
     is something to tell; and after the first sweep over all rows.
 
     Sweeps go on, at least one, until they have touched some times more entries than z has. The latest way is
-    where they led. Returns the first four anew, the visits of this call, whether the epoch is over, whether
-    because its gap is too fine, and what the gap is by now, by guess.
+    where they led. Returns what `step_on` does; the epoch, as a tuple; and the visits of this call, whether
+    the epoch is over, whether because its gap is too fine, and what the gap is by now, by guess.
     """
-    table = dual.table
+    table, V, Z = dual.table, ways.V, ways.Z
+    z, b, s, c = place
+    latest, spare_z = ways.latest, ways.spare_z
     order, state, threshold, gap, full_gap, visits, sweeps = epoch
     untold, first = 0, full_gap == math.inf
     while True:
-        V, Z, latest = ways.V, ways.Z, ways.latest
-        z, b, s, c = place
         for j in range(z.size):
             Z[latest, j] = z[j]
         for i in range(table.size):
@@ -91,7 +91,6 @@ def descend(dual, place, ways, epoch, ends):
             Z[latest, j] = z[j] - Z[latest, j]
         for i in range(table.size):
             V[latest, i] = table[i]["v"] - V[latest, i]
-        place = Place(z, b, s, c)
         estimate = CAUTION * gap * _left_at_the_end(gap, before)
         too_fine = estimate <= ends.fine * (dense_dot(z, z) * dual.inv_alpha)
         over = (
@@ -104,6 +103,7 @@ def descend(dual, place, ways, epoch, ends):
         few = 2 * order.size <= table.size
         if over or first or few or estimate <= ends.news or untold >= ends.most_untold:
             break
-        place, ways = step_on(dual, place, ways, order.size)
-    epoch = Epoch(order, state, threshold, gap, full_gap, visits, sweeps)
-    return place, ways, epoch, (untold, over, too_fine, estimate)
+        place, ways = Place(z, b, s, c), Ways(V, Z, latest, spare_z, ways.spare_v)
+        (z, b, s, c), (latest, spare_z) = step_on(dual, place, ways, order.size)
+    epoch = (order, state, threshold, gap, full_gap, visits, sweeps)
+    return (z, b, s, c), (latest, spare_z), epoch, (untold, over, too_fine, estimate)

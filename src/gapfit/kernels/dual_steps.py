@@ -7,7 +7,6 @@ import numpy as np
 
 from gapfit.kernels._jit import jit
 from gapfit.kernels.dual_coordinate import cost, room, slope_and_curvature
-from gapfit.kernels.dual_sweeps import Place
 from gapfit.kernels.rows import TINY, dense_dot, row_add
 
 PARALLEL = 1e-10  # what directions differ by may be rounding, below this
@@ -31,9 +30,10 @@ class Ways(NamedTuple):
 def step_on(dual, place, ways, active):
     """To the minimum over the plane through the last ways, and b with it; where that fails, forget the ways.
 
-    ``active`` is the number of active rows. Returns the place, and the ways with room for the next one.
+    ``active`` is the number of active rows. Returns z, b, s and c of the place; and of the ways which one
+    the next is to replace, and the spare z. (As tuples: to make records for Python takes longer.)
     """
-    V, Z, latest, spare_z, spare_v = ways
+    V, Z, latest, spare_z, _ = ways
     z, b, s, c = place
     least = ROUNDING * dense_dot(z, z) * dual.inv_alpha
     moved, s, c = _step_beyond(dual, place, ways, FEW + np.int64(CROWD * active), least)
@@ -42,7 +42,7 @@ def step_on(dual, place, ways, active):
     else:
         V[:] = 0.0
         Z[:] = 0.0
-    return Place(z, b - dual.rho * s, s, c), Ways(V, Z, (latest + 1) % V.shape[0], spare_z, spare_v)
+    return (z, b - dual.rho * s, s, c), ((latest + 1) % V.shape[0], spare_z)
 
 
 @jit(fast=True)

@@ -167,7 +167,8 @@ class _Descent:
         """
         if self.sweeps == 0:
             return
-        self._arrive(*self.kernels.step_on(*self._state(), len(self.order)))
+        place, (self.latest, self.spare) = self.kernels.step_on(*self._state(), len(self.order))
+        self.z, self.b, self.s, self.c = place
 
     def choose_rows(self) -> None:
         """All rows at the beginning of an epoch, the active ones side by side when they are few."""
@@ -288,8 +289,8 @@ class _Descent:
             most_untold=min(untold - self.untold, at_once), news=_NEWS * self.told,
             fine=-1.0 if self.exact else _SINGLE,
         )  # fmt: skip
-        place, ways, epoch, now = self.kernels.descend(*self._state(), epoch, ends)
-        self._arrive(place, ways)
+        place, (self.latest, self.spare), epoch, now = self.kernels.descend(*self._state(), epoch, ends)
+        self.z, self.b, self.s, self.c = place
         self.order, random, self.threshold, self.gap, self.full_gap, self.visits, self.sweeps = epoch
         self.random = np.uint64(random)
         done, self.over, self.too_fine, self.estimate = now
@@ -302,10 +303,8 @@ class _Descent:
 
     def _dual(self, store: Store) -> Any:
         """What is minimised over the variables of these rows."""
-        whole, inv_alpha = self.whole, 1 / self.problem.alpha
-        return self.kernels.Dual(
-            store.rows, store.table, self.kind.entropic, inv_alpha, whole.mean_sq, whole.rho
-        )
+        constants = 1 / self.problem.alpha, self.whole.mean_sq, self.whole.rho
+        return self.kernels.Dual(store.rows, store.table, self.kind.entropic, *constants)
 
     def _place(self) -> Any:
         return self.kernels.Place(self.z, self.b, self.s, self.c)
@@ -315,10 +314,6 @@ class _Descent:
         store = self.store
         ways = self.kernels.Ways(store.V, self.Z, self.latest, self.spare, store.spare)
         return self._dual(store), self._place(), ways
-
-    def _arrive(self, place: Any, ways: Any) -> None:
-        self.z, self.b, self.s, self.c = place
-        self.latest, self.spare = ways.latest, ways.spare_z
 
     def _bring_back(self) -> None:
         """Write the variables of the active rows where all are."""
