@@ -14,9 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit.kernels._jit import jit, prefetch
+from gapfit.kernels.class_weights import LANES, add, add_rows, add_some, entries, scores, some_scores
 from gapfit.kernels.simplices import project
 
-LANES = 4  # W has a multiple of that many columns, so that they can be added up side by side
+__all__ = ["LANES", "SAMPLE", "Live", "Losses", "Point", "Terms", "add_rows", "readmit", "sweep"]
+
 AHEAD = 4  # samples are asked for from memory so many steps before their turn
 LINE = 8  # numbers in a cache line
 ASKED = 64  # numbers of a row that are asked for: the rest comes by itself
@@ -59,80 +61,6 @@ class Live(NamedTuple):
 
     classes: Any
     number: Any
-
-
-@jit(fast=True)
-def _entries(rows, i, values, columns):
-    """Copy the entries of row i that are not zero; returns how many."""
-    data, indices, indptr = rows
-    start, stop = indptr[i], indptr[i + 1]
-    count = 0
-    if indices.size:
-        for n in range(start, stop):
-            values[count], columns[count] = data[n], indices[n]
-            count += 1
-    else:
-        x = data[start:stop]
-        for j in range(x.size):
-            values[count], columns[count] = x[j], j
-            count += x[j] != 0.0
-    return count
-
-
-@jit(fast=True)
-def _scores(values, columns, W, f):
-    """f += W'x."""
-    for k in range(0, W.shape[1], LANES):
-        s0 = s1 = s2 = s3 = 0.0
-        for n in range(values.size):
-            x, row = values[n], W[columns[n]]
-            s0 += x * row[k]
-            s1 += x * row[k + 1]
-            s2 += x * row[k + 2]
-            s3 += x * row[k + 3]
-        f[k] += s0
-        f[k + 1] += s1
-        f[k + 2] += s2
-        f[k + 3] += s3
-
-
-@jit(fast=True)
-def _add(values, columns, step, W):
-    """W += x step'."""
-    for k in range(0, W.shape[1], LANES):
-        s0, s1, s2, s3 = step[k], step[k + 1], step[k + 2], step[k + 3]
-        if s0 == 0.0 and s1 == 0.0 and s2 == 0.0 and s3 == 0.0:
-            continue
-        for n in range(values.size):
-            x, row = values[n], W[columns[n]]
-            row[k] += x * s0
-            row[k + 1] += x * s1
-            row[k + 2] += x * s2
-            row[k + 3] += x * s3
-
-
-@jit(fast=True)
-def _some_scores(values, columns, W, some, f):
-    """f += W'x, of some classes only."""
-    for k in range(some.size):
-        s0 = s1 = 0.0  # two sums keep the adders busy
-        at = some[k]
-        for n in range(0, values.size - 1, 2):
-            s0 += values[n] * W[columns[n], at]
-            s1 += values[n + 1] * W[columns[n + 1], at]
-        if values.size % 2:
-            s0 += values[-1] * W[columns[-1], at]
-        f[k] += s0 + s1
-
-
-@jit(fast=True)
-def _add_some(values, columns, steps, some, W):
-    """W += x step', of some classes only."""
-    for k in range(some.size):
-        step, at = steps[k], some[k]
-        if step != 0.0:
-            for n in range(values.size):
-                W[columns[n], at] += values[n] * step
 
 
 @jit(fast=True)
@@ -238,7 +166,7 @@ def sweep(rows, losses, table, point, terms, live, order, threshold):
     inv_alpha, rho, mean_sq = terms
     classes, number = live
     K, wide = A.shape[1], W.shape[1]
-    scores, a, new, logs, steps = np.zeros(wide), np.empty(K), np.empty(K), np.empty(K), np.zeros(wide)
+    all_scores, a, new, logs, steps = np.zeros(wide), np.empty(K), np.empty(K), np.empty(K), np.zeros(wide)
     longest = 0
     for n in range(indptr.size - 1):
         longest = max(longest, indptr[n + 1] - indptr[n])
@@ -261,18 +189,18 @@ def sweep(rows, losses, table, point, terms, live, order, threshold):
         i = order[n]
         p, q, along = table[i]["p"], table[i]["curvature"], table[i]["along"]
         count = np.intp(number[i])
-        some, f = classes[i, :count], scores[:count]
+        some, f = classes[i, :count], all_scores[:count]
         cost, base, drag = costs[row[i]], known[i % known.shape[0]], along * inv_alpha
         for m in range(count):
             k = some[m]
             f[m] = h[k] + base[k] - drag * s[k] + cost[k]
             a[m] = A[i, k]
-        entries = _entries(rows, i, all_values, all_columns)
-        values, columns = all_values[:entries], all_columns[:entries]
+        size = entries(rows, i, all_values, all_columns)
+        values, columns = all_values[:size], all_columns[:size]
         if count == K:  # in their order, then
-            _scores(values, columns, W, scores)
+            scores(values, columns, W, all_scores)
         else:
-            _some_scores(values, columns, W, some, f)
+            some_scores(values, columns, W, some, f)
         if entropic:
             pull, entropy[i] = _towards_softmax(f, a, q, entropy[i], new, logs)
         else:
@@ -289,9 +217,9 @@ def sweep(rows, losses, table, point, terms, live, order, threshold):
             steps[m] = away * inv_alpha
             changes += away != 0.0
         if count == K and 2 * changes > K:
-            _add(values, columns, steps, W)
+            add(values, columns, steps, W)
         elif changes > 0:
-            _add_some(values, columns, steps[:count], some, W)
+            add_some(values, columns, steps[:count], some, W)
         if not entropic:
             number[i] = _drop(f, a[:count], new[:count], some, threshold)
     return gap, pulls
@@ -313,17 +241,3 @@ def readmit(samples, A, live):
             number[i] = K
             for k in range(K):
                 classes[i, k] = k
-
-
-@jit(fast=True)
-def add_rows(rows, samples, steps, W):
-    """W += x_i step' for the samples and the rows of ``steps``."""
-    indptr, longest = rows.indptr, 0
-    for n in range(samples.size):
-        longest = max(longest, indptr[samples[n] + 1] - indptr[samples[n]])
-    values, columns = np.empty(longest + 1, rows.data.dtype), np.empty(longest + 1, np.uint32)
-    step = np.zeros(W.shape[1])
-    for n in range(samples.size):
-        count = _entries(rows, samples[n], values, columns)
-        step[: steps.shape[1]] = steps[n]
-        _add(values[:count], columns[:count], step, W)
