@@ -31,6 +31,18 @@ found = twice(1)
 hits = sum(twice.stats.cache_hits.values()) if hasattr(twice, "stats") else 0
 print(found, hits)
 """
+FITS = """
+import sys
+import numpy as np
+from gapfit import LinearClassifier
+X = np.random.default_rng(0).standard_normal((60, 4))
+for loss, labels in {"hinge": 2, "crammer_singer": 3}.items():
+    LinearClassifier(loss=loss, alpha=0.1).fit(X, np.arange(60) % labels)
+modules = [module for name, module in sys.modules.items() if name.startswith("gapfit.kernels.")]
+compiled = {f for module in modules for f in vars(module).values() if hasattr(f, "stats")}
+for counts in ([f.stats.cache_hits for f in compiled], [f.stats.cache_misses for f in compiled]):
+    print(sum(sum(count.values()) for count in counts))
+"""
 
 
 @pytest.fixture
@@ -94,3 +106,11 @@ def test_where_nothing_can_be_written_it_compiles_each_time(package: Path) -> No
 def test_the_cache_can_be_turned_off(package: Path, switch: dict[str, str]) -> None:
     assert run(package, **switch) == (4, 0)
     assert machine_code(package) == []
+
+
+def test_functions_of_records_are_found_as_well() -> None:
+    """Types of records name their classes, which must be the same in the next process."""
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", FITS], capture_output=True, text=True, check=True)
+        hits, misses = map(int, done.stdout.split())
+    assert hits > 5 and misses == 0
