@@ -176,7 +176,9 @@ def _by_conditionals(s, L, edges, first, notes, p, pairs):
 @jit
 def _clear(pairs, stride, L):
     for t in range(L if stride else 1):
-        pairs[t] = 0.0
+        for i in range(pairs.shape[1]):
+            for j in range(pairs.shape[2]):
+                pairs[t, i, j] = 0.0
 
 
 @jit
@@ -189,7 +191,9 @@ def sum_product(s, L, edges, first, notes, p, pairs):
     log_z, trusted = _scaled(s, L, edges, first, notes, p, pairs)
     if trusted:
         if not edges.stride:
-            pairs[0] *= edges.forth
+            for i in range(s.shape[1]):
+                for j in range(s.shape[1]):
+                    pairs[0, i, j] *= edges.forth[i, j]
         return log_z
     _clear(pairs, edges.stride, L)
     return _by_conditionals(s, L, edges, first, notes, p, pairs)
