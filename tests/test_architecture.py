@@ -269,14 +269,58 @@ def test_certify_imports_no_solver() -> None:
 
 
 @every_file
-def test_kernels_stand_alone(path: Path) -> None:
-    """numba does not notice edits in another file, and would run the old machine code."""
+def test_only_kernels_know_numba(path: Path) -> None:
     if unit_of(path) == "kernels":
-        assert not [i for i in IMPORTS[path] if i.target != ("kernels", "_jit")]
         libraries = foreign_imports(TREES[path]) - set(sys.stdlib_module_names)
         assert libraries <= {"numpy", "numba", "llvmlite"}
     else:
         assert "numba" not in foreign_imports(TREES[path])
+
+
+MANY = 10
+# Constructors of estimators declare what users may set; the command line passes it on.
+DECLARED = {"cli", "estimators"}
+
+
+@every_file
+def test_functions_take_few_parameters(path: Path) -> None:
+    """What belongs together is a record."""
+    if unit_of(path) in DECLARED:
+        return
+    for node in ast.walk(TREES[path]):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            given = len(node.args.posonlyargs) + len(node.args.args) + len(node.args.kwonlyargs)
+            assert given <= MANY, f"{path.name}:{node.lineno} has {given} parameters"
+
+
+def numbered_columns(tree: ast.AST) -> list[int]:
+    """Lines that take a column by its number: x[..., 7] where the row is not a number as well."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple):
+            *rows, column = node.slice.elts
+            numbers = [isinstance(row, ast.Constant) for row in rows]
+            if isinstance(column, ast.Constant) and isinstance(column.value, int) and not all(numbers):
+                found += [node.lineno] if column.value > 0 else []
+    return found
+
+
+@every_file
+def test_columns_have_names(path: Path) -> None:
+    """In compiled code and where it is called: a field of a record or of a structured array."""
+    if unit_of(path) in ("kernels", "solvers"):
+        assert not numbered_columns(TREES[path]), path.name
+
+
+def test_the_search_finds_numbered_columns() -> None:
+    assert numbered_columns(ast.parse("v = table[:, 7]\ntable[i, 1] = odds")) == [1, 2]
+    assert not numbered_columns(ast.parse('H[0, 0] = F[i, 0] + x[i, j] + table[i]["v"]'))
+
+
+def test_compiled_files_are_short() -> None:
+    """One idea each."""
+    compiled = [path for path in FILES if unit_of(path) == "kernels"]
+    assert not [p.name for p in compiled if len(p.read_text(encoding="utf-8").splitlines()) > 300]
 
 
 def test_no_import_cycle() -> None:

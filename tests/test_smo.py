@@ -17,7 +17,7 @@ from gapfit.design.kept import KeptColumns
 from gapfit.design.kernel import KernelDesign
 from gapfit.design.kernel_functions import Gaussian, Linear, Polynomial
 from gapfit.kernels import pairs as rules
-from gapfit.kernels.smo import second_order
+from gapfit.kernels.smo import Limits, second_order
 from gapfit.losses import EpsilonInsensitive, FBeta, Novelty, Quantile, RocArea, SmoothedHinge
 from gapfit.solvers.smo import Identification, smo
 from gapfit.solvers.smo_dual import Dual
@@ -347,7 +347,7 @@ def test_compiled_steps_agree_with_an_exhaustive_search():
         if G[fall].max() - lowest <= 1e-9:
             break
         before, slopes = v.copy(), G.copy()
-        second_order(K, G, v, lower, upper, np.zeros(12), False, 1, 1e-12, 1e-12, np.full(2, np.nan))
+        second_order(K, G, v, Limits(lower, upper, np.zeros(12), False), 1, 1e-12, 1e-12, np.full(2, np.nan))
         (i,), (j,) = np.flatnonzero(v > before), np.flatnonzero(v < before)
         assert slopes[i] <= lowest + 1e-6
         gains = [
@@ -367,7 +367,7 @@ def test_compiled_steps_keep_the_two_sides_apart():
     v[:2] = 0.0  # may go to either side
     lower, upper, start = np.full(12, -1.0), np.full(12, 1.0), v.copy()
     taken, violation = second_order(
-        K, K @ v + p, v, lower, upper, np.zeros(12), True, 10_000, 1e-10, 1e-12, np.full(2, np.nan)
+        K, K @ v + p, v, Limits(lower, upper, np.zeros(12), True), 10_000, 1e-10, 1e-12, np.full(2, np.nan)
     )
     assert taken > 10 and violation <= 1e-10
     for side in (1, -1):

@@ -131,12 +131,12 @@ class _Parser:
         text = np.frombuffer(block, dtype=np.uint8)
         text.flags.writeable = False  # numba compiles read-only arrays and others apart
         n_lines, n_colons, n_commas = kernel.count(text, size)
-        room = rows.room(n_lines, n_colons, n_lines + n_commas, self.queried != 0)
-        data, _, _, labels, _, _ = room
-        slow = np.empty((size // 6 + 1, 3), dtype=np.int64)  # 1e309 and what separates it is the shortest
-        rules = (int(not self.zero_based), self.largest, self.limit, self.multilabel, self.queried)
+        slow = np.empty(size // 6 + 1, kernel.SLOW)  # 1e309 and what separates it is the shortest
+        places = rows.room(n_lines, n_colons, n_lines + n_commas, self.queried != 0)
+        room = kernel.Room._make((*places, slow))
+        rules = kernel.Rules(int(not self.zero_based), self.largest, self.limit, self.multilabel)
         problem, where, samples, entries, n_labels, n_slow, columns, self.queried = kernel.parse_svmlight(
-            text, size, *rules, *room, slow
+            text, size, rules, self.queried, room
         )
         for place, start, end in slow[:n_slow].tolist():
             value = float(block[start:end])
@@ -144,9 +144,9 @@ class _Parser:
                 problem, where = (kernel.LABEL if place < 0 else kernel.VALUE_LARGE), start
                 break  # any other problem comes later in the text
             if place < 0:
-                labels[-1 - place] = value
+                room.labels[-1 - place] = value
             else:
-                data[place] = value
+                room.data[place] = value
         if problem:
             raise self._error(problem, where, bytes(block[:size]))
         rows.add(samples, entries, n_labels, self.queried == 1)

@@ -181,10 +181,10 @@ class ChainDesign(Design):
             return
         from gapfit.kernels.chain_products import scores
 
-        data, indices, indptr = self.kernel_rows
-        rows = data, indices, indptr[first : first + len(out) + 1]
+        stored = self.kernel_rows
+        rows = stored._replace(indptr=stored.indptr[first : first + len(out) + 1])
         parts = threads.parts(len(out), self.size * len(out) / self.n_samples)
-        threads.each(lambda part: scores(*rows, *self.pairs, w, part.start, part.stop, out), parts)
+        threads.each(lambda part: scores(rows, self.pairs, w, part.start, part.stop, out), parts)
 
     def _node_slope(self, u: Any) -> Slope:
         if not sparse.issparse(self.memory.X):
@@ -193,7 +193,7 @@ class ChainDesign(Design):
 
         def of(part: slice) -> Slope:
             slope = np.zeros(self.node_weights)
-            add_adjoint(*self.kernel_rows, *self.pairs, u, part.start, part.stop, slope)
+            add_adjoint(self.kernel_rows, self.pairs, u, part.start, part.stop, slope)
             return slope
 
         # a slope for each part costs memory and its sum time
@@ -201,7 +201,7 @@ class ChainDesign(Design):
         return threads.total(of, threads.parts(len(u), worth))
 
     @cached_property
-    def kernel_rows(self) -> tuple[Any, Any, Any]:
+    def kernel_rows(self) -> Any:
         """X for compiled loops; a dense one is made sparse."""
         from gapfit.kernels.rows import as_rows
 

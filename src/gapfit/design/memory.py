@@ -75,9 +75,9 @@ class MemoryDesign(Design):
 
         slopes = np.zeros((len(vectors), self.shape[1]))
         if len(vectors) == 1:
-            products.add_adjoint(*self._kernel_rows, *vectors, rows.start, rows.stop, slopes[0])
+            products.add_adjoint(self._kernel_rows, *vectors, rows.start, rows.stop, slopes[0])
         else:
-            products.add_adjoints(*self._kernel_rows, *vectors, rows.start, rows.stop, slopes)
+            products.add_adjoints(self._kernel_rows, *vectors, rows.start, rows.stop, slopes)
         return slopes
 
     def weighted_gram(
@@ -114,15 +114,13 @@ class MemoryDesign(Design):
                         block *= np.sqrt(np.abs(weight[some][chosen]))[:, None]
                         gram += sign * (block.T @ block)
             return gram
-        from gapfit.kernels.products import (
-            add_weighted_gram,
-        )  # compiled code is loaded only when it is to run
+        from gapfit.kernels.products import add_weighted_gram
 
         gram, step = np.zeros((d, d)), max(1, _GRAM_ELEMENTS * self.shape[0] // max(self.size, 1))
         for first in range(rows.start, rows.stop, step):
             limits.look()
             last = min(first + step, rows.stop)
-            add_weighted_gram(*self._kernel_rows, weight, first, last, gram)
+            add_weighted_gram(self._kernel_rows, weight, first, last, gram)
         return gram
 
     def distances(self, penalty: "Penalty", centre: Slope) -> Vector:
@@ -179,7 +177,7 @@ class MemoryDesign(Design):
         n, d = self.shape
         high, low, size = np.empty(n), np.empty(n), np.empty(n)
         threads.each(
-            lambda rows: precise.scores(*self._kernel_rows, w, rows.start, rows.stop, high, low, size),
+            lambda rows: precise.scores(self._kernel_rows, w, rows.start, rows.stop, high, low, size),
             threads.parts(n, 10 * self.size),
         )
         return Precise(high, low, gamma(d + 4) ** 2 * size + UNIT**2 * np.abs(high) + d * TINY)
@@ -191,7 +189,7 @@ class MemoryDesign(Design):
             return None
         n, d = self.shape
         high, low, size = np.zeros(d), np.zeros(d), np.zeros(d)
-        precise.add_adjoint(*self._kernel_rows, u, high, low, size)
+        precise.add_adjoint(self._kernel_rows, u, high, low, size)
         return Precise(high, low, gamma(n + 4) ** 2 * size + n * TINY)
 
     def _splittable(self, vector: Vector) -> bool:
@@ -206,7 +204,7 @@ class MemoryDesign(Design):
         return np.ascontiguousarray(self.X).ravel(), np.empty(0, np.int32), np.arange(n + 1) * d
 
     @cached_property
-    def _kernel_rows(self) -> tuple[Any, Any, Any]:
+    def _kernel_rows(self) -> Any:
         from gapfit.kernels.rows import as_rows
 
         return as_rows(*self.rows())

@@ -14,7 +14,7 @@ _BLOCK_ELEMENTS = 2**20
 _CACHE_ELEMENTS = 2**17
 
 
-def take_rows(X: Data, rows: Any, stored: tuple[Any, Any, Any] | None = None) -> Data:
+def take_rows(X: Data, rows: Any, stored: Any = None) -> Data:
     """X[rows], knowing of sparse rows that they stay in order: finding out takes as long as copying them.
 
     ``stored`` is X as compiled code wants it, if that is at hand.
@@ -28,21 +28,27 @@ def take_rows(X: Data, rows: Any, stored: tuple[Any, Any, Any] | None = None) ->
     return taken
 
 
-def _copy_of_rows(X: Data, rows: NDArray[np.intp], stored: tuple[Any, Any, Any] | None) -> Data:
+def _copy_of_rows(X: Data, rows: NDArray[np.intp], stored: Any) -> Data:
     """X[rows], by several threads."""
-    from gapfit.kernels.packing import pack
     from gapfit.kernels.rows import as_rows
 
-    data, indices, indptr = stored or as_rows(X.data, X.indices, X.indptr)
-    starts = np.concatenate(([0], np.cumsum(indptr[rows + 1] - indptr[rows])))
-    entries, columns = np.empty(starts[-1], X.dtype), np.empty(starts[-1], np.int32)
-
-    def copy(part: slice) -> None:
-        pack(data, indices, indptr, rows, part.start, part.stop, entries, columns, starts)
-
-    threads.each(copy, threads.parts(len(rows), float(starts[-1])))
+    entries, columns, starts = packed(stored or as_rows(X.data, X.indices, X.indptr), rows, X.dtype)
     starts = starts.astype(X.indices.dtype, copy=False)
     return type(X)((entries, columns, starts), shape=(len(rows), X.shape[1]))
+
+
+def packed(stored: Any, rows: NDArray[np.intp], dtype: Any) -> Any:
+    """Some of the rows that compiled code has, copied side by side in a precision of their own."""
+    from gapfit.kernels.packing import pack
+    from gapfit.kernels.rows import Rows
+
+    _, indices, indptr = stored
+    starts = np.concatenate(([0], np.cumsum(indptr[rows + 1] - indptr[rows])))
+    columns = np.empty(starts[-1] if len(indices) else 0, np.int32)
+    room = Rows(np.empty(starts[-1], dtype), columns, starts)
+    parts = threads.parts(len(rows), float(starts[-1]))
+    threads.each(lambda part: pack(stored, rows, part.start, part.stop, room), parts)
+    return room
 
 
 def row_norms(X: Data, centre: Vector, order: float = 2.0) -> Vector:
@@ -79,7 +85,7 @@ def _distances(X: Data, centre: Vector) -> Vector:
 
     stored, out, eps = as_rows(X.data, X.indices, X.indptr), np.empty(X.shape[0]), float(np.finfo(float).eps)
     parts = threads.parts(X.shape[0], X.nnz)
-    threads.each(lambda rows: put_distances(*stored, rows.start, rows.stop, centre, eps, out), parts)
+    threads.each(lambda rows: put_distances(stored, rows.start, rows.stop, centre, eps, out), parts)
     return out
 
 
@@ -94,12 +100,13 @@ def different_rows(
     from gapfit.kernels import duplicates
     from gapfit.kernels.rows import as_rows
 
-    data, indices, indptr = as_rows(*MemoryDesign(X).rows())
-    words = data.view(np.uint64 if data.dtype == np.float64 else np.uint32)
+    stored = as_rows(*MemoryDesign(X).rows())
+    word = np.uint64 if stored.data.dtype == np.float64 else np.uint32
+    words = stored._replace(data=stored.data.view(word))
     hashes = np.empty(count, np.uint64)
     threads.each(
-        lambda rows: duplicates.hash_rows(words, indices, indptr, codes, rows.start, rows.stop, hashes),
-        threads.parts(count, float(indptr[count])),
+        lambda rows: duplicates.hash_rows(words, codes, rows.start, rows.stop, hashes),
+        threads.parts(count, float(words.indptr[count])),
     )
-    different, number = duplicates.number_rows(words, indices, indptr, codes, hashes)
+    different, number = duplicates.number_rows(words, codes, hashes)
     return different, number, hashes

@@ -7,19 +7,50 @@ it sum in several lanes. Infinities and NaN keep their meaning throughout, and a
 gives one of them. ``inline=True`` is for what is called for every row: a call that passes some
 arrays takes as long as a dozen entries.
 
-Compiled code is kept on disk. ``GAPFIT_CACHE=0`` in the environment turns that off.
+Compiled code is kept on disk, where numba keeps it: beside the package, or with the user's caches if that is
+read-only. numba takes it for fresh as long as the file of the function has not changed. But machine code has
+that of the functions it calls inside, so here it is fresh as long as no file of this folder has changed:
+compiled files may import from each other. ``GAPFIT_CACHE=0`` in the environment keeps nothing.
 """
 
+import hashlib
 import os
 from collections.abc import Callable
+from contextlib import suppress
+from importlib import resources
 from typing import Any
 
 import numba
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import caching, cgutils, types
 from numba.extending import intrinsic
 
 Function = Callable[..., Any]
+
+
+def _digest() -> str:
+    """Of the names and contents of all files of this folder, wherever it is."""
+    files = [file for file in resources.files(__package__).iterdir() if file.name.endswith(".py")]
+    digest = hashlib.sha256()
+    for file in sorted(files, key=lambda file: file.name):
+        content = file.read_bytes()
+        digest.update(f"{file.name} {len(content)} ".encode() + content)
+    return digest.hexdigest()
+
+
+DIGEST = _digest()
+
+
+class _Stamped(caching.CompileResultCacheImpl):
+    """numba's own way to store machine code, under the stamp of the whole folder."""
+
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
+        self.locator.get_source_stamp = lambda: DIGEST
+
+
+class _Cache(caching.FunctionCache):
+    _impl_class = _Stamped
 
 
 def jit(
@@ -32,12 +63,11 @@ def jit(
     }  # fmt: skip
 
     def decorate(function: Function) -> Function:
-        if os.environ.get("GAPFIT_CACHE", "1") == "0":
-            return numba.njit(**options)(function)
-        try:
-            return numba.njit(cache=True, **options)(function)
-        except RuntimeError:  # neither beside the package nor in the user's cache can numba write
-            return numba.njit(**options)(function)
+        compiled = numba.njit(**options)(function)
+        if os.environ.get("GAPFIT_CACHE", "1") != "0" and not numba.config.DISABLE_JIT:
+            with suppress(RuntimeError):  # neither beside the package nor in the user's cache can numba write
+                compiled._cache = _Cache(function)
+        return compiled
 
     return decorate if function is None else decorate(function)
 

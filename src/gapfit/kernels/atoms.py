@@ -19,20 +19,22 @@ def _maximum(z, kink, quad, lo, hi):
 
 
 @jit
-def maximise(sign, lin, kink, quad, lo, hi, f, start, stop, value, u):
+def maximise(atoms, f, start, stop, value, u):
     """Write phi(f) = max over lo <= a <= hi of (lin - sign f) a - kink |a| - quad a^2 / 2, and the derivative
     u = -sign a."""
+    sign, lin, kink, quad, lo, hi, _ = atoms
     for i in range(start, stop):
         value[i], a = _maximum(lin[i] - sign[i] * f[i], kink[i], quad[i], lo[i], hi[i])
         u[i] = -sign[i] * a
 
 
 @jit
-def maximise_around(sign, lin, kink, quad, lo, hi, around, start, stop, value, rise):
+def maximise_around(atoms, around, start, stop, value, rise):
     """Write phi(f + shift + low), and how much higher phi is anywhere within the slack.
 
     lin - sign f is taken with all its digits. A convex function is highest at one of the ends.
     """
+    sign, lin, kink, quad, lo, hi, _ = atoms
     f, low, shift, slack, unit = around
     for i in range(start, stop):
         moved = f[i] + shift
@@ -50,9 +52,10 @@ def maximise_around(sign, lin, kink, quad, lo, hi, around, start, stop, value, r
 
 
 @jit
-def classify(sign, lin, kink, quad, lo, hi, bounds, start, stop, zero, bound, support):
+def classify(atoms, bounds, start, stop, zero, bound, support):
     """Write of which samples it is certain that the maximiser a is zero, lo or hi, not zero, while scores are
     within the bounds. It rises with lin - sign f, from lo over zero (within kink of zero) to hi."""
+    sign, lin, kink, quad, lo, hi, _ = atoms
     lowest, highest, unit = bounds
     for i in range(start, stop):
         first, last = lin[i] - sign[i] * lowest[i], lin[i] - sign[i] * highest[i]
@@ -67,9 +70,10 @@ def classify(sign, lin, kink, quad, lo, hi, bounds, start, stop, zero, bound, su
 
 
 @jit
-def conjugate(sign, lin, kink, quad, u, start, stop, value, size):
+def conjugate(atoms, u, start, stop, value, size):
     """Write the conjugates of the losses at u = -sign a:  -lin a + kink |a| + quad a^2 / 2, and what is added
     up to them, in absolute values."""
+    sign, lin, kink, quad, _, _, _ = atoms
     for i in range(start, stop):
         a = -sign[i] * u[i]
         line, bent = -lin[i] * a, kink[i] * abs(a) + 0.5 * quad[i] * a * a

@@ -1,18 +1,26 @@
 """Best labellings of a chain: Viterbi's algorithm, with costs added, or multiplied by the number of errors.
 
-Scores are those of `chain.py`: nodes, edges (one matrix for all tokens, or one for each), start and end.
+Scores and chains are those of `chain.py`.
 """
 
 import numpy as np
 
 from gapfit.kernels._jit import jit
+from gapfit.kernels.chain import longest
 
 
 @jit
-def _viterbi(nodes, edges, stride, start, end, labels, cost, lo, hi, best, back, path):
-    """Write the best labelling of tokens lo to hi to ``path``; where labels are known (>= 0), wrong ones earn
-    their cost. Of equals the first label wins. Returns its score, costs included."""
-    K = nodes.shape[1]
+def _stride(edges):
+    return 1 if edges.shape[0] > 1 else 0
+
+
+@jit
+def _viterbi(scores, chains, i, best, back, path):
+    """Write the best labelling of chain i to ``path``; where labels are known (>= 0), wrong ones earn their
+    cost. Of equals the first label wins. Returns its score, costs included."""
+    nodes, edges, start, end = scores
+    labels, cost, lo, hi = chains.labels, chains.cost, chains.tokens[i], chains.tokens[i + 1]
+    K, stride = nodes.shape[1], _stride(edges)
     for t in range(lo, hi):
         r = t - lo
         for k in range(K):
@@ -47,7 +55,9 @@ def _viterbi(nodes, edges, stride, start, end, labels, cost, lo, hi, best, back,
 
 
 @jit
-def _score(nodes, edges, stride, start, end, labels, lo, hi):
+def _score(scores, labels, lo, hi):
+    nodes, edges, start, end = scores
+    stride = _stride(edges)
     total = start[labels[lo]] + end[labels[hi - 1]]
     for t in range(lo, hi):
         total += nodes[t, labels[t]]
@@ -57,25 +67,18 @@ def _score(nodes, edges, stride, start, end, labels, lo, hi):
 
 
 @jit
-def _longest(tokens, first, last):
-    longest = 1
-    for i in range(first, last):
-        longest = max(longest, tokens[i + 1] - tokens[i])
-    return longest
-
-
-@jit
-def best_labels(nodes, edges, start, end, labels, tokens, cost, first, last, path):
+def best_labels(scores, chains, first, last, path):
     """Write the best labellings of the chains first to last to ``path``."""
-    K, L = nodes.shape[1], _longest(tokens, first, last)
+    K, L = scores.nodes.shape[1], longest(chains.tokens, first, last)
     best, back = np.empty((L, K)), np.empty((L, K), np.int32)
-    stride = 1 if edges.shape[0] > 1 else 0
     for i in range(first, last):
-        _viterbi(nodes, edges, stride, start, end, labels, cost, tokens[i], tokens[i + 1], best, back, path)
+        _viterbi(scores, chains, i, best, back, path)
 
 
 @jit
-def _add_path(path, lo, hi, stride, amount, u, u_edges, u_start, u_end):
+def _add_path(path, lo, hi, amount, out):
+    u, u_edges, u_start, u_end = out
+    stride = _stride(u_edges)
     for t in range(lo, hi):
         u[t, path[t]] += amount
         if t > lo:
@@ -85,45 +88,42 @@ def _add_path(path, lo, hi, stride, amount, u, u_edges, u_start, u_end):
 
 
 @jit
-def margin_risk(nodes, edges, start, end, labels, tokens, p, cost, first, last, u, u_edges, u_start, u_end):
+def margin_risk(scores, chains, first, last, out):
     """Sum over chains of p_i max_y (cost(y) + score(y) - score of the labels), and a subgradient."""
-    K, L = nodes.shape[1], _longest(tokens, first, last)
+    labels, tokens, p, _, _ = chains
+    K, L = scores.nodes.shape[1], longest(tokens, first, last)
     best, back = np.empty((L, K)), np.empty((L, K), np.int32)
     path = np.empty(labels.size, labels.dtype)
-    stride = 1 if edges.shape[0] > 1 else 0
     value = 0.0
     for i in range(first, last):
         lo, hi = tokens[i], tokens[i + 1]
-        for t in range(lo, hi):
-            for k in range(K):
-                u[t, k] = 0.0
-        top = _viterbi(nodes, edges, stride, start, end, labels, cost, lo, hi, best, back, path)
-        truth = _score(nodes, edges, stride, start, end, labels, lo, hi)
+        out.nodes[lo:hi] = 0.0
+        top = _viterbi(scores, chains, i, best, back, path)
+        truth = _score(scores, labels, lo, hi)
         if top > truth:
             value += p[i] * (top - truth)
-            _add_path(path, lo, hi, stride, p[i], u, u_edges, u_start, u_end)
-            _add_path(labels, lo, hi, stride, -p[i], u, u_edges, u_start, u_end)
+            _add_path(path, lo, hi, p[i], out)
+            _add_path(labels, lo, hi, -p[i], out)
     return value
 
 
 @jit
-def slack_risk(nodes, edges, start, end, labels, tokens, p, first, last, u, u_edges, u_start, u_end):
+def slack_risk(scores, chains, first, last, out):
     """Sum over chains of p_i max_y errors(y) (1 + score(y) - score of the labels), and a subgradient.
 
     The best labelling with each number of errors is found first: K^2 L^2 operations a chain.
     """
-    K, L = nodes.shape[1], _longest(tokens, first, last)
+    nodes, edges, start, end = scores
+    labels, tokens, p, _, _ = chains
+    K, L, stride = nodes.shape[1], longest(tokens, first, last), _stride(edges)
     best = np.empty((L, L + 1, K))
     back = np.empty((L, L + 1, K), np.int32)
     path = np.empty(labels.size, labels.dtype)
-    stride = 1 if edges.shape[0] > 1 else 0
     value = 0.0
     for i in range(first, last):
         lo, hi = tokens[i], tokens[i + 1]
         length = hi - lo
-        for t in range(lo, hi):
-            for k in range(K):
-                u[t, k] = 0.0
+        out.nodes[lo:hi] = 0.0
         for r in range(length):
             for errors in range(r + 2):
                 for k in range(K):
@@ -138,7 +138,7 @@ def slack_risk(nodes, edges, start, end, labels, tokens, p, first, last, u, u_ed
                             if candidate > best[r, errors, k]:
                                 best[r, errors, k], back[r, errors, k] = candidate, j
                         best[r, errors, k] += nodes[lo + r, k]
-        truth = _score(nodes, edges, stride, start, end, labels, lo, hi)
+        truth = _score(scores, labels, lo, hi)
         top, most, label = 0.0, 0, 0
         for errors in range(1, length + 1):
             for k in range(K):
@@ -154,6 +154,6 @@ def slack_risk(nodes, edges, start, end, labels, tokens, p, first, last, u, u_ed
                 if r:
                     label = back[r, errors, label]
                 errors -= wrong
-            _add_path(path, lo, hi, stride, p[i] * most, u, u_edges, u_start, u_end)
-            _add_path(labels, lo, hi, stride, -p[i] * most, u, u_edges, u_start, u_end)
+            _add_path(path, lo, hi, p[i] * most, out)
+            _add_path(labels, lo, hi, -p[i] * most, out)
     return value

@@ -1,53 +1,12 @@
 """The nearest marginals of a chain: locally consistent tables for the edges, one after another.
 
-    minimise 1/2 sum_t d_t sum_ij (a_t(i, j) - m_t(i, j))^2   over a >= 0 with
-        sum_ij a_1(i, j) = 1   and   sum_i a_t(i, j) = sum_k a_{t+1}(j, k)   for all j and t
-
-(the other tables then add up to one as well). With a multiplier x for the first equation and q_t(j) for the
-others, a_t(i, j) = max(0, m_t(i, j) + (q_t(j) - q_{t-1}(i) + [t = 1] x) / d_t), and what is minimised over
-(x, q) without constraints is convex, made of parabolas:
-
-    1/2 sum_t d_t sum_ij a_t(i, j)^2 - x.
-
-Newton's method with a line search ends after finitely many steps. Its matrix is a chain of blocks itself.
+They are those of a tree (see `edge_tables`), but the matrix of Newton's method is a chain of blocks itself.
 """
 
 import numpy as np
 
+from gapfit.kernels import edge_tables
 from gapfit.kernels._jit import jit
-
-_STEPS = 200
-_SHRINKS = 60
-
-
-@jit
-def _tables(m, d, q, x, a):
-    """Write a from the multipliers; returns the value that is minimised. q has zero rows at both ends."""
-    T, K = m.shape[0], m.shape[1]
-    value = -x
-    for t in range(T):
-        shift = x if t == 0 else 0.0
-        part = 0.0
-        for i in range(K):
-            for j in range(K):
-                free = max(m[t, i, j] + (q[t + 1, j] - q[t, i] + shift) / d[t], 0.0)
-                a[t, i, j] = free
-                part += free * free
-        value += 0.5 * d[t] * part
-    return value
-
-
-@jit
-def _slopes(a, g):
-    """Write the derivatives in q to g (rows 1 to T - 1); returns that in x, and the largest of all."""
-    T, K = a.shape[0], a.shape[1]
-    total = a[0].sum() - 1.0
-    largest = abs(total)
-    for t in range(T - 1):
-        for j in range(K):
-            g[t + 1, j] = a[t, :, j].sum() - a[t + 1, j].sum()
-            largest = max(largest, abs(g[t + 1, j]))
-    return total, largest
 
 
 @jit
@@ -134,44 +93,25 @@ def _newton_step(a, d, g, slope, little, dq):
 
 
 @jit
-def _consistent(a):
-    """Make the tables exactly consistent: what the first says of its node, then each given its node."""
-    T, K = a.shape[0], a.shape[1]
-    a[0] /= a[0].sum()
-    for t in range(1, T):
-        for i in range(K):
-            mass, row = a[t - 1, :, i].sum(), a[t, i].sum()
-            for j in range(K):
-                a[t, i, j] = mass * (a[t, i, j] / row if row > 0.0 else 1.0 / K)
-
-
-@jit
 def project_chain(m, d, q, rounding, a):
     """Write the nearest consistent tables to a. q, zero or a guess with rows 0 and T zero, is updated."""
     T, K = m.shape[0], m.shape[1]
     g, dq = np.zeros((T + 1, K)), np.zeros((T + 1, K))
-    # the x with which the first table adds up to one if none of its entries is zero
-    x = d[0] * (1.0 - m[0].sum()) / (K * K)
-    value = _tables(m, d, q, x, a)
-    scale = 1.0
-    for t in range(T):
-        for i in range(K):
-            for j in range(K):
-                scale = max(scale, abs(m[t, i, j]))
-    slope, largest = _slopes(a, g)
+    above = np.arange(-1, T - 1)
+    x = edge_tables.first_shift(m, d)
+    value = edge_tables.tables(m, d, above, q, x, a)
+    scale = edge_tables.scale_of(m)
+    slope, largest = edge_tables.slopes(a, above, g)
     trial = np.empty_like(a)
-    for _ in range(_STEPS):
+    for _ in range(edge_tables.STEPS):
         if largest <= rounding * scale:
             break
         little = 1e-12 / d.max() + 1e-3 * min(largest, 1.0) / d.max()
         dx = _newton_step(a, d, g, slope, little, dq)
-        along = slope * dx
-        for t in range(1, T):
-            for j in range(K):
-                along += g[t, j] * dq[t, j]
+        along = edge_tables.slope_along(slope, g, dx, dq[:T])
         size, found = 1.0, False
-        for _ in range(_SHRINKS):
-            there = _tables(m, d, q + size * dq, x + size * dx, trial)
+        for _ in range(edge_tables.SHRINKS):
+            there = edge_tables.tables(m, d, above, q + size * dq, x + size * dx, trial)
             if there <= value + 1e-4 * size * along:
                 found = True
                 break
@@ -184,8 +124,8 @@ def project_chain(m, d, q, rounding, a):
         x += size * dx
         value = there
         a[:] = trial
-        slope, largest = _slopes(a, g)
-    _consistent(a)
+        slope, largest = edge_tables.slopes(a, above, g)
+    edge_tables.consistent(a, above)
 
 
 @jit

@@ -1,21 +1,44 @@
 """Loops over features that are stored as flat columns, dense or sparse.
 
-Columns are three arrays. Sparse (CSC): column j has ``data[k]`` in row ``rows[k]`` for
-``starts[j] <= k < starts[j + 1]``. Dense: ``rows`` is empty and the row is ``k - starts[j]``. Both have the
-same types, so one compiled function serves both; it branches once per column.
 Data may be float32; every sum and all state is float64.
 """
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gapfit.kernels._jit import jit
+from gapfit.kernels.dual_coordinate import piecewise_minimiser
+from gapfit.kernels.rows import dense_dot
 
 BLOCK = 2048  # rows of a sum that stay at hand while columns are added to it
 
 
+class Columns(NamedTuple):
+    """Features. Dense and sparse ones have the same types, so one compiled function serves both; it branches
+    once per column."""
+
+    data: Any  # column j has data[k] in row rows[k] for starts[j] <= k < starts[j + 1]
+    rows: Any  # dense: empty, the row is k - starts[j]
+    starts: Any
+
+
+class Model(NamedTuple):
+    """The quadratic model  <u, f> + f'Df / 2,  f = sum_j (w_j - its start) x_j + shift,  of the risk
+
+    with the shift that minimises it (per_total = 1 / sum(D)), or none (per_total = 0)."""
+
+    h: Any  # <x_j, (D - DD' per_total) x_j>
+    m: Any  # <x_j, D>
+    r: Any  # u + D (f - shift)
+    D: Any
+    per_total: float
+
+
 @jit
-def reach(data, indices, indptr, u, d):
+def reach(matrix, u, d):
     """For each of the d columns of a CSR matrix, the sum of |x_i u_i|."""
+    data, indices, indptr = matrix
     most = np.zeros(d)
     for i in range(indptr.size - 1):
         size = abs(u[i])
@@ -36,11 +59,12 @@ def count_columns(indices, place, slots):
 
 
 @jit
-def take_columns(data, indices, indptr, place, fill, taken, rows):
+def take_columns(matrix, place, fill, taken, rows):
     """Copy columns out of a CSR matrix: column j goes to slot ``place[j]``, unless that is negative.
 
     ``fill`` says where each slot begins in ``taken`` and ``rows``, and is moved to where it ends.
     """
+    data, indices, indptr = matrix
     for i in range(indptr.size - 1):
         for k in range(indptr[i], indptr[i + 1]):
             slot = place[indices[k]]
@@ -51,19 +75,11 @@ def take_columns(data, indices, indptr, place, fill, taken, rows):
                 fill[slot] = to + 1
 
 
-@jit(fast=True, reorder=True)
-def _dot(x, u):
-    total = 0.0
-    for i in range(x.size):
-        total += x[i] * u[i]
-    return total
-
-
 @jit(fast=True)
 def _column_dot(data, rows, start, stop, u):
     """<x, u> for the column in ``start:stop``."""
     if rows.size == 0:
-        return _dot(data[start:stop], u)
+        return dense_dot(data[start:stop], u)
     s0 = s1 = s2 = s3 = 0.0  # what is gathered does not vectorise; four sums keep the adders busy
     k = start
     while k + 3 < stop:
@@ -79,8 +95,9 @@ def _column_dot(data, rows, start, stop, u):
 
 
 @jit(fast=True)
-def dots(data, rows, starts, chosen, u):
+def dots(columns, chosen, u):
     """<x_j, u> for each chosen column."""
+    data, rows, starts = columns
     result = np.empty(chosen.size)
     for c in range(chosen.size):
         j = chosen[c]
@@ -89,8 +106,9 @@ def dots(data, rows, starts, chosen, u):
 
 
 @jit(fast=True)
-def combine(data, rows, starts, chosen, v, n):
+def combine(columns, chosen, v, n):
     """The sum of v_j x_j over the chosen sparse columns, of n rows each."""
+    data, rows, starts = columns
     f = np.zeros(n)
     for c in range(chosen.size):
         if v[c] != 0.0:
@@ -100,8 +118,9 @@ def combine(data, rows, starts, chosen, v, n):
 
 
 @jit(fast=True)
-def combine_dense(data, starts, chosen, v, first, last):
+def combine_dense(columns, chosen, v, first, last):
     """The rows ``first:last`` of the sum of v_j x_j over the chosen dense columns."""
+    data, _, starts = columns
     f = np.zeros(last - first)
     for begin in range(first, last, BLOCK):
         some = f[begin - first : begin - first + BLOCK]
@@ -115,8 +134,9 @@ def combine_dense(data, starts, chosen, v, first, last):
 
 
 @jit
-def transpose(data, rows, starts, chosen, n):
+def transpose(columns, chosen, n):
     """The chosen sparse columns as rows: values, which of the chosen they belong to, and starts of rows."""
+    data, rows, starts = columns
     row_starts = np.zeros(n + 1, np.int64)
     for j in chosen:
         for k in range(starts[j], starts[j + 1]):
@@ -134,10 +154,11 @@ def transpose(data, rows, starts, chosen, n):
 
 
 @jit
-def filter_rows(data, indices, indptr, place, taken, slots):
+def filter_rows(matrix, place, taken, slots):
     """The same out of a CSR matrix, of which column j is number ``place[j]`` of the chosen, unless that is
     negative. Columns must keep their order. Returns the starts; the others have room for one more entry.
     """
+    data, indices, indptr = matrix
     starts = np.zeros(indptr.size, np.int64)
     to = 0
     for i in range(indptr.size - 1):
@@ -150,8 +171,9 @@ def filter_rows(data, indices, indptr, place, taken, slots):
 
 
 @jit(fast=True)
-def curved(data, slots, starts, D, v, first, last):
+def curved(rows, D, v, first, last):
     """X'DXv over the rows ``first:last``: the few numbers that are gathered and scattered stay at hand."""
+    data, slots, starts = rows
     result = np.zeros(v.size)
     for i in range(first, last):
         start, stop = starts[i], starts[i + 1]
@@ -162,8 +184,9 @@ def curved(data, slots, starts, D, v, first, last):
 
 
 @jit(fast=True)
-def gram(data, slots, starts, D, size, first, last):
+def gram(rows, D, size, first, last):
     """X'DX up to the diagonal, over the rows ``first:last``, for ``size`` columns; slots are in order."""
+    data, slots, starts = rows
     result = np.zeros((size, size))
     for i in range(first, last):
         for p in range(starts[i], starts[i + 1]):
@@ -184,8 +207,9 @@ def _dense_moments(x, D):
 
 
 @jit(fast=True)
-def moments(data, rows, starts, chosen, D):
+def moments(columns, chosen, D):
     """<x_j, D> and <x_j, D x_j> for each chosen column."""
+    data, rows, starts = columns
     first, second = np.empty(chosen.size), np.empty(chosen.size)
     for c in range(chosen.size):
         j = chosen[c]
@@ -205,23 +229,17 @@ def moments(data, rows, starts, chosen, D):
 @jit(fast=True)
 def _minimiser(w, g, h, l1, l2, lower, upper):
     """The minimiser over lower <= v <= upper of  g v + h (v - w)^2 / 2 + l1 |v| + l2 v^2 / 2."""
-    pull = h * w - g
-    if pull > l1:
-        v = (pull - l1) / (h + l2)
-    elif pull < -l1:
-        v = (pull + l1) / (h + l2)
-    else:
-        v = 0.0
-    return min(max(v, lower), upper)
+    return piecewise_minimiser(h * w - g, l1, h + l2, lower, upper)
 
 
 @jit
-def urges(a, w, lower, upper, l1, l2):
+def urges(a, w, terms):
     """How strongly each coordinate wants to move: minus the slope of J downhill, if there is a downhill.
 
     Where there is none the number is negative: by how much the risk's derivative a could change until
     there is. J in one coordinate is a v + l1 |v| + l2 v^2 / 2 over lower <= v <= upper, up to second order.
     """
+    l1, l2, lower, upper = terms
     result = np.empty(a.size)
     for j in range(a.size):
         slope = a[j] + l2 * w[j]
@@ -234,16 +252,14 @@ def urges(a, w, lower, upper, l1, l2):
 
 
 @jit(fast=True)
-def sweep(data, rows, starts, chosen, w, h, m, lower, upper, l1, l2, r, D, per_total, shift):
-    """One pass of coordinate descent over the chosen columns, on the quadratic model
+def sweep(columns, chosen, model, terms, w, shift):
+    """One pass of coordinate descent over the chosen columns, on the model + l1 |w|_1 + l2 |w|^2 / 2.
 
-        <u, f> + f'Df / 2 + l1 |w|_1 + l2 |w|^2 / 2,      f = sum_j (w_j - its start) x_j + shift
-
-    with the shift that minimises it (per_total = 1 / sum(D)), or none (per_total = 0).
-
-    ``r`` is u + D (f - shift); ``m`` and ``h`` are <x_j, D> and <x_j, (D - DD' per_total) x_j>. Updates w
-    and r. Returns the largest change of a derivative by its own coordinate's step, and the shift.
+    Updates w and r. Returns the largest change of a derivative by its own coordinate's step, and the shift.
     """
+    data, rows, starts = columns
+    h, m, r, D, per_total = model
+    l1, l2, lower, upper = terms
     worst = 0.0
     for c in range(chosen.size):
         start, stop = starts[chosen[c]], starts[chosen[c] + 1]
@@ -266,8 +282,9 @@ def sweep(data, rows, starts, chosen, w, h, m, lower, upper, l1, l2, r, D, per_t
 
 
 @jit(fast=True)
-def sweep_matrix(H, w, a, lower, upper, l1, l2):
+def sweep_matrix(H, w, a, terms):
     """The same for the model  <a, v> + v'Hv / 2 + l1 |w + v|_1 + l2 |w + v|^2 / 2. Updates w and a."""
+    l1, l2, lower, upper = terms
     worst = 0.0
     for c in range(w.size):
         new = _minimiser(w[c], a[c], H[c, c], l1, l2, lower[c], upper[c])

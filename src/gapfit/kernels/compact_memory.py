@@ -7,23 +7,16 @@ Pairs are rows of S, Y and Z = Y Q^-1, in a ring of slots: pair i, the oldest fi
 import numpy as np
 
 from gapfit.kernels._jit import jit
-
-
-@jit(fast=True, reorder=True)
-def _dot(x, y):
-    total = 0.0
-    for j in range(x.size):
-        total += x[j] * y[j]
-    return total
+from gapfit.kernels.rows import dense_dot
 
 
 @jit
 def multiply(S, Y, Z, SY, YZ, slot, used):
     """Write the products of the pair in a slot with all pairs: S Y' and Y Z'."""
     for i in range(used):
-        SY[i, slot] = _dot(S[i], Y[slot])
-        SY[slot, i] = _dot(S[slot], Y[i])
-        YZ[slot, i] = YZ[i, slot] = _dot(Y[i], Z[slot])
+        SY[i, slot] = dense_dot(S[i], Y[slot])
+        SY[slot, i] = dense_dot(S[slot], Y[i])
+        YZ[slot, i] = YZ[i, slot] = dense_dot(Y[i], Z[slot])
 
 
 @jit(fast=True)
@@ -44,7 +37,7 @@ def apply(S, Z, SY, YZ, oldest, used, gradient, answer):
     q, shares = np.empty(used), np.empty(used)
     for i in range(used - 1, -1, -1):  # q = R^-1 S g, R the upper triangle of S Y'
         row = SY[slots[i]]
-        total = _dot(S[slots[i]], gradient)
+        total = dense_dot(S[slots[i]], gradient)
         for j in range(i + 1, used):
             total -= row[slots[j]] * q[j]
         q[i] = total / row[slots[i]]
@@ -53,7 +46,7 @@ def apply(S, Z, SY, YZ, oldest, used, gradient, answer):
         total = 0.0
         for j in range(used):
             total += row[slots[j]] * q[j]
-        shares[i] = SY[slots[i], slots[i]] * q[i] + scale * (total - _dot(Z[slots[i]], gradient))
+        shares[i] = SY[slots[i], slots[i]] * q[i] + scale * (total - dense_dot(Z[slots[i]], gradient))
     for i in range(used):  # R' shares = that
         shares[i] /= SY[slots[i], slots[i]]
         row = SY[slots[i]]

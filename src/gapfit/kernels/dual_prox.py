@@ -5,20 +5,48 @@ The loss of a sample at score f is a maximum over its dual variable u = -sign * 
     phi(f) = max over lo <= a <= hi of  (lin - sign f) a - kink |a| - quad a^2 / 2,
 
 and a proximal step of length `step` from a centre adds -(u - centre)^2 / (2 step p) to what is maximised.
-The seven arrays are the tuple ``pieces``: sign, lin, kink, quad, lo, hi, p. One that holds the same number
-for all samples may hold it ROWS times only.
+One of the seven arrays that holds the same number for all samples may hold it ROWS times only.
 
 Loops are written for the compiler to work on several samples at a time: no branches, no division that could
 raise an error (so `np.divide`), few arrays beside one that is written, and a few hundred samples from one
 loop to the next, whose numbers stay in the cache.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from gapfit.kernels._jit import jit
+from gapfit.kernels.rows import TINY
 
-TINY = 1e-300
 ROWS = 512
+
+
+class Pieces(NamedTuple):
+    """The losses, and the weights of the samples."""
+
+    sign: Any
+    lin: Any
+    kink: Any
+    quad: Any
+    lo: Any
+    hi: Any
+    p: Any
+
+
+class Lengths(NamedTuple):
+    """All that `respond` needs of the step's length."""
+
+    inverse: Any  # 1 / (step p)
+    gain: Any  # 1 / (1 / (step p) + quad)
+
+
+class Line(NamedTuple):
+    """Scores f + t * along, for steps from a centre."""
+
+    centre: Any
+    f: Any
+    along: Any
 
 
 @jit
@@ -28,21 +56,24 @@ def _some(x, first, count, n):
 
 
 @jit(fast=True)
-def scales(pieces, step, inverse, gain):
-    """Write 1 / (step p) and 1 / (1 / (step p) + quad), all that `respond` needs of the step's length."""
-    quad, p = pieces[3], pieces[6]
+def scales(pieces, step, lengths):
+    """Write what follows from the step's length."""
+    quad, p = pieces.quad, pieces.p
+    inverse, gain = lengths
     for i in range(gain.size):
         inverse[i] = np.divide(1.0, step * p[i if p.size == gain.size else 0])
         gain[i] = np.divide(1.0, inverse[i] + quad[i if quad.size == gain.size else 0])
 
 
 @jit(fast=True, reorder=True)
-def respond(pieces, inverse, gain, centre, f, along, t, b, start, stop, u):
+def respond(pieces, lengths, line, t, b, start, stop, u):
     """Write the proximal steps u at the scores f + t * along + b; lengths by `scales`.
 
     Returns the sum of u, its derivative in b, the sum of |u|, <u, along>, and the derivative of the sum in t.
     """
     sign, lin, kink, _, lo, hi, _ = pieces
+    inverse, gain = lengths
+    centre, f, along = line
     n = f.size
     total = slope = size = work = cross = 0.0
     for first in range(start, stop, ROWS):

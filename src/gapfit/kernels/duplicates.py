@@ -9,11 +9,12 @@ AHEAD = 8  # rows are looked up, their places in the table are asked for from me
 
 
 @jit
-def hash_rows(words, indices, indptr, codes, first, last, hashes):
+def hash_rows(rows, codes, first, last, hashes):
     """Write a hash of each of the rows from ``first`` to ``last``.
 
-    ``words`` are the entries as unsigned integers; rows with different ``codes`` (uint64) differ.
+    Entries are given as unsigned integers; rows with different ``codes`` (uint64) differ.
     """
+    words, indices, indptr = rows
     for i in range(first, last):
         start, stop = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
         h = (codes[i] + (stop - start)) * FACTORS[0]
@@ -25,7 +26,7 @@ def hash_rows(words, indices, indptr, codes, first, last, hashes):
 
 
 @jit
-def number_rows(words, indices, indptr, codes, hashes):
+def number_rows(rows, codes, hashes):
     """The rows that equal none before them, and for every row that has a hash its number among these.
 
     There may be 2^32 - 2 rows, no more.
@@ -49,7 +50,7 @@ def number_rows(words, indices, indptr, codes, hashes):
                 different[count], number[i] = i, count
                 count += 1
                 break
-            if hashes[j] == h and codes[j] == codes[i] and _same(words, indices, indptr, i, j):
+            if hashes[j] == h and codes[j] == codes[i] and _same(rows, i, j):
                 number[i] = number[j]
                 break
             slot = (slot + np.uint64(1)) & last
@@ -57,7 +58,8 @@ def number_rows(words, indices, indptr, codes, hashes):
 
 
 @jit(inline=True)
-def _same(words, indices, indptr, i, j):
+def _same(rows, i, j):
+    words, indices, indptr = rows
     start, stop, other = np.uint64(indptr[i]), np.uint64(indptr[i + 1]), np.uint64(indptr[j])
     if stop - start != np.uint64(indptr[j + 1]) - other:
         return False

@@ -9,114 +9,58 @@ intercept, W stands for W - mean s' / alpha, s = sum_i b_i, whose scores are
 where h holds the intercepts and what the mean does to all samples alike.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from gapfit.kernels._jit import jit, prefetch
+from gapfit.kernels.class_weights import LANES, add, add_rows, add_some, entries, scores, some_scores
+from gapfit.kernels.simplices import project
 
-LANES = 4  # W has a multiple of that many columns, so that they can be added up side by side
+__all__ = ["LANES", "SAMPLE", "Live", "Losses", "Point", "Terms", "add_rows", "readmit", "sweep"]
+
 AHEAD = 4  # samples are asked for from memory so many steps before their turn
 LINE = 8  # numbers in a cache line
-EPS = 2.0**-52
 ASKED = 64  # numbers of a row that are asked for: the rest comes by itself
 
 
-@jit(fast=True)
-def _entries(data, indices, start, stop, values, columns):
-    """Copy the entries of the row in ``start:stop`` that are not zero; returns how many."""
-    count = 0
-    if indices.size:
-        for n in range(start, stop):
-            values[count], columns[count] = data[n], indices[n]
-            count += 1
-    else:
-        x = data[start:stop]
-        for j in range(x.size):
-            values[count], columns[count] = x[j], j
-            count += x[j] != 0.0
-    return count
+# What is read together lies together, since samples come in random order and memory is what a step waits for:
+# the weight p_i, the curvature of the sample's part of the dual, and along_i.
+SAMPLE = np.dtype([(name, np.float64) for name in ("p", "curvature", "along")], align=True)
 
 
-@jit(fast=True)
-def _scores(values, columns, W, f):
-    """f += W'x."""
-    for k in range(0, W.shape[1], LANES):
-        s0 = s1 = s2 = s3 = 0.0
-        for n in range(values.size):
-            x, row = values[n], W[columns[n]]
-            s0 += x * row[k]
-            s1 += x * row[k + 1]
-            s2 += x * row[k + 2]
-            s3 += x * row[k + 3]
-        f[k] += s0
-        f[k + 1] += s1
-        f[k + 2] += s2
-        f[k + 3] += s3
+class Losses(NamedTuple):
+    """costs[row[i]] + known[i] is what the classes have before any weights, for sample i."""
+
+    costs: Any
+    row: Any
+    known: Any  # a line for each sample, or one for all
+    entropic: bool
 
 
-@jit(fast=True)
-def _add(values, columns, step, W):
-    """W += x step'."""
-    for k in range(0, W.shape[1], LANES):
-        s0, s1, s2, s3 = step[k], step[k + 1], step[k + 2], step[k + 3]
-        if s0 == 0.0 and s1 == 0.0 and s2 == 0.0 and s3 == 0.0:
-            continue
-        for n in range(values.size):
-            x, row = values[n], W[columns[n]]
-            row[k] += x * s0
-            row[k + 1] += x * s1
-            row[k + 2] += x * s2
-            row[k + 3] += x * s3
+class Point(NamedTuple):
+    """The dual point and what follows from it."""
+
+    A: Any  # shares
+    entropy: Any  # sum of a log a
+    W: Any
+    s: Any
+    h: Any
 
 
-@jit(fast=True)
-def _some_scores(values, columns, W, some, f):
-    """f += W'x, of some classes only."""
-    for k in range(some.size):
-        s0 = s1 = 0.0  # two sums keep the adders busy
-        at = some[k]
-        for n in range(0, values.size - 1, 2):
-            s0 += values[n] * W[columns[n], at]
-            s1 += values[n + 1] * W[columns[n + 1], at]
-        if values.size % 2:
-            s0 += values[-1] * W[columns[-1], at]
-        f[k] += s0 + s1
+class Terms(NamedTuple):
+    """Numbers of the dual."""
+
+    inv_alpha: float
+    rho: float
+    mean_sq: float  # |mean|^2
 
 
-@jit(fast=True)
-def _add_some(values, columns, steps, some, W):
-    """W += x step', of some classes only."""
-    for k in range(some.size):
-        step, at = steps[k], some[k]
-        if step != 0.0:
-            for n in range(values.size):
-                W[columns[n], at] += values[n] * step
+class Live(NamedTuple):
+    """Sample i looks at the first ``number[i]`` of ``classes[i]`` only."""
 
-
-@jit(fast=True)
-def _project(v):
-    """Replace v by the nearest point of the simplex."""
-    K = v.size
-    top = v[0]
-    for k in range(1, K):
-        top = max(top, v[k])
-    below = top - EPS * abs(top)  # among very large numbers, one less is the same
-    t, count = min(top - 1.0, below), 0
-    while True:
-        total, above = 0.0, 0
-        for k in range(K):
-            if v[k] > t:
-                total += v[k] - top
-                above += 1
-        if above == count:
-            break
-        count = above
-        t = max(t, min(top + (total - 1.0) / above, below))
-    total = 0.0
-    for k in range(K):
-        v[k] = max(v[k] - t, 0.0)
-        total += v[k]
-    for k in range(K):
-        v[k] /= total
+    classes: Any
+    number: Any
 
 
 @jit(fast=True)
@@ -134,7 +78,7 @@ def _towards_margin(g, a, q, new):
     if q > 0.0:
         for k in range(g.size):
             new[k] = a[k] + (g[k] - top) / q
-        _project(new)
+        project(new)
     else:
         new[:] = 0.0
         new[best] = 1.0
@@ -209,22 +153,20 @@ def _towards_softmax(f, a, q, entropy, new, logs):
 
 
 @jit(fast=True)
-def sweep(
-    data, indices, indptr, costs, rows, table, known, entropic,
-    order, A, entropy, W, s, h, inv_alpha, rho, mean_sq, threshold, classes, live,
-):  # fmt: skip
-    """Steps on the samples of ``order``. Updates A, entropy, W, s and h.
+def sweep(rows, losses, table, point, terms, live, order, threshold):
+    """Steps on the samples of ``order``. Updates the point.
 
-    Row i of ``table`` holds p_i, the curvature q_i of its part of the dual, and along_i: what is read
-    together lies together, since samples come in random order and memory is what a step waits for.
-
-    Sample i looks at its first ``live[i]`` classes of ``classes[i]`` only. For margin losses those that have
-    no share and are behind by more than the threshold are dropped: a sample that is left with one class has
-    nothing to choose, it rests. Returns the sum of p_i times what sample i could gain, and that without p_i,
-    as it was met.
+    For margin losses the classes that have no share and are behind by more than the threshold are dropped: a
+    sample that is left with one class has nothing to choose, it rests. Returns the sum of p_i times what
+    sample i could gain, and that without p_i, as it was met.
     """
+    data, indices, indptr = rows
+    costs, row, known, entropic = losses
+    A, entropy, W, s, h = point
+    inv_alpha, rho, mean_sq = terms
+    classes, number = live
     K, wide = A.shape[1], W.shape[1]
-    scores, a, new, logs, steps = np.zeros(wide), np.empty(K), np.empty(K), np.empty(K), np.zeros(wide)
+    all_scores, a, new, logs, steps = np.zeros(wide), np.empty(K), np.empty(K), np.empty(K), np.zeros(wide)
     longest = 0
     for n in range(indptr.size - 1):
         longest = max(longest, indptr[n + 1] - indptr[n])
@@ -245,20 +187,20 @@ def sweep(
             for at in range(i * K, i * K + K, LINE):
                 prefetch(shares, at)
         i = order[n]
-        p, q, along = table[i, 0], table[i, 1], table[i, 2]
-        count = np.intp(live[i])
-        some, f = classes[i, :count], scores[:count]
-        cost, base, drag = costs[rows[i]], known[i % known.shape[0]], along * inv_alpha
+        p, q, along = table[i]["p"], table[i]["curvature"], table[i]["along"]
+        count = np.intp(number[i])
+        some, f = classes[i, :count], all_scores[:count]
+        cost, base, drag = costs[row[i]], known[i % known.shape[0]], along * inv_alpha
         for m in range(count):
             k = some[m]
             f[m] = h[k] + base[k] - drag * s[k] + cost[k]
             a[m] = A[i, k]
-        entries = _entries(data, indices, indptr[i], indptr[i + 1], all_values, all_columns)
-        values, columns = all_values[:entries], all_columns[:entries]
+        size = entries(rows, i, all_values, all_columns)
+        values, columns = all_values[:size], all_columns[:size]
         if count == K:  # in their order, then
-            _scores(values, columns, W, scores)
+            scores(values, columns, W, all_scores)
         else:
-            _some_scores(values, columns, W, some, f)
+            some_scores(values, columns, W, some, f)
         if entropic:
             pull, entropy[i] = _towards_softmax(f, a, q, entropy[i], new, logs)
         else:
@@ -275,41 +217,27 @@ def sweep(
             steps[m] = away * inv_alpha
             changes += away != 0.0
         if count == K and 2 * changes > K:
-            _add(values, columns, steps, W)
+            add(values, columns, steps, W)
         elif changes > 0:
-            _add_some(values, columns, steps[:count], some, W)
+            add_some(values, columns, steps[:count], some, W)
         if not entropic:
-            live[i] = _drop(f, a[:count], new[:count], some, threshold)
+            number[i] = _drop(f, a[:count], new[:count], some, threshold)
     return gap, pulls
 
 
 @jit
-def readmit(samples, A, classes, live):
+def readmit(samples, A, live):
     """Let samples look at all classes again where one that was dropped has got a share from outside."""
+    classes, number = live
     K = A.shape[1]
     for n in range(samples.size):
         i = samples[n]
         shares = 0
         for k in range(K):
             shares += A[i, k] != 0.0
-        for m in range(live[i]):
+        for m in range(number[i]):
             shares -= A[i, classes[i, m]] != 0.0
         if shares > 0:
-            live[i] = K
+            number[i] = K
             for k in range(K):
                 classes[i, k] = k
-
-
-@jit(fast=True)
-def add_rows(data, indices, indptr, rows, steps, W):
-    """W += x_i step' for the samples ``rows`` and the rows of ``steps``."""
-    longest = 0
-    for n in range(rows.size):
-        longest = max(longest, indptr[rows[n] + 1] - indptr[rows[n]])
-    values, columns = np.empty(longest + 1, data.dtype), np.empty(longest + 1, np.uint32)
-    step = np.zeros(W.shape[1])
-    for n in range(rows.size):
-        i = rows[n]
-        count = _entries(data, indices, indptr[i], indptr[i + 1], values, columns)
-        step[: steps.shape[1]] = steps[n]
-        _add(values[:count], columns[:count], step, W)

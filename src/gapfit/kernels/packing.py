@@ -1,7 +1,4 @@
-"""Copies of rows, close together and in the precision that suits, and columns that need not be copied.
-
-Rows are the three arrays of `kernels.rows`.
-"""
+"""Copies of rows, close together and in the precision that suits, and columns that need not be copied."""
 
 import numpy as np
 
@@ -9,22 +6,24 @@ from gapfit.kernels._jit import jit
 
 
 @jit
-def pack(data, indices, indptr, chosen, first, last, packed, packed_indices, packed_indptr):
-    """Copy the rows ``chosen[first:last]`` to where ``packed_indptr`` says that they begin."""
+def pack(rows, chosen, first, last, packed):
+    """Copy the rows ``chosen[first:last]`` to where ``packed.indptr`` says that they begin."""
+    data, indices, indptr = rows
+    values, columns, starts = packed
     k = first
     while k < last:
         row, start = chosen[k], k
         k += 1
         while k < last and chosen[k] == row + k - start:  # neighbours at once
             k += 1
-        to, end = np.uint64(packed_indptr[start]), np.uint64(packed_indptr[k])
+        to, end = np.uint64(starts[start]), np.uint64(starts[k])
         ahead = np.uint64(indptr[row]) - to  # modulo 2^64: the sum below is right all the same
         if indices.size == 0:
             for q in range(to, end):
-                packed[q] = data[q + ahead]
+                values[q] = data[q + ahead]
         else:
             for q in range(to, end):
-                packed[q], packed_indices[q] = data[q + ahead], indices[q + ahead]
+                values[q], columns[q] = data[q + ahead], indices[q + ahead]
 
 
 @jit
@@ -58,30 +57,31 @@ def count_others(indices, indptr, number, first, last, lengths):
 
 
 @jit
-def split(
-    data, indices, indptr, number, first, last, packed, packed_indices, packed_indptr, values, rows, squares
-):
+def split(rows, singles, first, last, packed):
     """Copy rows without the columns of negative number, and under their new numbers.
 
-    The entries of those columns go to ``values``, their rows to ``rows``, and for every row the sum of their
-    squares to ``squares``.
+    The entries of those columns go to the singles.
     """
+    data, indices, indptr = rows
+    values, of_row, squares, number = singles
+    packed_data, packed_columns, starts = packed
     for i in range(first, last):
         x, columns = data[indptr[i] : indptr[i + 1]], indices[indptr[i] : indptr[i + 1]]
-        to = packed_indptr[i]
+        to = starts[i]
         for q in range(x.size):
             column = np.int64(number[columns[q]])
             if column >= 0:
-                packed[to], packed_indices[to] = x[q], column
+                packed_data[to], packed_columns[to] = x[q], column
                 to += 1
             else:
-                values[-1 - column], rows[-1 - column] = x[q], i
+                values[-1 - column], of_row[-1 - column] = x[q], i
                 squares[i] += x[q] * x[q]
 
 
 @jit
-def long(z, number, values, rows, v, scale, out):
+def long(z, singles, v, scale, out):
     """scale * z in all columns: ``z`` holds those of positive number, v_i x_ij is in the others."""
+    values, rows, _, number = singles
     for j in range(number.size):
         k = np.int64(number[j])
         if k >= 0:

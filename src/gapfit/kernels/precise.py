@@ -31,8 +31,9 @@ def _sum(x, y):
 
 
 @jit
-def scores(data, indices, indptr, w, first, last, high, low, size):
+def scores(rows, w, first, last, high, low, size):
     """high_i + low_i = <x_i, w> of the rows first to last, and size_i = <|x_i|, |w|>."""
+    data, indices, indptr = rows
     dense = indices.size == 0
     for i in range(first, last):
         start = indptr[i]
@@ -48,8 +49,9 @@ def scores(data, indices, indptr, w, first, last, high, low, size):
 
 
 @jit
-def add_adjoint(data, indices, indptr, u, high, low, size):
+def add_adjoint(rows, u, high, low, size):
     """Add u_i x_i of all rows to high + low, and |u_i| |x_i| to size."""
+    data, indices, indptr = rows
     dense = indices.size == 0
     for i in range(u.size):
         if u[i] != 0.0:

@@ -6,8 +6,9 @@ from gapfit.kernels._jit import jit
 
 
 @jit(fast=True)
-def add_adjoint(data, indices, indptr, weight, start, stop, total):
+def add_adjoint(rows, weight, start, stop, total):
     """Add weight_i x_i of the rows start to stop to ``total``."""
+    data, indices, indptr = rows
     for i in range(start, stop):
         u = weight[i]
         if u != 0.0:
@@ -16,8 +17,9 @@ def add_adjoint(data, indices, indptr, weight, start, stop, total):
 
 
 @jit(fast=True)
-def add_adjoints(data, indices, indptr, weight, other, start, stop, totals):
+def add_adjoints(rows, weight, other, start, stop, totals):
     """Add weight_i x_i and other_i x_i of the rows start to stop to the two rows of ``totals``."""
+    data, indices, indptr = rows
     first, second = totals[0], totals[1]
     for i in range(start, stop):
         u, v = weight[i], other[i]
@@ -33,12 +35,13 @@ def add_adjoints(data, indices, indptr, weight, other, start, stop, totals):
 
 
 @jit(fast=True)
-def add_weighted_gram(data, indices, indptr, weight, start, stop, gram):
+def add_weighted_gram(rows, weight, start, stop, gram):
     """Add weight_i x_i x_i' of the rows start to stop to the lower triangle of ``gram``.
 
     Columns must increase within a row. Four lines of the triangle at once: each entry of the row is read once
     for all of them.
     """
+    data, indices, indptr = rows
     for i in range(start, stop):
         u = weight[i]
         if u != 0.0:

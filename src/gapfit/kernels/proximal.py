@@ -5,17 +5,29 @@ Near the centre the rounded loss of a sample at score f is
     phi(f) = max over lower <= v <= upper of
                  (target - f) v - kink |v| - quad v^2 / 2 - (v - centre)^2 / (2 c p).
 
-It arrives as seven arrays, the tuple ``losses``: aim = target + centre / (c p), give = 1 / (quad + 1/(c p)),
-target, kink, quad, lower and upper. There are no branches, so that the compiler can work on several samples
-at a time; a divisor of zero is replaced by TINY, which is as good where bounds follow.
+There are no branches, so that the compiler can work on several samples at a time; a divisor of zero is
+replaced by TINY, which is as good where bounds follow.
 """
 
 import math
+from typing import Any, NamedTuple
 
 from gapfit.kernels._jit import jit
+from gapfit.kernels.rows import TINY
 
-TINY = 1e-300
 BLOCK = 1024  # samples whose numbers stay in the cache from one loop to the next
+
+
+class Losses(NamedTuple):
+    """The rounded losses."""
+
+    aim: Any  # target + centre / (c p)
+    give: Any  # 1 / (quad + 1 / (c p))
+    target: Any
+    kink: Any
+    quad: Any
+    lower: Any
+    upper: Any
 
 
 @jit(fast=True)
@@ -31,7 +43,7 @@ def round_off(losses, centre, p, c, start, stop):
 @jit(fast=True, reorder=True)
 def spread(losses, f, p, start, stop):
     """How far scores are from their targets: the weighted sum, and that of the squares."""
-    target = losses[2]
+    target = losses.target
     first = 0.0
     second = 0.0
     for i in range(start, stop):

@@ -1,20 +1,9 @@
 """Loops over samples that are stored as flat rows, dense or sparse.
 
-A data matrix is three arrays. Sparse (CSR): row i has ``data[k]`` in column ``indices[k]`` for
-``indptr[i] <= k < indptr[i + 1]``. Dense: ``indices`` is empty and the column is ``k - indptr[i]``.
-Both have the same types, so one compiled function serves both; it branches once per row.
 Data may be float32; every sum and all state is float64.
-
-A loss arrives as a table with eight numbers per sample, the 64 bytes that memory delivers at once:
-
-    0 target   1 kink   2 quad   3 lower   4 upper   5 curvature   6 along   7 v
-
-Its columns 0 to 4 describe the sample's loss at score f, whose maximiser v is minus its derivative:
-
-    phi(f) = max over lower <= v <= upper of  (target - f) v - kink |v| - quad v^2 / 2.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +12,25 @@ from gapfit.kernels._jit import jit
 TINY = 1e-300  # stands for a curvature of zero: the step then runs into its bound without a branch
 
 
-def as_rows(data: Any, indices: Any, indptr: Any) -> tuple[Any, Any, Any]:
+class Rows(NamedTuple):
+    """A data matrix. Dense and sparse ones have the same types, so one compiled function serves both; it
+    branches once per row."""
+
+    data: Any  # row i has data[k] in column indices[k] for indptr[i] <= k < indptr[i + 1]
+    indices: Any  # dense: empty, the column is k - indptr[i]
+    indptr: Any
+
+
+# A sample's loss at score f, whose maximiser v is minus its derivative, and what a solver keeps beside it:
+#
+#     phi(f) = max over lower <= v <= upper of  (target - f) v - kink |v| - quad v^2 / 2.
+#
+# Eight numbers are the 64 bytes that memory delivers at once.
+LOSS = ("target", "kink", "quad", "lower", "upper")
+SAMPLE = np.dtype([(name, np.float64) for name in (*LOSS, "curvature", "along", "v")], align=True)
+
+
+def as_rows(data: Any, indices: Any, indptr: Any) -> Rows:
     """Row storage as the kernels want it: columns as uint32, and everything read-only.
 
     Unsigned columns spare a test for negative ones at every access. Numba compiles read-only and
@@ -31,14 +38,15 @@ def as_rows(data: Any, indices: Any, indptr: Any) -> tuple[Any, Any, Any]:
     (memory-mapped data are read-only anyway), which cannot write to the user's data.
     """
     columns = indices.astype(np.int32, copy=False).view(np.uint32)
-    views = data.view(), columns.view(), indptr.astype(np.int64, copy=False).view()
-    for view in views:
+    rows = Rows(data.view(), columns.view(), indptr.astype(np.int64, copy=False).view())
+    for view in rows:
         view.flags.writeable = False
-    return views
+    return rows
 
 
 @jit(fast=True, reorder=True)
-def _dot(x, w):
+def dense_dot(x, w):
+    """<x, w>, in several lanes."""
     total = 0.0
     for j in range(x.size):
         total += x[j] * w[j]
@@ -46,25 +54,31 @@ def _dot(x, w):
 
 
 @jit(fast=True, inline=True)
-def row_dot(data, indices, start, stop, w):
-    """<x, w> for the row in ``start:stop``."""
+def row_dot(rows, i, w):
+    """<x_i, w>.
+
+    Counters are unsigned, which spares a test for negative ones. Four sums that take turns keep the adders
+    busy; in a loop with one end, for the processor guesses wrong once at each.
+    """
+    data, indices, indptr = rows
     if indices.size == 0:
-        return _dot(data[start:stop], w)
-    s0 = s1 = s2 = s3 = 0.0  # what is gathered does not vectorise; four sums keep the adders busy
-    for k in range(np.uint64(start), np.uint64(stop)):
+        return dense_dot(data[indptr[i] : indptr[i + 1]], w)
+    s0 = s1 = s2 = s3 = 0.0
+    for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
         s0, s1, s2, s3 = s1, s2, s3, s0 + data[k] * w[indices[k]]
     return (s0 + s1) + (s2 + s3)
 
 
 @jit(fast=True, inline=True)
-def row_add(data, indices, start, stop, step, w):
-    """w += step * x for the row in ``start:stop``."""
+def row_add(rows, i, step, w):
+    """w += step * x_i."""
+    data, indices, indptr = rows
     if indices.size == 0:
-        x = data[start:stop]
+        x = data[indptr[i] : indptr[i + 1]]
         for j in range(x.size):
             w[j] += step * x[j]
     else:
-        for k in range(np.uint64(start), np.uint64(stop)):
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             w[indices[k]] += step * data[k]
 
 
@@ -78,8 +92,9 @@ def _square(data, start, stop):
 
 
 @jit(fast=True)
-def squared_norms(data, indptr):
+def squared_norms(rows):
     """|x_i|^2 of every row."""
+    data, _, indptr = rows
     norms = np.empty(indptr.size - 1)
     for i in range(norms.size):
         norms[i] = _square(data, indptr[i], indptr[i + 1])
@@ -98,8 +113,9 @@ def _square_and_product(data, indices, start, stop, w):
 
 
 @jit
-def put_distances(data, indices, indptr, first, last, centre, eps, out):
+def put_distances(rows, first, last, centre, eps, out):
     """out_i = |x_i - centre| for the sparse rows ``first:last``, not below its true value by rounding."""
+    data, indices, indptr = rows
     constant = 0.0
     for j in range(centre.size):
         constant += centre[j] * centre[j]
@@ -111,40 +127,3 @@ def put_distances(data, indices, indptr, first, last, centre, eps, out):
         noise = eps * (16 + indptr[i + 1] - indptr[i]) * (square + abs(product) + constant)
         noise += eps * centre.size * constant
         out[i] = np.sqrt(max(square - 2.0 * product + constant, 0.0) + noise)
-
-
-@jit(fast=True)
-def _maximiser(drive, kink, curvature, lower, upper):
-    """The maximiser over lower <= v <= upper of  drive v - kink |v| - curvature v^2 / 2."""
-    if drive > kink:
-        v = (drive - kink) / curvature
-    elif drive < -kink:
-        v = (drive + kink) / curvature
-    else:
-        v = 0.0
-    return min(max(v, lower), upper)
-
-
-@jit(fast=True)
-def pegasos_epoch(data, indices, indptr, table, picks, z, lag, t, inv_alpha, b, gain, total):
-    """Single-sample subgradient steps on the rows ``picks``; ``t`` steps were made before.
-
-    At w, b sample i has the subgradient -(v_i / p_i) x_i in w and total - v_i / p_i in b; the share
-    p_i is in column 6 of the table. z is the sum of all (v_i / p_i) x_i so far; step t makes
-
-        w = z / (alpha t),    b = b - (gain / t) (total - v_i / p_i).
-
-    The sum of t w over these steps is (picks.size z + lag) / alpha when ``lag`` takes from every z
-    what was added later: a second addition of the row, where summing w would touch all columns.
-    Updates z, and lag, which is zero at the start.
-    """
-    for k in range(picks.size):
-        i = picks[k]
-        start, stop = indptr[i], indptr[i + 1]
-        target, kink, quad, lower, upper, _, p, _ = table[i]
-        f = row_dot(data, indices, start, stop, z) * inv_alpha / max(t + k, 1.0) + b
-        v = _maximiser(target - f, kink, max(quad, TINY), lower, upper)
-        b -= gain * (total - v / p) / (t + k + 1.0)
-        if v != 0.0:
-            row_add(data, indices, start, stop, v / p, z)
-            row_add(data, indices, start, stop, -k * v / p, lag)

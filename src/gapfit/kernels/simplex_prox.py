@@ -7,6 +7,8 @@ Sample i has shares a_i >= 0 of K classes that add up to one, and
 a proximal step of length `step` from a centre adds -|a_i - centre_i|^2 / (2 step) to what is maximised.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from gapfit.kernels._jit import jit
@@ -15,8 +17,16 @@ ROWS = 64
 EPS = 2.0**-52
 
 
+class Line(NamedTuple):
+    """Scores F + t * along, for steps from a centre."""
+
+    centre: Any
+    F: Any
+    along: Any
+
+
 @jit(fast=True, reorder=True)
-def look(p, truth, costs, row, centre, F, along, t, step, b, start, stop, A):
+def look(simplices, line, t, step, b, start, stop, A):
     """Write the proximal steps at the scores F + t * along + b to A.
 
     Returns the weight of each class in A; its derivatives in the offsets, which are
@@ -25,6 +35,8 @@ def look(p, truth, costs, row, centre, F, along, t, step, b, start, stop, A):
 
     its derivative in t; and <A, along> - <truth, along>, weighted.
     """
+    p, truth, costs, row, _ = simplices
+    centre, F, along = line
     K = A.shape[1]
     mass, slopes, cross = np.zeros(K), np.zeros((K, K)), np.zeros(K)
     work = 0.0
@@ -164,8 +176,9 @@ def slope(p, truth, A, start, stop, u):
 
 
 @jit
-def values(p, truth, costs, row, F, b, A, start, stop):
+def values(simplices, F, b, A, start, stop):
     """The sum of p_i phi_i(F + b) minus the scores of the truth, and of the conjugates at A."""
+    p, truth, costs, row, _ = simplices
     K = A.shape[1]
     loss = conjugate = 0.0
     for i in range(start, stop):

@@ -9,12 +9,23 @@ If the two sides are to stay apart, the sums of the positive and of the negative
 of a pair are on one side of zero, and each side has its own middle of the slopes.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from gapfit.kernels._jit import jit
 
 _MAGNITUDE, _SIGN, _HALF = np.int32(0x7FFFFFFF), np.int32(31), np.int64(32)
 _LEAST, _INDEX = np.int64(-0x7FFFFFFFFFFFFFFF), np.int64(0xFFFFFFFF)
+
+
+class Limits(NamedTuple):
+    """Where v may be, and what it costs to leave zero."""
+
+    lower: Any
+    upper: Any
+    kink: Any
+    apart: bool  # do the two sides of zero stay apart?
 
 
 @jit(fast=True)
@@ -69,8 +80,9 @@ def _partner(G, row_i, diagonal, at_i, slope_i, fall, least):
 
 
 @jit(fast=True)
-def _open(k, v, lower, upper, kink, apart, rise, fall):
+def _open(k, v, limits, rise, fall):
     """Note what a change of v_k costs in either direction, on its side of zero; -inf where it cannot be."""
+    lower, upper, kink, apart = limits
     above, below = (0 if v[k] >= 0 else 1), (0 if v[k] > 0 else 1)
     rise[:, k] = fall[:, k] = -np.inf
     if v[k] < upper[k]:
@@ -80,8 +92,9 @@ def _open(k, v, lower, upper, kink, apart, rise, fall):
 
 
 @jit(fast=True)
-def _move(i, j, step, v, lower, upper, kink, apart):
+def _move(i, j, step, v, limits):
     """v_i += step, v_j -= step, or as much of it as bounds and kinks allow; exactly on them."""
+    lower, upper, kink, apart = limits
     end_i = 0.0 if v[i] < 0 and (apart or kink[i] > 0) else upper[i]
     end_j = 0.0 if v[j] > 0 and (apart or kink[j] > 0) else lower[j]
     room_i, room_j = end_i - v[i], v[j] - end_j
@@ -100,17 +113,17 @@ def _move(i, j, step, v, lower, upper, kink, apart):
 
 
 @jit(fast=True)
-def second_order(K, G, v, lower, upper, kink, apart, steps, target, least, known):
+def second_order(K, G, v, limits, steps, target, least, known):
     """Steps on pairs chosen by the second-order rule until the violation is at most `target`.
 
     Returns the number of steps and the violation, and updates G and v in place. `known`, which begins as NaN,
     holds the middles of the slopes: another call with it goes on as if there had been one call for all steps.
     """
-    size = len(G)
+    size, apart = len(G), limits.apart
     diagonal, rise, fall = np.empty(size), np.empty((2, size)), np.empty((2, size))
     for k in range(size):
         diagonal[k] = K[k, k]
-        _open(k, v, lower, upper, kink, apart, rise, fall)
+        _open(k, v, limits, rise, fall)
     middle = known.copy()
     for side in range(0 if middle[0] == middle[0] else 2 if apart else 1):
         middle[side] = 0.0
@@ -137,7 +150,7 @@ def second_order(K, G, v, lower, upper, kink, apart, steps, target, least, known
             return taken, violation
         j = _partner(G, K[i], diagonal, diagonal[i], slope, fall[side], least)
         curvature = max(diagonal[i] + diagonal[j] - 2 * np.float64(K[i, j]), least)
-        step = _move(i, j, (G[j] + fall[side, j] - slope) / curvature, v, lower, upper, kink, apart)
-        _open(i, v, lower, upper, kink, apart, rise, fall)
-        _open(j, v, lower, upper, kink, apart, rise, fall)
+        step = _move(i, j, (G[j] + fall[side, j] - slope) / curvature, v, limits)
+        _open(i, v, limits, rise, fall)
+        _open(j, v, limits, rise, fall)
         taken += 1

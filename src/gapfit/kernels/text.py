@@ -1,17 +1,18 @@
-"""Numbers and svmlight lines, parsed from bytes.
+"""Lines of svmlight files, parsed from bytes.
 
 Every loop over text ends at a newline, and the caller sees to it that the last byte is one: no
 loop has to ask where the text ends.
 """
 
-import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gapfit.kernels._jit import jit
+from gapfit.kernels.numbers import ZERO, number
 
-TAB, NEWLINE, RETURN, SPACE, HASH, PLUS, COMMA, MINUS, POINT, ZERO, COLON = b"\t\n\r #+,-.0:"
-LETTER_D, LETTER_E, LETTER_I, LETTER_Q = b"deiq"
+TAB, NEWLINE, RETURN, SPACE, HASH, COMMA, COLON = b"\t\n\r #,:"
+LETTER_D, LETTER_I, LETTER_Q = b"diq"
 
 LAST_INDEX = 2**31 - 1  # then the columns, 0 to 2^31 - 2, and their number fit 32 bits
 LAST_QID = 2**63 - 1
@@ -34,130 +35,29 @@ LAST_QID = 2**63 - 1
     RETURN_INSIDE,  # a carriage return that does not end the line
 ) = range(1, 15)
 
-
-def _power_of_five(q):
-    """The leading 128 bits of 5^q, in two halves; some reciprocals are rounded up (see `_scaled`)."""
-    five = 5 ** abs(q)
-    if q < 0:
-        bits = (1 << (127 + five.bit_length())) // five + (q >= -27)
-    else:
-        bits = (five << 128) >> five.bit_length()
-    return bits >> 64, bits & (2**64 - 1)
+# A number left to `float`: its place in the data, or -1 - that in the labels, and where it is in the text.
+SLOW = np.dtype([(name, np.int64) for name in ("place", "start", "end")])
 
 
-FIRST_POWER, LAST_POWER = -342, 308
-FIVES = np.array([_power_of_five(q) for q in range(FIRST_POWER, LAST_POWER + 1)], dtype=np.uint64)
-TENS = 10.0 ** np.arange(23)  # those that float64 holds exactly
+class Rules(NamedTuple):
+    """What the file may hold."""
 
-# uint64 and int64 do not mix: numba would turn both into float64.
-U1, U3, U9, U10, U32, U63 = (np.uint64(k) for k in (1, 3, 9, 10, 32, 63))
-LOW_9, LOW_32, TWO_53 = np.uint64(2**9 - 1), np.uint64(2**32 - 1), np.uint64(2**53)
-
-
-@jit
-def _product(a, b):
-    """The high and the low half of a * b."""
-    a1, a0 = a >> U32, a & LOW_32
-    b1, b0 = b >> U32, b & LOW_32
-    low = a0 * b0
-    middle = a1 * b0 + (low >> U32)
-    other = a0 * b1 + (middle & LOW_32)
-    return a1 * b1 + (middle >> U32) + (other >> U32), (other << U32) | (low & LOW_32)
+    base: int  # the lowest index
+    columns: int  # how many there may be
+    limit: float  # what no value may reach
+    multilabel: bool
 
 
-@jit
-def _scaled(w, q):
-    """The float64 nearest to w * 10^q, for 0 < w < 2^64; zero where that might not be a normal number.
+class Room(NamedTuple):
+    """What is written: `count` tells how long the arrays must be."""
 
-    The algorithm of Eisel and Lemire, without fallback: D. Lemire, "Number parsing at a gigabyte
-    per second", 2021; N. Mushtak and D. Lemire, "Fast number parsing without fallback", 2023.
-    """
-    if q < FIRST_POWER or q > LAST_POWER:
-        return 0.0
-    zeros = 0
-    for shift in (32, 16, 8, 4, 2, 1):  # shift w until its highest bit is a one
-        if w >> np.uint64(64 - shift) == 0:
-            w <<= np.uint64(shift)
-            zeros += shift
-    high, low = _product(w, FIVES[q - FIRST_POWER, 0])
-    if high & LOW_9 == LOW_9:  # what lies below might still carry
-        more, _ = _product(w, FIVES[q - FIRST_POWER, 1])
-        low += more
-        if low < more:
-            high += U1
-    upper = high >> U63
-    m = high >> (upper + U9)  # 54 bits, one more than float64 keeps
-    power = ((217706 * q) >> 16) + np.int64(upper) - zeros + 11  # 217706 / 2^16 = log2(10)
-    if power < -1074 or power > 970:
-        return 0.0
-    if low <= U1 and -4 <= q <= 23 and m & U3 == U1 and m << (upper + U9) == high:
-        m -= U1  # half way between two numbers, and the lower one is even
-    return math.ldexp(float(np.int64((m + (m & U1)) >> U1)), power)
-
-
-@jit
-def number(text, p):
-    """The number that starts at p: its value, where it ends (-1: there is none), and whether it is exact.
-
-    Without a value (more than 19 digits, subnormal, or too large) it is left to `float`.
-    """
-    negative = text[p] == MINUS
-    if negative or text[p] == PLUS:
-        p += 1
-    start = p
-    w = np.uint64(0)
-    d = text[p] ^ ZERO
-    while d <= 9:
-        w = w * U10 + np.uint64(d)
-        p += 1
-        d = text[p] ^ ZERO
-    digits = p - start
-    q = 0
-    if text[p] == POINT:
-        p += 1
-        point = p
-        d = text[p] ^ ZERO
-        while d <= 9:
-            w = w * U10 + np.uint64(d)
-            p += 1
-            d = text[p] ^ ZERO
-        q = point - p
-        digits -= q
-    if digits == 0:
-        return 0.0, -1, True
-    if text[p] | 32 == LETTER_E:
-        p += 1
-        down = text[p] == MINUS
-        if down or text[p] == PLUS:
-            p += 1
-        d = text[p] ^ ZERO
-        if d > 9:
-            return 0.0, -1, True
-        e = 0
-        while d <= 9:
-            e = min(e * 10 + d, 10**17)  # no text has so many digits before or behind the point
-            p += 1
-            d = text[p] ^ ZERO
-        q += -e if down else e
-    if digits > 19:
-        while text[start] == ZERO or text[start] == POINT:
-            digits -= text[start] == ZERO
-            start += 1
-        if digits > 19:
-            return 0.0, p, False
-    if w == 0:
-        value = 0.0
-    elif w <= TWO_53 and -22 <= q <= 22:  # one exact operand each side, one rounding
-        value = float(np.int64(w))
-        if q < 0:
-            value /= TENS[-q]
-        elif q > 0:
-            value *= TENS[q]
-    else:
-        value = _scaled(w, q)
-        if value == 0.0:
-            return 0.0, p, False
-    return (-value if negative else value), p, True
+    data: Any  # per entry
+    indices: Any
+    lengths: Any  # per sample, its entries
+    labels: Any
+    counts: Any  # per sample, its labels, if there may be several
+    qid: Any  # per sample
+    slow: Any  # of SLOW
 
 
 @jit
@@ -230,8 +130,18 @@ def _read_query(text, p):
 
 
 @jit
-def _read_features(text, p, base, columns, limit, data, indices, n, slow, n_slow):
+def _leave(slow, n_slow, place, start, end):
+    """Leave a number to `float`; how many there are now."""
+    line = slow[n_slow]
+    line["place"], line["start"], line["end"] = place, start, end
+    return n_slow + 1
+
+
+@jit
+def _read_features(text, p, rules, room, n, n_slow):
     """Put the pairs at p into ``data[n:]``: problem, where it ends, the new n and n_slow, the last index."""
+    base, columns, limit, _ = rules
+    data, indices = room.data, room.indices
     last = base - 1
     while True:
         p = _skip_blanks(text, p)
@@ -255,8 +165,7 @@ def _read_features(text, p, base, columns, limit, data, indices, n, slow, n_slow
         if end < 0 or not _separates(text[end]):
             return VALUE, start, n, n_slow, last
         if not exact:
-            slow[n_slow, 0], slow[n_slow, 1], slow[n_slow, 2] = n, p, end
-            n_slow += 1
+            n_slow = _leave(room.slow, n_slow, n, p, end)
         elif abs(value) >= limit:
             return VALUE_LARGE, start, n, n_slow, last
         data[n] = value
@@ -267,21 +176,14 @@ def _read_features(text, p, base, columns, limit, data, indices, n, slow, n_slow
 
 
 @jit
-def parse_svmlight(
-    text, size, base, columns, limit, multilabel, queried, data, indices, lengths, labels, counts, qid, slow
-):
-    """Parse the lines in ``text[:size]``; the arrays after ``queried`` are written.
+def parse_svmlight(text, size, rules, queried, room):
+    """Parse the lines in ``text[:size]`` into the room.
 
-    ``base`` is the lowest index, ``columns`` how many there may be, ``limit`` what no value may
-    reach. ``queried`` tells whether samples have a qid (-1: not known yet). Per entry there is a
-    place in ``data`` and ``indices``; per sample one in ``lengths`` (its entries) and in ``qid``, and
-    its labels are in ``labels``, with their number in ``counts`` if ``multilabel``. The rows of
-    ``slow`` are numbers left to `float`: a place in ``data``, or -1 - a place in ``labels``, and
-    where they start and end in the text. `count` tells how long the arrays must be.
-
-    Returns problem (0: none) and where, the numbers of samples, entries, labels, slow numbers and
-    columns, and ``queried``.
+    ``queried`` tells whether samples have a qid (-1: not known yet). Returns problem (0: none) and where, the
+    numbers of samples, entries, labels, slow numbers and columns, and ``queried``.
     """
+    base, multilabel = rules.base, rules.multilabel
+    _, _, lengths, labels, counts, qid, _ = room
     problem = p = rows = n = n_labels = n_slow = width = 0
     while p < size:
         p = _skip_blanks(text, p)
@@ -291,8 +193,7 @@ def parse_svmlight(
             if problem:
                 break
             if not exact:
-                slow[n_slow, 0], slow[n_slow, 1], slow[n_slow, 2] = -n_labels, start, p
-                n_slow += 1
+                n_slow = _leave(room.slow, n_slow, -n_labels, start, p)
             if multilabel:
                 counts[rows] = n_labels - known
 
@@ -311,9 +212,7 @@ def parse_svmlight(
             queried = np.int64(has_query)
 
             before = n
-            problem, p, n, n_slow, last = _read_features(
-                text, p, base, columns, limit, data, indices, n, slow, n_slow
-            )
+            problem, p, n, n_slow, last = _read_features(text, p, rules, room, n, n_slow)
             if problem:
                 break
             lengths[rows] = n - before

@@ -1,62 +1,14 @@
-"""The nearest marginals of a tree: locally consistent tables for its edges.
+"""The nearest marginals of a tree: locally consistent tables for its edges (see `edge_tables`).
 
-Edges lead away from a leaf, the root; edge e comes after the edge above[e] that leads to where it begins, and
-rows of a table belong to where its edge begins. The first edge is the only one at the root.
-
-    minimise 1/2 sum_e d_e sum_ij (a_e(i, j) - m_e(i, j))^2   over a >= 0 with
-        sum_ij a_0(i, j) = 1   and   sum_k a_above(k, i) = sum_j a_e(i, j)   for all i and e > 0
-
-With a multiplier x for the first equation, q_e(i) for the others, and s_e the sum of the q of the edges that
-follow e, a_e(i, j) = max(0, m_e(i, j) + (s_e(j) - q_e(i) + [e = 0] x) / d_e), and what is minimised over
-(x, q) without constraints is convex, made of parabolas:
-
-    1/2 sum_e d_e sum_ij a_e(i, j)^2 - x.
-
-Newton's method with a line search, as for chains. Its equations are solved from the leaves to the root. What
-lies below an edge is a parabola of its q, 1/2 q'S q - r'q; several that meet at a node are, for a given sum
-of their q, a parabola of that sum, with the matrix (sum of S^-1)^-1.
+The equations of Newton's method are solved from the leaves to the root. What lies below an edge is a parabola
+of its q, 1/2 q'S q - r'q; several that meet at a node are, for a given sum of their q, a parabola of that
+sum, with the matrix (sum of S^-1)^-1.
 """
 
 import numpy as np
 
+from gapfit.kernels import edge_tables
 from gapfit.kernels._jit import jit
-
-_STEPS = 200
-_SHRINKS = 60
-
-
-@jit
-def _tables(m, d, above, q, x, a):
-    """Write a from the multipliers; returns the value that is minimised."""
-    T, K = m.shape[0], m.shape[1]
-    s = np.zeros((T, K))
-    for e in range(1, T):
-        for j in range(K):
-            s[above[e], j] += q[e, j]
-    value = -x
-    for e in range(T):
-        shift = x if e == 0 else 0.0
-        part = 0.0
-        for i in range(K):
-            for j in range(K):
-                free = max(m[e, i, j] + (s[e, j] - q[e, i] + shift) / d[e], 0.0)
-                a[e, i, j] = free
-                part += free * free
-        value += 0.5 * d[e] * part
-    return value
-
-
-@jit
-def _slopes(a, above, g):
-    """Write the derivatives in q to g (rows from 1); returns that in x, and the largest of all."""
-    T, K = a.shape[0], a.shape[1]
-    total = a[0].sum() - 1.0
-    largest = abs(total)
-    for e in range(1, T):
-        for i in range(K):
-            g[e, i] = a[above[e], :, i].sum() - a[e, i].sum()
-            largest = max(largest, abs(g[e, i]))
-    return total, largest
 
 
 @jit
@@ -162,55 +114,35 @@ def _newton_step(a, d, above, g, slope, little, dq):
 
 
 @jit
-def _consistent(a, above):
-    """Make the tables exactly consistent: what the first says of its node, then each given its node."""
-    T, K = a.shape[0], a.shape[1]
-    a[0] /= a[0].sum()
-    for e in range(1, T):
-        for i in range(K):
-            mass, row = a[above[e], :, i].sum(), a[e, i].sum()
-            for j in range(K):
-                a[e, i, j] = mass * (a[e, i, j] / row if row > 0.0 else 1.0 / K)
-
-
-@jit
 def project_tree(m, d, above, rounding, a):
     """Write the nearest consistent tables to a."""
     T, K = m.shape[0], m.shape[1]
     q, g, dq, moved = np.zeros((T, K)), np.zeros((T, K)), np.zeros((T, K)), np.zeros((T, K))
-    # the x with which the first table adds up to one if none of its entries is zero
-    x = d[0] * (1.0 - m[0].sum()) / (K * K)
-    value = _tables(m, d, above, q, x, a)
-    scale, heaviest = 1.0, d.max()
-    for e in range(T):
-        for i in range(K):
-            for j in range(K):
-                scale = max(scale, abs(m[e, i, j]))
-    slope, largest = _slopes(a, above, g)
-    for _ in range(_STEPS):
+    x = edge_tables.first_shift(m, d)
+    value = edge_tables.tables(m, d, above, q, x, a)
+    scale, heaviest = edge_tables.scale_of(m), d.max()
+    slope, largest = edge_tables.slopes(a, above, g)
+    for _ in range(edge_tables.STEPS):
         if largest <= rounding * scale:
             break
         little = (1e-12 + 1e-3 * min(largest, 1.0)) / heaviest
         dx = _newton_step(a, d, above, g, slope, little, dq)
-        along = slope * dx
-        for e in range(1, T):
-            for i in range(K):
-                along += g[e, i] * dq[e, i]
+        along = edge_tables.slope_along(slope, g, dx, dq)
         size, found = 1.0, False
-        for _ in range(_SHRINKS):
+        for _ in range(edge_tables.SHRINKS):
             for e in range(1, T):
                 for i in range(K):
                     moved[e, i] = q[e, i] + size * dq[e, i]
-            there = _tables(m, d, above, moved, x + size * dx, a)
+            there = edge_tables.tables(m, d, above, moved, x + size * dx, a)
             if there <= value + 1e-4 * size * along:
                 found = True
                 break
             size *= 0.5
         if not found:
-            _tables(m, d, above, q, x, a)
+            edge_tables.tables(m, d, above, q, x, a)
             break  # what is left is rounding
         q, moved = moved, q
         x += size * dx
         value = there
-        slope, largest = _slopes(a, above, g)
-    _consistent(a, above)
+        slope, largest = edge_tables.slopes(a, above, g)
+    edge_tables.consistent(a, above)

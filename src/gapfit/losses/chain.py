@@ -47,55 +47,49 @@ def best_labels(flat: Vector, tokens: NDArray[np.int64], K: int) -> NDArray[np.i
     """The labelling of the highest score for each chain; tokens[i]:tokens[i + 1] is chain i."""
     from gapfit.kernels.chain_best import best_labels as run
 
-    n, chains = int(tokens[-1]), len(tokens) - 1
-    path, unknown = np.empty(n, np.int64), np.full(n, -1)
-    scores, nothing = ChainScores.of(flat, n, K), np.zeros((K, K))
-    threads.each(
-        lambda part: run(*scores, unknown, tokens, nothing, part.start, part.stop, path),
-        threads.parts(chains, n * K * K),
-    )
+    scores, chains = ChainScores.of(flat, int(tokens[-1]), K), _unlabelled(tokens, K)
+    path = np.empty(int(tokens[-1]), np.int64)
+    parts = threads.parts(len(chains.p), len(path) * K * K)
+    threads.each(lambda part: run(scores, chains, part.start, part.stop, path), parts)
     return path
 
 
 def marginals(flat: Vector, tokens: NDArray[np.int64], K: int) -> tuple[Matrix, float]:
     """The probability of each label at each token (n, K), and the sum of the log-partition functions."""
-    n, chains = int(tokens[-1]), len(tokens) - 1
-    labels = np.full(n, -1)
-    value, u = _soft(flat, labels, tokens, np.ones(chains), np.zeros((K, K)), 1.0)
+    from gapfit.kernels.chain import soft_risk
+
+    value, u = _over_chains(soft_risk, flat, _unlabelled(tokens, K))
+    n = int(tokens[-1])
     return u[: n * K].reshape(n, K), value
 
 
-def _soft(
-    flat: Vector, labels: Any, tokens: Any, p: Vector, cost: Matrix, heat: float
-) -> tuple[float, Vector]:
-    from gapfit.kernels.chain import soft_risk
+def _unlabelled(tokens: NDArray[np.int64], K: int) -> Any:
+    """Chains of which no label is known, for compiled code."""
+    from gapfit.kernels.chain import Chains
 
-    return _over_chains(soft_risk, flat, tokens, len(cost), (labels, tokens, p, cost, heat))
+    return Chains(np.full(int(tokens[-1]), -1), tokens, np.ones(len(tokens) - 1), np.zeros((K, K)), 1.0)
 
 
-def _over_chains(
-    kernel: Any, flat: Vector, tokens: Any, K: int, given: tuple[Any, ...]
-) -> tuple[float, Vector]:
+def _over_chains(kernel: Any, flat: Vector, chains: Any) -> tuple[float, Vector]:
     """The value and derivative of a sum over chains, by a kernel that does some of them."""
-    n, chains = int(tokens[-1]), len(tokens) - 1
+    n, K = int(chains.tokens[-1]), len(chains.cost)
     scores = ChainScores.of(flat, n, K)
     u = np.zeros_like(flat)
     out = ChainScores.of(u, n, K)
 
-    def some(part: slice) -> tuple[float, Any, Vector, Vector]:
+    def some(part: slice) -> tuple[float, ChainScores]:
         # edges of the tokens' own are written in their places, common ones are summed up
         edges = out.edges if len(out.edges) > 1 else np.zeros((1, K, K))
-        start, end = np.zeros(K), np.zeros(K)
-        value = kernel(*scores, *given, part.start, part.stop, out.nodes, edges, start, end)
-        return value, edges, start, end
+        own = ChainScores(out.nodes, edges, np.zeros(K), np.zeros(K))
+        return kernel(scores, chains, part.start, part.stop, own), own
 
     total = 0.0
-    for value, edges, start, end in threads.each(some, threads.parts(chains, n * K * K)):
+    for value, own in threads.each(some, threads.parts(len(chains.p), n * K * K)):
         total += value
-        out.start[:] += start
-        out.end[:] += end
+        out.start[:] += own.start
+        out.end[:] += own.end
         if len(out.edges) == 1:
-            out.edges[:] += edges
+            out.edges[:] += own.edges
     return total, u
 
 
@@ -155,14 +149,18 @@ class ChainRisk(Risk):
         return some
 
     def _value(self, scores: Vector) -> tuple[float, Vector]:
-        if self.heat > 0:
-            return _soft(scores, self.labels, self.tokens, self.p, self.cost, self.heat)
+        from gapfit.kernels.chain import soft_risk
         from gapfit.kernels.chain_best import margin_risk, slack_risk
 
-        given = (self.labels, self.tokens, self.p)
-        if getattr(self.loss, "rescale", "margin") == "slack":
-            return _over_chains(slack_risk, scores, self.tokens, self.n_labels, given)
-        return _over_chains(margin_risk, scores, self.tokens, self.n_labels, (*given, self.cost))
+        slack = getattr(self.loss, "rescale", "margin") == "slack"
+        kernel = soft_risk if self.heat > 0 else slack_risk if slack else margin_risk
+        return _over_chains(kernel, scores, self.chains(self.heat))
+
+    def chains(self, heat: float) -> Any:
+        """The chains as compiled code wants them, the maximum over labellings softened by the heat."""
+        from gapfit.kernels.chain import Chains
+
+        return Chains(self.labels, self.tokens, self.p, self.cost, float(heat))
 
 
 class ChainLoss(Loss):

@@ -62,7 +62,7 @@ class Atoms(NamedTuple):
 
         value, u = np.empty_like(f), np.empty_like(f)
         threads.each(
-            lambda rows: atoms.maximise(*self[:6], f, rows.start, rows.stop, value, u),
+            lambda rows: atoms.maximise(self, f, rows.start, rows.stop, value, u),
             threads.parts(len(f), _WORK * len(f)),
         )
         return value, u
@@ -73,7 +73,7 @@ class Atoms(NamedTuple):
 
         value, rise, around = np.empty_like(f), np.empty_like(f), (f, low, shift, slack, UNIT)
         threads.each(
-            lambda rows: atoms.maximise_around(*self[:6], around, rows.start, rows.stop, value, rise),
+            lambda rows: atoms.maximise_around(self, around, rows.start, rows.stop, value, rise),
             threads.parts(len(f), _WORK * len(f)),
         )
         return value, rise
@@ -84,7 +84,7 @@ class Atoms(NamedTuple):
 
         value, size = np.empty_like(u), np.empty_like(u)
         threads.each(
-            lambda rows: atoms.conjugate(*self[:4], u, rows.start, rows.stop, value, size),
+            lambda rows: atoms.conjugate(self, u, rows.start, rows.stop, value, size),
             threads.parts(len(u), _WORK * len(u)),
         )
         return value, size
@@ -190,7 +190,7 @@ class PiecewiseRisk(Risk):
 
         certain, bounds = Certain(*np.empty((3, len(lowest)), dtype=bool)), (lowest, highest, UNIT)
         threads.each(
-            lambda rows: atoms.classify(*self.atoms[:6], bounds, rows.start, rows.stop, *certain),
+            lambda rows: atoms.classify(self.atoms, bounds, rows.start, rows.stop, *certain),
             threads.parts(len(lowest), _WORK * len(lowest)),
         )
         return certain

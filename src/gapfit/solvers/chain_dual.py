@@ -146,15 +146,13 @@ class _Blocks:
             self._move_anchor()
 
     def _visit(self, visits: Indices, alpha: float | None = None) -> None:
-        from gapfit.kernels.chain import ascend
+        from gapfit.kernels.chain_ascent import Dual, ascend
 
-        risk, self.slope = self.risk, None
+        self.slope = None
         alpha = self.problem.alpha + self.pull if alpha is None else alpha
-        ascend(
-            visits, *self.layout.rows, *self.layout.pairs, risk.labels, risk.tokens, risk.p,
-            risk.cost, self.heat, alpha, self.weights, self.mu, self.pairs, self.entropy, self.gaps,
-            self.stretch,
-        )  # fmt: skip
+        dual = Dual(self.mu, self.pairs, self.entropy, self.gaps, self.stretch)
+        chains = self.risk.chains(self.heat)
+        ascend(visits, self.layout.rows, self.layout.pairs, chains, alpha, self.weights, dual)
 
     def _move_anchor(self) -> None:
         """Nesterov's extrapolation; the dual point stays, and w follows the anchor."""
@@ -238,7 +236,7 @@ class _Blocks:
         from gapfit.kernels.chain_products import add_adjoint
 
         risk, K, design = self.risk, self.risk.n_labels, self.design
-        data, columns, indptr = design.kernel_rows
+        stored = design.kernel_rows
         slope = np.zeros(design.shape[1])
         start, end = slope[-2 * K : -K], slope[-K:]
         for some in runs(risk.tokens):  # a block of chains at a time: the marginals are large
@@ -247,7 +245,8 @@ class _Blocks:
             u = self.mu[lo:hi].copy()
             u[np.arange(hi - lo), risk.labels[lo:hi]] -= 1.0
             u *= np.repeat(risk.p[some], np.diff(tokens))[:, None]
-            add_adjoint(data, columns, indptr[lo : hi + 1], *design.pairs, u, 0, hi - lo, slope)
+            rows = stored._replace(indptr=stored.indptr[lo : hi + 1])
+            add_adjoint(rows, design.pairs, u, 0, hi - lo, slope)
             start += u[tokens[:-1] - lo].sum(axis=0)
             end += u[tokens[1:] - 1 - lo].sum(axis=0)
         slope[design.node_weights : -2 * K] = np.tensordot(risk.p, self.pairs, 1).ravel() - self.true_pairs

@@ -15,7 +15,7 @@ class ChainLayout:
     """
 
     def __init__(self, design: ChainDesign) -> None:
-        data, columns, indptr = design.kernel_rows
+        columns = design.kernel_rows.indices
         K, d, old = design.n_labels, design.memory.shape[1], design.pairs
         self.rows, self.pairs = design.kernel_rows, old
         self.where: Indices | None = None  # of each weight of a feature, in the design's order
@@ -26,7 +26,7 @@ class ChainLayout:
         rank[order] = np.arange(d, dtype=np.uint32)
         columns = rank[columns]
         columns.flags.writeable = False
-        self.rows = (data, columns, indptr)
+        self.rows = design.kernel_rows._replace(indices=columns)
         if not len(old.names):
             self.where = (order[:, None] * K + np.arange(K)).ravel()
             return

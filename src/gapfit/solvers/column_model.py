@@ -172,7 +172,7 @@ class _ByMatrix:
         """One pass of coordinate descent; the largest change of a derivative by its own coordinate."""
         from gapfit.kernels.columns import sweep_matrix
 
-        return float(sweep_matrix(self.H, w, self.a, terms.lower, terms.upper, terms.l1, terms.l2))
+        return float(sweep_matrix(self.H, w, self.a, terms))
 
     def derivatives(self, some: Indices) -> Slope:
         """Of the quadratic part, at the w of the last `sweep` or `go`."""
@@ -211,14 +211,11 @@ class _ByColumns:
 
     def sweep(self, terms: Terms, w: Slope) -> float:
         """See `_ByMatrix`."""
-        from gapfit.kernels.columns import sweep
+        from gapfit.kernels.columns import Model, sweep
 
         self.passes += 1.0
-        l1, l2, lower, upper = terms
-        worst, self.shift = sweep(
-            *self.columns.flat, self.columns.slots, w, self.h, self.m, lower, upper, l1, l2,
-            self.r, self.D, self.per_total, self.shift,
-        )  # fmt: skip
+        model = Model(self.h, self.m, self.r, self.D, self.per_total)
+        worst, self.shift = sweep(self.columns.flat, self.columns.slots, model, terms, w, self.shift)
         return float(worst)
 
     @cached_property

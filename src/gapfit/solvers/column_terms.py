@@ -44,4 +44,4 @@ class Terms(NamedTuple):
         """See `kernels.columns.urges`."""
         from gapfit.kernels.columns import urges
 
-        return np.asarray(urges(a, w, self.lower, self.upper, self.l1, self.l2))
+        return np.asarray(urges(a, w, self))

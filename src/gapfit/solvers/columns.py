@@ -56,11 +56,11 @@ class Columns:
 
         place = np.full(self.X.shape[1], -1, np.int32)
         place[ids] = np.arange(len(ids))
-        data, indices, indptr = as_rows(self.X.data, self.X.indices, self.X.indptr)
-        sizes = count_columns(indices, place, len(ids))
+        matrix = as_rows(self.X.data, self.X.indices, self.X.indptr)
+        sizes = count_columns(matrix.indices, place, len(ids))
         fill = np.cumsum(sizes) - sizes
-        taken, rows = np.empty(int(sizes.sum()), data.dtype), np.empty(int(sizes.sum()), np.uint32)
-        take_columns(data, indices, indptr, place, fill, taken, rows)
+        taken, rows = np.empty(int(sizes.sum()), self.X.dtype), np.empty(int(sizes.sum()), np.uint32)
+        take_columns(matrix, place, fill, taken, rows)
         return taken, rows, sizes
 
     def state(self) -> tuple[Indices, Any] | None:
@@ -101,9 +101,11 @@ class Selection:
     """Columns to multiply with. Large ones are cut into parts that threads share."""
 
     def __init__(self, columns: Columns, positions: Indices) -> None:
+        from gapfit.kernels.columns import Columns as Flat  # compiled code is loaded only when it is to run
+
         self.columns, self.positions, self.n = columns, positions, columns.n
         self.slots = columns.slots[positions]
-        self.flat = (columns.data, columns.rows, columns.starts)
+        self.flat = Flat(columns.data, columns.rows, columns.starts)
         entries = np.cumsum(columns.starts[self.slots + 1] - columns.starts[self.slots])
         self.entries = float(entries[-1]) if len(entries) else 0.0
         count = len(threads.parts(len(positions), self.entries))
@@ -123,29 +125,26 @@ class Selection:
         """<x_j, u> for each column."""
         from gapfit.kernels.columns import dots
 
-        return np.concatenate(threads.each(lambda part: dots(*self.flat, self.slots[part], u), self.parts))
+        return np.concatenate(threads.each(lambda part: dots(self.flat, self.slots[part], u), self.parts))
 
     def scores(self, v: Slope) -> Vector:
         """The sum of v_j x_j."""
         from gapfit.kernels.columns import combine, combine_dense
 
-        data, rows, starts = self.flat
         if self.columns.sparse:
             return threads.total(
-                lambda part: combine(data, rows, starts, self.slots[part], v[part], self.n), self.parts
+                lambda part: combine(self.flat, self.slots[part], v[part], self.n), self.parts
             )
         parts = threads.parts(self.n, self.entries)
         return np.concatenate(
-            threads.each(
-                lambda part: combine_dense(data, starts, self.slots, v, part.start, part.stop), parts
-            )
+            threads.each(lambda part: combine_dense(self.flat, self.slots, v, part.start, part.stop), parts)
         )
 
     def moments(self, D: Vector) -> tuple[Slope, Slope]:
         """<x_j, D> and <x_j, D x_j> for each column."""
         from gapfit.kernels.columns import moments
 
-        pairs = threads.each(lambda part: moments(*self.flat, self.slots[part], D), self.parts)
+        pairs = threads.each(lambda part: moments(self.flat, self.slots[part], D), self.parts)
         first, second = (np.concatenate(halves) for halves in zip(*pairs, strict=True))
         return first, second
 
@@ -154,9 +153,9 @@ class Selection:
         if self.columns.sparse:
             from gapfit.kernels.columns import curved
 
-            parts = threads.parts(self.n, 2.0 * len(self._rows[0]))
+            parts = threads.parts(self.n, 2.0 * len(self._rows.data))
             return lambda v: threads.total(
-                lambda some: curved(*self._rows, D, v, some.start, some.stop), parts
+                lambda some: curved(self._rows, D, v, some.start, some.stop), parts
             )
         k = len(self.positions)
         if k <= min(_NARROW, self.n // 20):
@@ -168,7 +167,8 @@ class Selection:
         k = len(self.positions)
         if self.columns.sparse:
             return (
-                0.5 * float((np.diff(self._rows[2]).astype(np.float64) ** 2).sum()) + min(k, self.n) ** 3 / 30
+                0.5 * float((np.diff(self._rows.indptr).astype(np.float64) ** 2).sum())
+                + min(k, self.n) ** 3 / 30
             )
         known = self.columns.known
         new = k if known is None else k - int(np.isin(self.slots, known.slots).sum()) * known.holds(D)
@@ -180,8 +180,8 @@ class Selection:
         if self.columns.sparse:
             from gapfit.kernels.columns import gram
 
-            parts = threads.parts(self.n, len(self._rows[0]))
-            half = threads.total(lambda some: gram(*self._rows, D, k, some.start, some.stop), parts)
+            parts = threads.parts(self.n, len(self._rows.data))
+            half = threads.total(lambda some: gram(self._rows, D, k, some.start, some.stop), parts)
             return half + np.tril(half, -1).T
         known = self.columns.known
         if known is None or not known.holds(D) or len(known.slots) > 2 * k + _NARROW:
@@ -191,20 +191,19 @@ class Selection:
         return known.at(self.slots)
 
     @cached_property
-    def _rows(self) -> tuple[Any, Any, Any]:
+    def _rows(self) -> Any:
         from gapfit.kernels.columns import filter_rows, transpose
-        from gapfit.kernels.rows import as_rows
+        from gapfit.kernels.rows import Rows, as_rows
 
         X, ids = self.columns.X, self.columns.ids[self.positions]
         if self.entries < _MUCH * X.nnz or (np.diff(ids) <= 0).any():
-            rows: tuple[Any, Any, Any] = transpose(*self.flat, self.slots, self.n)
-            return rows
+            return Rows(*transpose(self.flat, self.slots, self.n))
         room = int(self.entries) + 1
         taken, slots = np.empty(room, np.float32), np.empty(room, np.uint32)
         place = np.full(X.shape[1], -1, np.int32)
         place[ids] = np.arange(len(ids))
-        starts = filter_rows(*as_rows(X.data, X.indices, X.indptr), place, taken, slots)
-        return taken[:-1], slots[:-1], starts
+        starts = filter_rows(as_rows(X.data, X.indices, X.indptr), place, taken, slots)
+        return Rows(taken[:-1], slots[:-1], starts)
 
 
 @storable

@@ -99,7 +99,7 @@ class _Descent:
         same = False
         if u.shape == (self.n,):
             self.kind.put(whole.table, -u)
-            v = whole.table[:, 7]
+            v = whole.table["v"]
             self.z = whole.short(problem.design.adjoint(v))
             # with the stored sum, if it is the sum here, this run has the bytes of the one it continues
             noise = float(np.abs(u).max())
@@ -136,21 +136,21 @@ class _Descent:
         self._bring_back()
         numbers = {name: getattr(self, name) for name in self._NUMBERS}
         table, store = self.whole.table, self.store
-        arrays = dict(u=-table[:, 7], column=table[:, 1].copy(), z=self.z.copy(), order=self.order.copy())
+        arrays = dict(u=-table["v"], column=table["kink"].copy(), z=self.z.copy(), order=self.order.copy())
         arrays |= dict(doubtful=self.doubtful, near=self.near, problem=self._problem())
         directions = dict(members=store.members.copy(), V=store.V.copy(), Z=self.Z.copy())
         return {**numbers, **arrays, **directions}
 
     def _problem(self) -> Vector:
         """What rows were proved to be at rest for."""
-        return np.append(self.whole.table[:, :5].sum(axis=0), self.problem.alpha)
+        return np.array([*(self.whole.table[name].sum() for name in self.kernels.LOSS), self.problem.alpha])
 
     def _restore(self, state: dict[str, Any]) -> None:
         for name in self._NUMBERS:
             setattr(self, name, state[name])
         if self.exact:
             self.whole.in_full_precision()
-        self.whole.table[:, 1], self.whole.table[:, 7] = state["column"], -state["u"]
+        self.whole.table["kink"], self.whole.table["v"] = state["column"], -state["u"]
         self.z, self.Z, self.order = (np.array(state[name]) for name in ("z", "Z", "order"))
         if not self.kind.entropic and np.array_equal(state["problem"], self._problem()):
             self.doubtful, self.near = state["doubtful"], state["near"]
@@ -167,11 +167,8 @@ class _Descent:
         """
         if self.sweeps == 0:
             return
-        store = self.store
-        self.latest, self.z, self.spare, self.b, self.s, self.c = self.kernels.step_on(
-            *store.rows, store.table, self.kind.entropic, len(self.order), store.V, self.Z, self.latest,
-            self.z, self.spare, store.spare, *self._terms(),
-        )  # fmt: skip
+        place, (self.latest, self.spare) = self.kernels.step_on(*self._state(), len(self.order))
+        self.z, self.b, self.s, self.c = place
 
     def choose_rows(self) -> None:
         """All rows at the beginning of an epoch, the active ones side by side when they are few."""
@@ -191,9 +188,9 @@ class _Descent:
             self.store.V[:], self.Z[:] = 0.0, 0.0
         # afresh, for rounding must not add up
         if self.exact:
-            self.z = self.whole.short(self.problem.design.adjoint(self.whole.table[:, 7]))
+            self.z = self.whole.short(self.problem.design.adjoint(self.whole.table["v"]))
         if self.problem.n_offsets:
-            self.s = self.whole.total - float(self.whole.table[:, 7].sum())
+            self.s = self.whole.total - float(self.whole.table["v"].sum())
             self.c = self.whole.along_mean(self.z)
         self.full_gap, self.visits, self.sweeps = np.inf, 0, 0
         if _SURVEY * len(self.order) <= self.n and not self.kind.entropic:
@@ -238,18 +235,17 @@ class _Descent:
             self.doubtful, self.near = doubtful, near if _WORTH * len(near) <= len(members) else None
         # those that rest are about to be left behind, and with them what they had in the directions
         store = self.store
-        self.kernels.leave_resting(*store.rows, store.table, self.kind.entropic, store.V, self.Z, self.n)
+        self.kernels.leave_resting(self._dual(store), store.V, self.Z, self.n)
         return active
 
     def _look_at(self, members: Any) -> tuple[Vector, float, float, float]:
         """How firmly these rows rest; what pulls at the others, the number of those, and their gap."""
-        firmness, rows = np.empty(len(members)), self.whole.rows
+        firmness, given = np.empty(len(members)), (self._dual(self.whole), self._place(), self.threshold)
 
         def look(part: slice) -> Any:
-            terms = (self.z, *self._terms(), self.threshold, members)
-            return self.kernels.survey(*rows, self.whole.table, *terms, part.start, part.stop, firmness)
+            return self.kernels.survey(*given, members, part.start, part.stop, firmness)
 
-        work = len(rows[0]) * len(members) / self.n
+        work = len(self.whole.rows.data) * len(members) / self.n
         seen = threads.each(look, threads.parts(len(members), work))
         pulls, number, gap = (float(total) for total in np.sum(seen, axis=0))
         return firmness, pulls, number, gap
@@ -284,16 +280,20 @@ class _Descent:
         """Sweeps and steps beyond, until there is something to decide or to tell."""
         store = self.store
         untold = _SILENCE * self.n + 1000
-        at_once = max(2 * self.n, _AT_ONCE * len(store.table) // max(len(store.rows[0]), 1))
-        (self.order, self.z, self.spare), counts, numbers = self.kernels.descend(
-            *store.rows, store.table, self.kind.entropic, self.order, self.random, store.V, self.Z,
-            self.latest, self.z, self.spare, store.spare, *self._terms(), self.threshold, self.gap,
-            self.full_gap, self.visits, self.sweeps, _ENOUGH, _REVISITS * self.n, _SWEEPS,
-            min(untold - self.untold, at_once), _NEWS * self.told, -1.0 if self.exact else _SINGLE,
+        at_once = max(2 * self.n, _AT_ONCE * len(store.table) // max(len(store.rows.data), 1))
+        epoch = self.kernels.Epoch(
+            self.order, self.random, self.threshold, self.gap, self.full_gap, self.visits, self.sweeps
+        )
+        ends = self.kernels.Ends(
+            enough=_ENOUGH, most_visits=_REVISITS * self.n, most_sweeps=_SWEEPS,
+            most_untold=min(untold - self.untold, at_once), news=_NEWS * self.told,
+            fine=-1.0 if self.exact else _SINGLE,
         )  # fmt: skip
-        self.random, self.latest, self.visits, self.sweeps, done, self.over, self.too_fine = counts
-        self.b, self.s, self.c, self.threshold, self.gap, self.full_gap, self.estimate = numbers
-        self.random = np.uint64(self.random)
+        place, (self.latest, self.spare), epoch, now = self.kernels.descend(*self._state(), epoch, ends)
+        self.z, self.b, self.s, self.c = place
+        self.order, random, self.threshold, self.gap, self.full_gap, self.visits, self.sweeps = epoch
+        self.random = np.uint64(random)
+        done, self.over, self.too_fine, self.estimate = now
         self.untold += done
         self.news = self.estimate <= _NEWS * self.told or self.untold >= untold
 
@@ -301,16 +301,26 @@ class _Descent:
         """|z|^2 / alpha = sum_i v_i f_i, of which rounding in the rows leaves a share uncertain."""
         return float(self.z @ self.z) / self.problem.alpha
 
-    def _terms(self) -> tuple[float, ...]:
-        whole = self.whole
-        return 1 / self.problem.alpha, whole.mean_sq, self.b, whole.rho, self.s, self.c
+    def _dual(self, store: Store) -> Any:
+        """What is minimised over the variables of these rows."""
+        constants = 1 / self.problem.alpha, self.whole.mean_sq, self.whole.rho
+        return self.kernels.Dual(store.rows, store.table, self.kind.entropic, *constants)
+
+    def _place(self) -> Any:
+        return self.kernels.Place(self.z, self.b, self.s, self.c)
+
+    def _state(self) -> tuple[Any, Any, Any]:
+        """What compiled steps go on from."""
+        store = self.store
+        ways = self.kernels.Ways(store.V, self.Z, self.latest, self.spare, store.spare)
+        return self._dual(store), self._place(), ways
 
     def _bring_back(self) -> None:
         """Write the variables of the active rows where all are."""
         if self.store is not self.whole:
-            self.whole.table[self.store.members, 7] = self.store.table[:, 7]
+            self.whole.table["v"][self.store.members] = self.store.table["v"]
             if self.kind.entropic:
-                self.whole.table[self.store.members, 1] = self.store.table[:, 1]
+                self.whole.table["kink"][self.store.members] = self.store.table["kink"]
 
     # -- the driver -----------------------------------------------------------------------------------------
 
@@ -335,22 +345,22 @@ class _Descent:
 
         def minorant() -> Minorant:
             self._bring_back()
-            return self.problem.minorant_at(-self.whole.table[:, 7])
+            return self.problem.minorant_at(-self.whole.table["v"])
 
         return Iterate(point, offset, minorant, None, self.snapshot, estimate, objective)
 
     def _best_responses(self) -> Vector:
         """v, or what suits the scores best: columns that only one sample uses are that sample's to choose."""
         self._bring_back()
-        v = self.whole.table[:, 7].copy()
+        v: Vector = self.whole.table["v"].copy()
         if self.whole.singles is not None and self.estimate <= _NEAR * self._scale():
             store = self.store
-            best, terms = store.spare, (store.table, self.kind.entropic, self.z, *self._terms())
+            best, given = store.spare, (self._dual(store), self._place())
 
             def respond(part: slice) -> None:
-                self.kernels.responses(*store.rows, *terms, part.start, part.stop, best)
+                self.kernels.responses(*given, part.start, part.stop, best)
 
-            threads.each(respond, threads.parts(len(best), float(len(store.rows[0]))))
+            threads.each(respond, threads.parts(len(best), float(len(store.rows.data))))
             v[store.members] = best
         return v
 

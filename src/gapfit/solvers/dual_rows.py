@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit import threads
-from gapfit._types import Matrix, Slope, Vector
+from gapfit._types import Slope, Vector
+from gapfit.design.rows import packed
 from gapfit.problem import Problem
 from gapfit.solvers.dual_kinds import Piecewise
 
@@ -19,7 +20,7 @@ MEMORY = 3  # ways of sweeps that are remembered
 class Store:
     """Rows side by side, their table, and the ways of the last sweeps in their variables."""
 
-    def __init__(self, rows: tuple[Any, Any, Any], table: Matrix, members: Any) -> None:
+    def __init__(self, rows: Any, table: Any, members: Any) -> None:
         self.rows, self.table, self.members = rows, table, members
         self.V = np.zeros((MEMORY, len(table)))
         self.spare = np.empty(len(table))
@@ -40,24 +41,24 @@ class Whole(Store):
         if problem.n_offsets:
             p = problem.weight / problem.weight.sum()
             self.mean = problem.mean
-            table[:, 6] = problem.design.scores(self.mean)
+            table["along"] = problem.design.scores(self.mean)
             # a share of the coordinates' own curvature, and what the losses need
             self.rho = 0.01 * float(p @ squares) / problem.alpha + kind.offset_per_imbalance(problem, table)
         self.mean_sq = float(self.mean @ self.mean)
-        table[:, 5] = squares / problem.alpha
+        table["curvature"] = squares / problem.alpha
         super().__init__(self.original, table, np.arange(n))
         self.singles = self._split_off_singles()
         self.width = d
         if self.singles is not None:
             own = self.singles.squares / problem.alpha
-            table[:, 2] += own
-            table[:, 5] = np.maximum(table[:, 5] - own, 0.0)
+            table["quad"] += own
+            table["curvature"] = np.maximum(table["curvature"] - own, 0.0)
             self.width = d - len(self.singles.values)
 
     def _split_off_singles(self) -> "Singles | None":
         """Copy the rows without the columns that have one entry, if it pays."""
         from gapfit.kernels import packing
-        from gapfit.kernels.rows import as_rows
+        from gapfit.kernels.rows import Rows, as_rows
 
         _, indices, indptr = self.original
         n, d = self.problem.design.shape
@@ -66,9 +67,9 @@ class Whole(Store):
         number, how_many = packing.number_columns(indices, d)
         if 10 * how_many < len(indices):
             return None
-        values, rows, squares = np.empty(how_many, self.precision), np.empty(how_many, np.int32), np.zeros(n)
+        values, rows = np.empty(how_many, self.precision), np.empty(how_many, np.int32)
+        singles = Singles(values, rows, np.zeros(n), number)
         room, lengths = len(indices) - how_many, np.empty(n, np.int64)
-        packed, columns = np.empty(room, self.precision), np.empty(room, np.int32)
         parts = threads.parts(n, float(len(indices)))
 
         def count(part: slice) -> None:
@@ -76,30 +77,20 @@ class Whole(Store):
 
         threads.each(count, parts)
         starts = np.concatenate(([0], np.cumsum(lengths)))
-        targets = (packed, columns, starts, values, rows, squares)
+        others = Rows(np.empty(room, self.precision), np.empty(room, np.int32), starts)
 
         def split(part: slice) -> None:
-            packing.split(*self.original, number, part.start, part.stop, *targets)
+            packing.split(self.original, singles, part.start, part.stop, others)
 
         threads.each(split, parts)
-        self.rows = as_rows(packed, columns, starts)
-        return Singles(values, rows, squares, number)
+        self.rows = as_rows(*others)
+        return singles
 
     def part(self, members: Any) -> Store:
         """Some of the rows, copied."""
-        from gapfit.kernels.packing import pack
         from gapfit.kernels.rows import as_rows
 
-        _, indices, indptr = self.rows
-        starts = np.concatenate(([0], np.cumsum(indptr[members + 1] - indptr[members])))
-        packed = np.empty(starts[-1], self.precision)
-        columns = np.empty(starts[-1] if len(indices) else 0, np.int32)
-
-        def copy(part: slice) -> None:
-            pack(*self.rows, members, part.start, part.stop, packed, columns, starts)
-
-        threads.each(copy, threads.parts(len(members), float(starts[-1])))
-        return Store(as_rows(packed, columns, starts), self.table[members], members)
+        return Store(as_rows(*packed(self.rows, members, self.precision)), self.table.take(members), members)
 
     def in_full_precision(self) -> None:
         """From now on."""
@@ -117,8 +108,7 @@ class Whole(Store):
         else:
             from gapfit.kernels.packing import long
 
-            singles = self.singles
-            long(z, singles.number, singles.values, singles.rows, v, 1 / self.problem.alpha, out)
+            long(z, self.singles, v, 1 / self.problem.alpha, out)
         if s != 0 and self.problem.n_offsets:
             out += (s / self.problem.alpha) * self.mean
         return out
@@ -127,7 +117,7 @@ class Whole(Store):
         """<z, mean>, all columns."""
         if not self.problem.n_offsets:
             return 0.0
-        w = self.point(z, 0.0, self.table[:, 7].copy(), np.empty(len(self.mean)))
+        w = self.point(z, 0.0, self.table["v"].copy(), np.empty(len(self.mean)))
         return self.problem.alpha * float(w @ self.mean)
 
 

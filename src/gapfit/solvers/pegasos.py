@@ -86,12 +86,13 @@ def _full(problem: Problem, state: dict[str, Any]) -> Steps:
 
 def _sample(problem: Problem, state: dict[str, Any], seed: int) -> Steps:
     """Steps along subgradients of single samples."""
-    from gapfit.kernels import rows as kernels  # compiled code is loaded only when it is to run
+    from gapfit.kernels.pegasos import pegasos_epoch  # compiled code is loaded only when it is to run
+    from gapfit.kernels.rows import as_rows, squared_norms
 
     alpha, (n, d) = problem.alpha, problem.design.shape
-    rows = kernels.as_rows(*problem.memory.rows())
+    rows = as_rows(*problem.memory.rows())
     table = coordinates(problem)
-    p = table[:, 6] = problem.weight / problem.weight.sum()
+    p = table["along"] = problem.weight / problem.weight.sum()
     gain, total = 0.0, problem.risk.dual_atoms().total
     if problem.n_offsets:
         gain = offset_per_imbalance(problem, table)
@@ -102,9 +103,9 @@ def _sample(problem: Problem, state: dict[str, Any], seed: int) -> Steps:
     rng = np.random.default_rng(seed)
     if state.get("rng"):
         rng.bit_generator.state = state["rng"]
-    if t == 0 and np.isinf(table[:, 3:5]).any():
+    if t == 0 and np.isinf([table["lower"], table["upper"]]).any():
         # steps of 1 / L: the sample's loss has the second derivative |x|^2 / (p quad) in w
-        t = int(np.max(kernels.squared_norms(rows[0], rows[2]) / (alpha * p * table[:, 2])))
+        t = int(np.max(squared_norms(rows) / (alpha * p * table["quad"])))
 
     def snapshot() -> dict[str, Any]:
         return {"z": z.copy(), "steps": t, "b": b, "best": best, "rng": rng.bit_generator.state}
@@ -112,7 +113,7 @@ def _sample(problem: Problem, state: dict[str, Any], seed: int) -> Steps:
     while True:
         limits.look()
         picks, lag = rng.choice(n, n, p=p), np.zeros(d)
-        kernels.pegasos_epoch(*rows, table, picks, z, lag, float(t), 1 / alpha, float(b.sum()), gain, total)
+        pegasos_epoch(rows, table, picks, z, lag, float(t), 1 / alpha, float(b.sum()), gain, total)
         w = (n * z + lag) / (alpha * n * (t + 0.5 * (n + 1)))
         t += n
         at = problem.oracle(w, b)

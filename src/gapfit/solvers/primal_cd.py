@@ -147,7 +147,7 @@ def _plausible(problem: Problem, l1: float, start: Point, rest: Slope) -> Indice
     from gapfit.kernels.columns import reach
     from gapfit.kernels.rows import as_rows
 
-    most = reach(*as_rows(*problem.memory.rows()), start.u, d)
+    most = reach(as_rows(*problem.memory.rows()), start.u, d)
     return np.flatnonzero((_MARGIN * most >= l1) | (start.w != 0))
 
 

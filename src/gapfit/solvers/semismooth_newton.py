@@ -127,7 +127,7 @@ class _Path:
         # large means would drown the Hessian; where there is an intercept they can be taken out
         self.mean: Slope = whole.mean if problem.n_offsets else np.zeros(d)
         aim, give = np.empty(n), np.empty(n)
-        self.losses = (aim, give, self.target, self.kink, self.quad, self.lower, self.upper)
+        self.losses = proximal.Losses(aim, give, self.target, self.kink, self.quad, self.lower, self.upper)
         self.parts = threads.parts(n, 8 * n)
         self.steps = 0  # since the rounding was last sharpened
         self.v, self.z = np.zeros(n), np.zeros(d)  # z = X'v

@@ -115,7 +115,7 @@ class _Descent:
         self.narrow = rows_of(problem)
         self.n, self.K = self.narrow.shape[0], problem.risk.outputs
         self.rows = as_rows(*self.narrow.rows())
-        squares = squared_norms(self.rows[0], self.rows[2])
+        squares = squared_norms(self.rows)
         self.mean, self.along, self.rho = np.zeros(self.narrow.shape[1]), np.zeros(self.n), 0.0
         if problem.n_offsets:
             self.mean = self.narrow.adjoint(self.p)
@@ -126,7 +126,8 @@ class _Descent:
             spread = float(self.p @ squares) / problem.alpha
             self.rho = 0.01 * spread + cost * _GIVE[self.simplices.entropic]
         self.q = self.p * (squares / problem.alpha + self.rho)
-        self.table = np.column_stack([self.p, self.q, self.along])
+        self.table = np.empty(self.n, multiclass.SAMPLE)
+        self.table["p"], self.table["curvature"], self.table["along"] = self.p, self.q, self.along
         self.known = problem.offset.reshape(self.n, -1) if problem.offset.any() else np.zeros((1, self.K))
         self.rng = np.random.default_rng(seed)
         self.truth_rows = one_hot(self.truth, self.K)
@@ -221,13 +222,14 @@ class _Descent:
             if self.wait <= 0:
                 self._set_out()
         order = self.rng.permutation(self.order)
-        simplices, alpha = self.simplices, self.problem.alpha
-        mean_sq = float(self.mean @ self.mean)
-        self.gap, pulls = self.kernels.sweep(
-            *self.rows, simplices.costs, simplices.row, self.table, self.known, simplices.entropic, order,
-            self.A, self.entropy, self.W, self.s, self.h, 1 / alpha, self.rho,
-            mean_sq, self.threshold, self.classes, self.live,
-        )  # fmt: skip
+        simplices, kernels = self.simplices, self.kernels
+        losses = kernels.Losses(simplices.costs, simplices.row, self.known, simplices.entropic)
+        point = kernels.Point(self.A, self.entropy, self.W, self.s, self.h)
+        terms = kernels.Terms(1 / self.problem.alpha, self.rho, float(self.mean @ self.mean))
+        live = kernels.Live(self.classes, self.live)
+        self.gap, pulls = kernels.sweep(
+            self.rows, losses, self.table, point, terms, live, order, self.threshold
+        )
         self.h += self.rho * self.s
         if self.full_gap == np.inf:
             self.full_gap = self.gap
@@ -260,7 +262,7 @@ class _Descent:
             self.pause = 1
             self.A[self.field], self.W, self.s = target.A, target.W.copy(), target.s.copy()
             self.h = target.bias - self.mean @ self._weights()
-            self.kernels.readmit(self.field, self.A, self.classes, self.live)
+            self.kernels.readmit(self.field, self.A, self.kernels.Live(self.classes, self.live))
             here = target
         self.way = here.minus(self.before)
         self.before = here
@@ -296,7 +298,7 @@ class _Descent:
         samples = self.field[out]
         steps = (A[out] - inside) * self.p[samples, None]
         A[out], dA[out] = inside, inside - here.A[out]
-        self.kernels.add_rows(*self.rows, samples, steps / alpha, dW)
+        self.kernels.add_rows(self.rows, samples, steps / alpha, dW)
         if self.problem.n_offsets:
             ds += steps.sum(axis=0)
         there = _Way(A, here.W + dW, here.s + ds, here.bias + rho * ds)

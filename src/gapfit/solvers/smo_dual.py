@@ -49,7 +49,9 @@ class Dual:
     """v, the scores f = Kv, and the bounds they prove."""
 
     def __init__(self, problem: Problem, start: Vector | None) -> None:
-        self.target, self.kink, quad, self.least, self.most, *_ = coordinates(problem).T
+        table = coordinates(problem)
+        self.target, self.kink, quad = table["target"], table["kink"], table["quad"]
+        self.least, self.most = table["lower"], table["upper"]
         alpha = problem.alpha
         self.quad, self.lower, self.upper = alpha * quad, self.least / alpha, self.most / alpha
         self.sums = int(problem.n_offsets > 0)  # how many are kept

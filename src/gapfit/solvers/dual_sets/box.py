@@ -27,9 +27,9 @@ class BoxSet(DualSet):
         *atoms, self.total = problem.risk.dual_atoms()
         sign, lin, _, _, lo, hi = atoms
         self.p, self.target = problem.weight / problem.weight.sum(), sign * lin
-        self.pieces = tuple(_once(x, dual_prox.ROWS) for x in (*atoms, self.p))
-        size = max(len(self.pieces[3]), len(self.pieces[6]))
-        self.inverse, self.gain, self.length = np.empty(size), np.empty(size), 0.0
+        self.pieces = dual_prox.Pieces(*(_once(x, dual_prox.ROWS) for x in (*atoms, self.p)))
+        size = max(len(self.pieces.quad), len(self.pieces.p))
+        self.lengths, self.length = dual_prox.Lengths(np.empty(size), np.empty(size)), 0.0
         self.parts = threads.parts(len(self.p), 8 * len(self.p))
         self.centre = problem.risk.project_dual(np.zeros_like(self.p), balanced=problem.n_offsets > 0)
         lower, upper = np.where(sign > 0, -hi, lo), np.where(sign > 0, -lo, hi)
@@ -59,7 +59,7 @@ class BoxSet(DualSet):
         return loss + self.total * shift, h
 
     def distance(self, z: Vector, other: Vector) -> float:
-        return float(sum(self.each(self.kernels.distance, self.pieces[-1], z, other)))
+        return float(sum(self.each(self.kernels.distance, self.pieces.p, z, other)))
 
     def each(self, kernel: Any, *given: Any, out: tuple[Vector, ...] = ()) -> list[Any]:
         """What a compiled loop returns for each part of the samples."""
@@ -71,7 +71,7 @@ class BoxSet(DualSet):
     def scale(self, length: float) -> None:
         """Prepare steps of such a length."""
         if self.length != length:
-            self.kernels.scales(self.pieces, length, self.inverse, self.gain)
+            self.kernels.scales(self.pieces, length, self.lengths)
             self.length = length
 
     def weigh(self, scores: Vector) -> Vector:
@@ -128,7 +128,7 @@ class BoxLine(Line):
         """Follow a small shift of b without another look at the scores; returns the excess."""
         box = self.box
         box.scale(self.length)
-        sums = box.each(box.kernels.nudge, box.pieces, box.gain, shift, out=(self.u,))
+        sums = box.each(box.kernels.nudge, box.pieces, box.lengths.gain, shift, out=(self.u,))
         return float(sum(sums)) + box.total
 
     def _balance(self, b: float, share: float) -> tuple[float, float, float, float, float]:
@@ -158,8 +158,8 @@ class BoxLine(Line):
     def _look(self, b: float) -> Any:
         box = self.box
         box.scale(self.length)
-        given = (box.pieces, box.inverse, box.gain, self.centre, self.scores, self.along, self.t, b)
-        return _sums(box.each(box.kernels.respond, *given, out=(self.u,)))
+        line = box.kernels.Line(self.centre, self.scores, self.along)
+        return _sums(box.each(box.kernels.respond, box.pieces, box.lengths, line, self.t, b, out=(self.u,)))
 
 
 def _sums(of_parts: list[Any]) -> Any:

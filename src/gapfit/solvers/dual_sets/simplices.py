@@ -28,7 +28,8 @@ class SimplexSet(DualSet):
         super().__init__(problem)
         self.kernels = simplex_prox
         assert isinstance(problem.risk, SimplexRisk)
-        self.p, self.truth, self.costs, self.row, _ = problem.risk.dual_simplices()
+        self.given = problem.risk.dual_simplices()
+        self.p, self.truth, self.costs = self.given[:3]
         n, self.K = len(self.p), problem.risk.outputs
         self.exact, self.eye = one_hot(self.truth, self.K), np.eye(self.K)
         self.wanted = self.p @ self.exact
@@ -54,7 +55,7 @@ class SimplexSet(DualSet):
 
     def values(self, scores: Vector, b: Vector, z: Matrix) -> tuple[float, float]:
         F, b = scores.reshape(-1, self.K), b if b.size else np.zeros(self.K)
-        arrays = (self.p, self.truth, self.costs, self.row, F, b, z)
+        arrays = (self.given, F, b, z)
         sums = threads.each(lambda rows: self.kernels.values(*arrays, rows.start, rows.stop), self.parts)
         loss, h = np.sum(sums, axis=0)
         return float(loss), float(h)
@@ -147,7 +148,8 @@ class SimplexLine(Line):
         """At these offsets, what the classes have too much, how that follows the offsets and t, and the slope
         of the risk."""
         Q, A, look = self.simplices, self.A, self.simplices.kernels.look
-        given = (Q.p, Q.truth, Q.costs, Q.row, self.centre, self.scores, self.along, self.t, self.length, b)
+        line = Q.kernels.Line(self.centre, self.scores, self.along)
+        given = (Q.given, line, self.t, self.length, b)
         sums: Any = threads.each(lambda rows: look(*given, rows.start, rows.stop, A), Q.parts)
         mass, slopes, cross, work = (sum(of_parts) for of_parts in zip(*sums, strict=True))
         return mass - Q.wanted, slopes, cross, work
