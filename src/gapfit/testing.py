@@ -14,6 +14,8 @@ import numpy as np
 from gapfit._types import Slope, Vector
 from gapfit.errors import ContractError
 from gapfit.losses.base import Loss, Risk
+from gapfit.losses.forms import Conjugate, Curvature
+from gapfit.losses.piecewise import Atoms
 from gapfit.offset import minimise_offsets
 from gapfit.penalties import Penalty
 from gapfit.problem import Problem
@@ -40,12 +42,12 @@ def check_loss(loss: Loss, y: Any, *, trials: int = 30, seed: int = 0) -> None:
         b = np.sort(rng.normal(size=risk.offsets.size))
         _check_subgradient(loss, risk, scores, b, rng)
         _check_offset(loss, risk, scores)
-        if "conjugate" in risk.capabilities:
-            _check_conjugate(loss, risk, scores, rng)
-        if "dual_atoms" in risk.capabilities:
-            _check_atoms(loss, risk, scores)
-        if "curvature" in risk.capabilities:
-            _check_curvature_of_loss(loss, risk, rng.normal(size=len(scores)))
+        if (conjugate := risk.form(Conjugate)) is not None:
+            _check_conjugate(loss, risk, conjugate, scores, rng)
+        if (atoms := risk.form(Atoms)) is not None:
+            _check_atoms(loss, risk, atoms, scores)
+        if (curvature := risk.form(Curvature)) is not None:
+            _check_curvature_of_loss(loss, risk, curvature, rng.normal(size=len(scores)))
         if trial < 5:
             _check_weights(loss, y, weight, scores, b)
 
@@ -160,15 +162,17 @@ def _check_offset(loss: Loss, risk: Risk, scores: Vector) -> None:
             )
 
 
-def _check_conjugate(loss: Loss, risk: Risk, scores: Vector, rng: np.random.Generator) -> None:
+def _check_conjugate(
+    loss: Loss, risk: Risk, conjugate: Conjugate, scores: Vector, rng: np.random.Generator
+) -> None:
     value, u, _ = risk.value_and_subgradient(scores, np.zeros(risk.offsets.size))
     noise = 1e-11 * (1 + abs(value) + np.abs(u) @ np.abs(scores))
-    gap = value + risk.conjugate(u) - u @ scores
+    gap = value + conjugate.value(u) - u @ scores
     _require(abs(gap) <= noise, loss, f"R(f) + R*(u) - <u, f> is {gap:.3g} at a subgradient, not 0")
-    other = risk.project_dual(u + rng.normal(size=len(u)) / len(u), balanced=False)
-    gap = value + risk.conjugate(other) - other @ scores
+    other = conjugate.project(u + rng.normal(size=len(u)) / len(u), balanced=False)
+    gap = value + conjugate.value(other) - other @ scores
     _require(gap >= -noise, loss, f"Fenchel-Young fails by {-gap:.3g}")
-    balanced = risk.project_dual(other, balanced=True)
+    balanced = conjugate.project(other, balanced=True)
     without = risk.value_and_subgradient(scores, np.zeros(risk.offsets.size))[2] - _sums(risk, u)
     slope = np.abs(without + _sums(risk, balanced)).max(initial=0.0)
     _require(slope <= 1e-12 * (1 + np.abs(balanced).sum()), loss, "project_dual does not balance")
@@ -179,20 +183,19 @@ def _sums(risk: Risk, u: Vector) -> Vector:
     return np.asarray(u.reshape(-1, risk.offsets.size).sum(axis=0) if risk.offsets.size else np.zeros(0))
 
 
-def _check_atoms(loss: Loss, risk: Risk, scores: Vector) -> None:
-    atoms = risk.dual_atoms()
+def _check_atoms(loss: Loss, risk: Risk, atoms: Atoms, scores: Vector) -> None:
     value, slopes = atoms.maximise(scores)
     direct, u, _ = risk.value_and_subgradient(scores, np.zeros(risk.offsets.size))
     _require(abs(value.sum() - direct) <= 1e-12 * (1 + abs(direct)), loss, "the atoms give another value")
     _require(np.allclose(slopes, u, rtol=1e-12, atol=0), loss, "the atoms give another subgradient")
 
 
-def _check_curvature_of_loss(loss: Loss, risk: Risk, scores: Vector) -> None:
+def _check_curvature_of_loss(loss: Loss, risk: Risk, curvature: Curvature, scores: Vector) -> None:
     b, step = np.zeros(risk.offsets.size), 1e-6
     before, here, after = (risk.value_and_subgradient(scores + s * step, b)[1] for s in (-1.0, 0.0, 1.0))
     left, right = (here - before) / step, (after - here) / step
     away_from_seams = np.abs(left - right) <= 1e-3 * (np.abs(left) + np.abs(right))
-    error = np.abs(risk.curvature(scores, b) - 0.5 * (left + right))[away_from_seams]
+    error = np.abs(curvature.at(scores, b) - 0.5 * (left + right))[away_from_seams]
     noise = 1e-4 * (np.abs(left) + np.abs(here) / step * _ROUNDING)[away_from_seams] + 1e-8
     _require((error <= noise).all(), loss, "the curvature is not the derivative of the subgradient")
 

@@ -11,6 +11,7 @@ y holds a label 0, ..., K - 1 for each token, weights are the chain's at each of
 which chain a token belongs to.
 """
 
+from collections.abc import Iterator
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -19,8 +20,27 @@ from numpy.typing import NDArray
 
 from gapfit import threads
 from gapfit._types import Matrix, Vector
+from gapfit.forms import loss_form
 from gapfit.losses.base import Loss, Risk
+from gapfit.losses.forms import Smooth
 from gapfit.rounding import gamma
+
+
+@loss_form("a loss of chains")
+class Chains(NamedTuple):
+    """R(f) = sum_i p_i ( max over marginals mu of <f_i + cost_i, mu> + heat H(mu)  -  f_i(y_i) )."""
+
+    labels: NDArray[np.int64]  # of all tokens
+    tokens: NDArray[np.int64]  # where chains begin, and where the last one ends
+    p: Vector
+    cost: Matrix  # of each label where another one is right
+    heat: float
+    n_labels: int
+
+
+@loss_form("a margin loss of chains")
+class MarginChains(Chains):
+    """Without heat: the risk is polyhedral, and proximal steps among its dual points are projections."""
 
 
 class ChainScores(NamedTuple):
@@ -105,7 +125,7 @@ class ChainRisk(Risk):
     infimum = 0.0
 
     def __init__(self, loss: "ChainLoss", y: Any, weight: Vector, groups: Any) -> None:
-        self.loss = loss
+        self.loss: ChainLoss = loss
         self.labels: NDArray[np.int64] = np.asarray(y).astype(np.int64, copy=False)
         n = len(self.labels)
         groups = np.zeros(n, np.int64) if groups is None else np.asarray(groups)
@@ -122,7 +142,13 @@ class ChainRisk(Risk):
         self.n_labels = K
         self.cost = loss.costs(K)
         self.heat = loss.heat
-        self.capabilities = loss.capabilities
+
+    def forms(self) -> Iterator[Any]:
+        if self.heat > 0:
+            yield Smooth()
+        if self.loss.rescale == "margin":
+            kind = Chains if self.heat > 0 else MarginChains
+            yield kind(self.labels, self.tokens, self.p, self.cost, self.heat, self.n_labels)
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         del b
@@ -135,7 +161,7 @@ class ChainRisk(Risk):
         places = of.nodes.max(axis=1) + of.edges.max(axis=(1, 2))
         each = np.add.reduceat(places, self.tokens[:-1]) + of.start.max() + of.end.max()
         steepest = 1.0
-        if getattr(self.loss, "rescale", "margin") == "slack":
+        if self.loss.rescale == "slack":
             steepest = float(np.diff(self.tokens).max())
         return 2 * steepest * float(self.p @ each) * (1 + gamma(len(places) + 16))
 
@@ -160,7 +186,7 @@ class ChainRisk(Risk):
         from gapfit.kernels.chain_best import margin_risk, slack_risk
 
         given = (self.labels, self.tokens, self.p)
-        if getattr(self.loss, "rescale", "margin") == "slack":
+        if self.loss.rescale == "slack":
             return _over_chains(slack_risk, scores, self.tokens, self.n_labels, given)
         return _over_chains(margin_risk, scores, self.tokens, self.n_labels, (*given, self.cost))
 
@@ -169,7 +195,7 @@ class ChainLoss(Loss):
     """A loss of label sequences. `heat` weighs the entropy that smooths its maximum over labellings."""
 
     heat: float
-    capabilities: frozenset[str]
+    rescale: str = "margin"
     labels: int | None
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> ChainRisk:
@@ -195,7 +221,6 @@ class ChainCRF(ChainLoss):
     """
 
     heat = 1.0
-    capabilities = frozenset({"smooth", "chain"})
 
     def __init__(self, labels: int | None = None) -> None:
         self.labels = labels
@@ -222,10 +247,6 @@ class ChainMargin(ChainLoss):
         # a tuple, so that losses can be compared
         self.cost = None if cost is None else tuple(tuple(float(c) for c in row) for row in cost)
         self.rescale, self.labels = rescale, labels
-
-    @property
-    def capabilities(self) -> frozenset[str]:  # type: ignore[override]
-        return frozenset({"chain", "dual_projection"}) if self.rescale == "margin" else frozenset()
 
     def costs(self, K: int) -> Matrix:
         if self.cost is None:

@@ -13,45 +13,27 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from gapfit.errors import IncompatibleSolver
-from gapfit.penalties import ElasticNet, Penalty
+from gapfit.forms import lacking
 from gapfit.problem import Problem
 from gapfit.registry import SOLVERS, as_solver
 from gapfit.room import ask_for, available
 from gapfit.solution import Certificate, Iterate
+from gapfit.solvers.old_needs import as_forms
 
 OVERFLOWS = (ArithmeticError, LinAlgError)  # what a step may raise where numbers are too large for it
 
 Steps = Generator[Iterate, Certificate, None]
 Method = TypeVar("Method", bound=Callable[..., Steps])
 
-_PENALTY_NEEDS: dict[str, tuple[str, Callable[[Penalty], bool]]] = {
-    "L2": ("the L2 penalty", lambda penalty: penalty.euclidean),
-    "quadratic": ("a quadratic penalty", lambda penalty: penalty.quadratic),
-    "smooth": ("a differentiable penalty", lambda penalty: penalty.smooth),
-    "elastic net": (
-        "L1, L2 or the elastic net, in a box or not",
-        lambda penalty: isinstance(getattr(penalty, "penalty", penalty), ElasticNet),
-    ),
-}
+Need = type | tuple[type, ...]  # a form, or several of which one will do
 
 
-_DESIGN_NEEDS = {
-    "rows": "the rows of X, one score each",
-    "wide rows": "the rows of X, several scores each",
-    "euclidean": "weights that are a plain vector",
-    "gram": "a kernel",
-    "chain": "the rows of chains, without edge features",
-}
-
-
-def needs(
-    *risk: str | tuple[str, ...], penalty: str | None = None, design: str | None = None, squares: int = 0
-) -> Callable[[Method], Method]:
-    """Declare what a solver asks of the risk (its `capabilities`; of a tuple, one), of the penalty, and of
-    the design (what it `offers`); and how many square matrices of all weights it holds at once."""
+def needs(*forms: Need, squares: int = 0, **old: Any) -> Callable[[Method], Method]:
+    """Declare the forms that a solver will ask the problem for: of its risk, its penalty and its design. And
+    how many square matrices of all weights it holds at once."""
 
     def declare(method: Method) -> Method:
-        method.needs = (risk, penalty, design)  # type: ignore[attr-defined]
+        method.needs = as_forms(forms, old)  # type: ignore[attr-defined]
         method.squares = squares  # type: ignore[attr-defined]
         return method
 
@@ -85,17 +67,10 @@ def _bytes_of_squares(method: Callable[..., Any], problem: Problem) -> float:
 
 def missing_need(method: Callable[..., Any], problem: Problem) -> str | None:
     """The first thing the solver needs and the problem lacks."""
-    risk, penalty, design = getattr(_inner(method), "needs", ((), None, None))
-    for need in risk:
-        alternatives = (need,) if isinstance(need, str) else need
-        if problem.risk.capabilities.isdisjoint(alternatives):
-            return f"a loss with {' or '.join(alternatives)}, which {problem.loss!r} has not"
-    if penalty is not None:
-        wanted, has = _PENALTY_NEEDS[penalty]
-        if not has(problem.penalty):
-            return f"{wanted}, which {problem.penalty!r} is not"
-    if design is not None and design not in problem.design.offers:
-        return f"{_DESIGN_NEEDS[design]}, which {type(problem.design).__name__} does not offer"
+    for need in getattr(_inner(method), "needs", ()):
+        kinds = need if isinstance(need, tuple) else (need,)
+        if not any(problem.has(kind) for kind in kinds):
+            return lacking(problem, *kinds)
     return None
 
 

@@ -3,6 +3,8 @@
 import numpy as np
 
 from gapfit._types import Matrix, Vector
+from gapfit.losses.forms import BinaryEntropy
+from gapfit.losses.piecewise import Atoms
 from gapfit.problem import Problem
 
 _INSIDE = 1e-14  # of their range entropic variables are away from their bounds at the start
@@ -14,7 +16,7 @@ def coordinates(problem: Problem) -> Matrix:
     v = sign * a turns the signs of the atoms into the order of their bounds, and a known offset of
     a score is the same as a smaller target.
     """
-    sign, lin, kink, quad, lo, hi, _ = problem.risk.dual_atoms()
+    sign, lin, kink, quad, lo, hi, _ = problem.form(Atoms)
     table = np.zeros((len(sign), 8))
     table[:, 0] = sign * lin - problem.offset
     table[:, 1], table[:, 2] = kink, quad
@@ -39,13 +41,14 @@ def offset_per_imbalance(problem: Problem, table: Matrix) -> float:
 class Piecewise:
     """Losses of lines and parabolas: psi is a parabola and a kink."""
 
-    capability, entropic = "dual_atoms", False
+    form: type = Atoms
+    entropic = False
     offset_per_imbalance = staticmethod(offset_per_imbalance)
 
     @staticmethod
     def table(problem: Problem) -> tuple[Matrix, float]:
         """The kernels' table at v = 0, and what the v add up to if there is an intercept."""
-        return coordinates(problem), problem.risk.dual_atoms().total
+        return coordinates(problem), problem.form(Atoms).total
 
     @staticmethod
     def put(table: Matrix, v: Vector) -> None:
@@ -56,7 +59,7 @@ class Piecewise:
 class Entropic(Piecewise):
     """The logistic loss: psi is an entropy."""
 
-    capability, entropic = "dual_entropy", True
+    form, entropic = BinaryEntropy, True
 
     @staticmethod
     def offset_per_imbalance(problem: Problem, table: Matrix) -> float:
@@ -66,7 +69,7 @@ class Entropic(Piecewise):
 
     @staticmethod
     def table(problem: Problem) -> tuple[Matrix, float]:
-        lower, upper = problem.risk.dual_entropy()
+        lower, upper = problem.form(BinaryEntropy)
         table = np.zeros((len(lower), 8))
         table[:, 0], table[:, 3], table[:, 4] = -problem.offset, lower, upper
         Entropic.put(table, np.zeros(len(lower)))

@@ -11,6 +11,9 @@ import numpy as np
 from scipy.optimize import minimize
 
 from gapfit._types import Slope, Vector
+from gapfit.design.forms import Plain
+from gapfit.losses.forms import Smooth
+from gapfit.penalties.forms import Differentiable
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
@@ -20,7 +23,7 @@ _STEPS = 20  # L-BFGS iterations between two certificates
 _MEMORY = 20
 
 
-@needs("smooth", penalty="smooth", design="euclidean")
+@needs(Smooth, Differentiable, Plain)
 def lbfgs(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     """One step is a run of SciPy's L-BFGS-B, some twenty iterations, and a cut at the end of it."""
     state = state or {}

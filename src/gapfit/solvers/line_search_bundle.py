@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from gapfit.minorant import Minorant, mix
+from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 
 
-@needs(penalty="L2")
+@needs(Euclidean)
 def line_search_bundle(
     problem: Problem, state: dict[str, Any] | None = None, *, zero_plane: bool | None = None
 ) -> Steps:

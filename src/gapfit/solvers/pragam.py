@@ -23,17 +23,18 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from gapfit._types import Slope
+from gapfit.penalties.forms import Quadratic
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
-from gapfit.solvers.dual_sets import dual_set
+from gapfit.solvers.dual_sets import PROJECTABLE, dual_set
 from gapfit.solvers.dual_sets.base import DualSet
 
 _EASE = 0.97  # L is tried this much lower at each step
 _ROUNDING = 1e-9  # of the curvature
 
 
-@needs("dual_projection", penalty="quadratic")
+@needs(PROJECTABLE, Quadratic)
 def pragam(problem: Problem, state: dict[str, Any] | None = None, *, L: float | None = None) -> Steps:
     """One step: two proximal steps in the dual, one pass over X, and one that makes two products with X'.
 

@@ -20,10 +20,12 @@ from typing import Any
 import numpy as np
 
 from gapfit._types import Slope
+from gapfit.design.forms import Plain
+from gapfit.penalties.forms import Quadratic
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
-from gapfit.solvers.dual_sets import dual_set
+from gapfit.solvers.dual_sets import PROJECTABLE, dual_set
 from gapfit.solvers.dual_sets.base import DualSet
 from gapfit.solvers.quasi_newton import Memory
 
@@ -35,7 +37,7 @@ _FLAT = 0.4  # a line search ends where the slope has fallen to such a share
 _SEARCH = 30
 
 
-@needs("dual_projection", penalty="quadratic", design="euclidean")
+@needs(PROJECTABLE, Quadratic, Plain)
 def smoothing(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     """One step: an L-BFGS step on the rounded risk, with one product with X and one with its transpose."""
     path = _Path(dual_set(problem))

@@ -6,7 +6,7 @@ import numpy as np
 
 from gapfit import threads
 from gapfit._types import Matrix, Vector
-from gapfit.losses.multiclass import SimplexRisk, transport
+from gapfit.losses.multiclass import MarginSimplices, transport
 from gapfit.losses.vector import one_hot
 from gapfit.problem import Problem
 from gapfit.solvers.dual_sets.base import DualSet, Line, Response
@@ -27,9 +27,8 @@ class SimplexSet(DualSet):
 
         super().__init__(problem)
         self.kernels = simplex_prox
-        assert isinstance(problem.risk, SimplexRisk)
-        self.p, self.truth, self.costs, self.row, _ = problem.risk.dual_simplices()
-        n, self.K = len(self.p), problem.risk.outputs
+        self.p, self.truth, self.costs, self.row, _ = problem.form(MarginSimplices)
+        n, self.K = len(self.p), self.costs.shape[1]
         self.exact, self.eye = one_hot(self.truth, self.K), np.eye(self.K)
         self.wanted = self.p @ self.exact
         self.parts = threads.parts(n, _WORK * n * self.K)
