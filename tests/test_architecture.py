@@ -64,7 +64,7 @@ ARROWS: dict[str, set[str]] = {
     "versions": {"__init__"},
     "reductions": {"design"},
     "datasets": {"kernels"},
-    "testing": ENGINE,
+    "testing": ENGINE | {"structures"},
     "metrics": {"losses"},
     "ranking_metrics": {"problem"},
     "estimators": ENGINE | {"metrics", "ranking_metrics", "structures"},

@@ -7,7 +7,7 @@ the best `Certificate` so far; it knows no tolerance, no clock and no verbosity.
 
 from collections.abc import Callable, Generator
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -28,16 +28,33 @@ Method = TypeVar("Method", bound=Callable[..., Steps])
 Need = type | tuple[type, ...]  # a form, or several of which one will do
 
 
-def needs(*forms: Need, squares: int = 0, **old: Any) -> Callable[[Method], Method]:
-    """Declare the forms that a solver will ask the problem for: of its risk, its penalty and its design. And
-    how many square matrices of all weights it holds at once."""
+class Effort(NamedTuple):
+    """What a fit is expected to take before it has begun: multiply-adds, and bytes beside the data."""
+
+    setup: float  # until the first step begins
+    step: float
+    steps: float  # to six digits; a guess by experience, which a fit soon corrects
+    memory: float
+
+
+def needs(
+    *forms: Need, squares: int = 0, effort: Callable[[Problem], Effort] | None = None, **old: Any
+) -> Callable[[Method], Method]:
+    """Declare the forms that a solver will ask the problem for: of its risk, its penalty and its design. How
+    many square matrices of all weights it holds at once. And what a fit will take."""
 
     def declare(method: Method) -> Method:
         method.needs = as_forms(forms, old)  # type: ignore[attr-defined]
-        method.squares = squares  # type: ignore[attr-defined]
+        method.squares, method.effort = squares, effort  # type: ignore[attr-defined]
         return method
 
     return declare
+
+
+def effort_of(method: Callable[..., Any], problem: Problem) -> Effort | None:
+    """What the solver says that it will take; None if it says nothing."""
+    declared = getattr(_inner(method), "effort", None)
+    return None if declared is None else declared(problem)
 
 
 def check_needs(method: Callable[..., Any], problem: Problem) -> None:

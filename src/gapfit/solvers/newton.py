@@ -36,7 +36,7 @@ from gapfit.penalties.forms import Quadratic
 from gapfit.problem import Problem
 from gapfit.records import storable
 from gapfit.solution import Certificate, Iterate
-from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.line import Place, along, look
 from gapfit.solvers.segment import evaluate
 
@@ -55,7 +55,13 @@ _TINIEST = 1e-300
 Start = tuple[Slope, Vector | None]  # w, and b if it is known
 
 
-@needs(Curvature, Quadratic, Rows, squares=6)
+def _effort(problem: Problem) -> Effort:
+    """A Gram matrix at first, then about half of it a step, as second derivatives settle; and a factor."""
+    d, size = problem.design.shape[1], problem.design.size
+    return Effort(0.5 * d * size, 2.0 * size + 0.25 * d * size + d**3 / 3, 8, 8.0 * 6 * d**2)
+
+
+@needs(Curvature, Quadratic, Rows, squares=6, effort=_effort)
 def newton(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
     """One step: one line search, and one dense factorisation or less. For up to some thousand features.
 

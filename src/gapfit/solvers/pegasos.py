@@ -31,12 +31,17 @@ from gapfit.minorant import Minorant, mix
 from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
-from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.dual_kinds import coordinates, offset_per_imbalance
 from gapfit.solvers.line_search_bundle import best_share
 
 
-@needs(Euclidean, Rows)
+def _effort(problem: Problem) -> Effort:
+    """A pass sample by sample, and two products."""
+    return Effort(0.0, 3.0 * problem.design.size, 10_000, 8.0 * 4 * problem.design.shape[1])
+
+
+@needs(Euclidean, Rows, effort=_effort)
 def pegasos(
     problem: Problem,
     state: dict[str, Any] | None = None,

@@ -33,14 +33,20 @@ from gapfit.problem import Problem
 from gapfit.records import storable
 from gapfit.rounding import Estimate, gamma
 from gapfit.solution import Iterate
-from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.base import Effort, Steps, needs
 
 _EASE = 0.7  # L is tried this much lower at each step
 _ROUNDING = 1e-12
 _LARGEST = 60  # doublings of L in one step
 
 
-@needs(Countable, Euclidean, Plain)
+def _effort(problem: Problem) -> Effort:
+    """Five products a step, and sums over tables of n^2 numbers."""
+    n = problem.design.shape[0]
+    return Effort(0.0, 5.0 * problem.design.size + 4.0 * n**2, 500, 8.0 * 2 * n**2)
+
+
+@needs(Countable, Euclidean, Plain, effort=_effort)
 def pragam_entropy(problem: Problem, state: dict[str, Any] | None = None, *, L: float | None = None) -> Steps:
     """Two sums over all labellings a step, O(n^2) each. For contingency losses.
 
