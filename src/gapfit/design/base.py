@@ -97,7 +97,7 @@ class Design(HasForms, ABC):
 
     # -- rounding -------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def depth(self) -> tuple[int, int]:
         """How many additions a score and a coordinate of a slope are made of, at most."""
         return self.shape[1], self.shape[0]

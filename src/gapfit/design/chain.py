@@ -165,7 +165,7 @@ class ChainDesign(Design):
             value, error = value + some.value, error + some.error
         return Estimate(float(value), float(error) + gamma(len(self.tokens)) * float(value))
 
-    @property
+    @cached_property
     def depth(self) -> tuple[int, int]:
         edges = 0 if self.edge is None else self.edge.depth[0]
         return max(self.memory.depth[0], edges) + 2, self.n_samples + 8

@@ -126,7 +126,7 @@ class KernelDesign(Design):
         known = any(np.array_equal(a, product.w) for product in self._products)
         return (w, a) if known else (a, w)
 
-    @property
+    @cached_property
     def depth(self) -> tuple[int, int]:
         """Columns are added up block by block; the entries of K are rounded as well."""
         blocks = -(-self.shape[0] // self.tiles.width)

@@ -59,7 +59,7 @@ class WideDesign(Design):
         """One column at a time."""
         return np.stack([product(column) for column in self._columns(flat)], axis=1).ravel()
 
-    @property
+    @cached_property
     def depth(self) -> tuple[int, int]:
         return self.narrow.depth
 
