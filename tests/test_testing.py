@@ -50,6 +50,11 @@ def other_atoms(forms):
     return (form._replace(lin=form.lin + 1e-6) if hasattr(form, "lin") else form for form in forms())
 
 
+def moved(entropy):
+    lower, upper = entropy.bounds()
+    return entropy._replace(bounds=lambda: (lower, 1.1 * upper))
+
+
 LOSSES = {
     "R\\(f\\) \\+ R\\*\\(u\\)": changed(SquaredHinge(), conjugate=lambda old, u: old(u) + 1e-6),
     "Fenchel-Young fails": changed(
@@ -61,7 +66,7 @@ LOSSES = {
     "Smooth, but": changed(Hinge(), forms=lambda old: iter([Smooth(), *old()])),
     "BinaryEntropy is off": changed(
         Logistic(),
-        forms=lambda old: (f._replace(upper=1.1 * f.upper) if hasattr(f, "upper") else f for f in old()),
+        forms=lambda old: (moved(f) if hasattr(f, "bounds") else f for f in old()),
     ),
     "value_above is too low": changed(
         Hinge(), value_above=lambda old, f, low, b, slack: Estimate(old(f, low, b, 0 * slack).value, 0.0)

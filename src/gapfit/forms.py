@@ -52,6 +52,12 @@ penalty_form: Callable[[str], _Said] = partial(_Said, "penalty", "is not")
 design_form: Callable[[str], _Said] = partial(_Said, "design", "does not offer")
 
 
+def part_of(kind: type) -> str | None:
+    """Which part of a problem may have this form; None for forms of anybody's, which any may have."""
+    said: _Said | None = getattr(kind, "_said", None)
+    return None if said is None else said.part
+
+
 def lacking(problem: Any, *kinds: type) -> str:
     """The sentence that a problem has none of these forms: what would have one, and what the problem has."""
     words = [f"{kind._said.words} ({kind.__name__})" for kind in kinds if hasattr(kind, "_said")]

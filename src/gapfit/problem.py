@@ -21,7 +21,7 @@ from gapfit.design.base import Design
 from gapfit.design.memory import as_design
 from gapfit.errors import IncompatibleSolver, UnboundedProblem, as_number
 from gapfit.fingerprint import fingerprint
-from gapfit.forms import F, lacking
+from gapfit.forms import F, HasForms, lacking, part_of
 from gapfit.losses.base import Loss, Rest
 from gapfit.losses.forms import Conjugate
 from gapfit.minorant import Minorant, mix
@@ -132,14 +132,19 @@ class Problem:
 
     def form(self, kind: type[F]) -> F:
         """The problem in a form that one of its parts has: for solvers that declare that they need it."""
-        for part in (self.risk, self.design, self.penalty):
+        for part in self._parts(kind):
             if (found := part.form(kind)) is not None:
                 return found
         raise IncompatibleSolver(f"the solver needs {lacking(self, kind)}")
 
     def has(self, kind: type) -> bool:
         """Has a part of the problem this form?"""
-        return any(part.has(kind) for part in (self.risk, self.design, self.penalty))
+        return any(part.has(kind) for part in self._parts(kind))
+
+    def _parts(self, kind: type) -> tuple[HasForms, ...]:
+        """Those that may have this form."""
+        parts: dict[str, HasForms] = {"loss": self.risk, "penalty": self.penalty, "design": self.design}
+        return (parts[part],) if (part := part_of(kind)) is not None else tuple(parts.values())
 
     @cached_property
     def mean(self) -> Slope:

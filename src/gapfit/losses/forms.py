@@ -41,13 +41,12 @@ class Conjugate(NamedTuple):
 
 @loss_form("the logistic loss")
 class BinaryEntropy(NamedTuple):
-    """The conjugate at u = -v is an entropy for lower <= v <= upper:
+    """The conjugate at u = -v is an entropy, for v between bounds:
 
     sum_i range_i (a_i log a_i + (1 - a_i) log(1 - a_i)),   v = lower + range a,   range = upper - lower.
     """
 
-    lower: Vector
-    upper: Vector
+    bounds: Callable[[], tuple[Vector, Vector]]  # lower and upper
 
 
 @loss_form("a loss of structures")

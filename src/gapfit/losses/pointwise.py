@@ -85,7 +85,7 @@ class PointwiseRisk(Risk):
         if loss.has_conjugate:
             yield Conjugate(self.conjugate, self.project_dual)
         if loss.has_entropy:
-            yield self._entropy
+            yield BinaryEntropy(self._entropy_bounds)
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         shift, value, u = float(b.sum()), np.empty_like(scores), np.empty_like(scores)
@@ -166,10 +166,9 @@ class PointwiseRisk(Risk):
         lo, hi = self._slopes
         return self.p * lo, self.p * hi
 
-    @cached_property
-    def _entropy(self) -> BinaryEntropy:
+    def _entropy_bounds(self) -> tuple[Vector, Vector]:
         lo, hi = self._dual_box
-        return BinaryEntropy(-hi, -lo)
+        return -hi, -lo
 
     def conjugate_above(self, u: Vector, *, exact: bool) -> Estimate:
         del exact  # what is lost is lost in each sample's conjugate

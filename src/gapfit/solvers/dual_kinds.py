@@ -69,7 +69,7 @@ class Entropic(Piecewise):
 
     @staticmethod
     def table(problem: Problem) -> tuple[Matrix, float]:
-        lower, upper = problem.form(BinaryEntropy)
+        lower, upper = problem.form(BinaryEntropy).bounds()
         table = np.zeros((len(lower), 8))
         table[:, 0], table[:, 3], table[:, 4] = -problem.offset, lower, upper
         Entropic.put(table, np.zeros(len(lower)))

@@ -162,12 +162,13 @@ def _check_smooth(loss: Loss, risk: Risk, scores: Vector, rng: np.random.Generat
 
 
 def _check_entropy(loss: Loss, risk: Risk, entropy: BinaryEntropy, rng: np.random.Generator) -> None:
-    conjugate, share = risk.form(Conjugate), rng.uniform(0.01, 0.99, len(entropy.lower))
+    (lower, upper), conjugate = entropy.bounds(), risk.form(Conjugate)
+    share = rng.uniform(0.01, 0.99, len(lower))
     require(conjugate is not None, loss, "BinaryEntropy without a Conjugate")
     assert conjugate is not None
-    width = entropy.upper - entropy.lower
+    width = upper - lower
     expected = float((width * (xlogy(share, share) + xlogy(1 - share, 1 - share))).sum())
-    off = conjugate.value(-entropy.lower - width * share) - expected
+    off = conjugate.value(-lower - width * share) - expected
     require(abs(off) <= 1e-10 * (1 + abs(expected)), loss, f"its BinaryEntropy is off by {off:.3g}")
 
 
