@@ -31,6 +31,7 @@ RECORDS = {
     "declaration",
     "errors",
     "fingerprint",
+    "forms",
     "limits",
     "minorant",
     "records",
@@ -75,7 +76,7 @@ ARROWS: dict[str, set[str]] = {
     "versions": {"__init__"},
     "reductions": {"design"},
     "datasets": {"kernels"},
-    "testing": ENGINE,
+    "testing": ENGINE | {"structures"},
     "metrics": {"losses"},
     "ranking_metrics": {"problem"},
     "estimators": ENGINE | {"metrics", "persistence", "ranking_metrics", "structures"},
@@ -400,6 +401,35 @@ def test_only_problems_make_minorants(path: Path) -> None:
                 "made",
             }
             assert not changed, f"{path.name}:{node.lineno} changes a bound: {changed}"
+
+
+PARTS = {
+    node.name
+    for path, tree in TREES.items()
+    if unit_of(path) in ("design", "losses", "structures")
+    for node in ast.walk(tree)
+    if isinstance(node, ast.ClassDef)
+}
+
+
+@every_file
+def test_solvers_ask_for_forms(path: Path) -> None:
+    """Who asks what class a design, a risk or a loss is shuts out those that others write."""
+    if unit_of(path) != "solvers":
+        return
+    for node in ast.walk(TREES[path]):
+        where = f"{path.name}:{getattr(node, 'lineno', 0)}"
+        if isinstance(node, ast.Attribute):
+            assert node.attr not in ("capabilities", "offers"), f"{where}: ask for a form"
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            continue
+        if node.func.id == "isinstance":
+            named = {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)}
+            assert not named & PARTS, f"{where}: ask for a form, not for {named & PARTS}"
+        if node.func.id == "needs":
+            said = [*node.args, *(k.value for k in node.keywords)]
+            texts = [n for arg in said for n in ast.walk(arg) if isinstance(getattr(n, "value", None), str)]
+            assert not texts, f"{where}: needs are types"
 
 
 def repository_files() -> list[Path]:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gapfit import ContractError, Problem, Status, solve
+from gapfit.losses.forms import Conjugate
 from gapfit.minorant import Minorant, mix
 from gapfit.rounding import Estimate
 from gapfit.solution import Iterate
@@ -54,7 +55,7 @@ def test_a_false_product_or_height_proves_nothing(lie, intercept):
         w = solve(problem, tol=1e-3).w
         at = problem.oracle(w)
         u = problem.tangent(at.scores).u
-        a, c = problem.design.adjoint(u), -problem.risk.conjugate(u)
+        a, c = problem.design.adjoint(u), -problem.form(Conjugate).value(u)
         return Iterate(w, at.b, problem.claimed(u, lie * a, c + (lie - 1.0)))
 
     solution = solve(problem, yields(iterate), tol=1e-12)
@@ -95,7 +96,7 @@ def test_any_dual_vector_at_all_gives_a_true_bound(loss, intercept):
     for _ in range(30):
         u = rng.normal(size=60) * 10.0 ** rng.uniform(-6, 6, 60) / 60
         u[rng.random(60) < 0.1] = rng.choice([np.nan, np.inf, -np.inf, 0.0])
-        if "conjugate" in problem.risk.capabilities:
+        if problem.has(Conjugate):
             assert problem.least(problem.minorant_at(u)).below <= exact.primal
         with np.errstate(over="ignore", invalid="ignore"):  # far out an exponential overflows
             at = problem.oracle(np.where(np.isfinite(u[:4]), u[:4], 0.0))

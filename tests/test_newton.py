@@ -37,7 +37,7 @@ def test_the_dual_point_of_a_step_fits_the_weights_after_it(loss, intercept):
         known = descent.known
         gradient = problem.alpha * point.w + problem.design.adjoint(point.u)
         e = float(point.u.sum()) if intercept else 0.0
-        centred = problem.memory.X - known.mean
+        centred = problem.design.X - known.mean
         hessian = problem.alpha * np.eye(len(point.w)) + centred.T @ (known.D[:, None] * centred)
         s = -np.linalg.solve(hessian, gradient - e * known.mean)
         t = -e / known.D.sum() - known.mean @ s if intercept else 0.0
@@ -64,12 +64,12 @@ def test_its_bound_is_far_tighter_than_the_tangent_where_alpha_is_small():
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
 def test_a_corrected_matrix_is_the_matrix(loss, kind):
     problem = make(loss, n=1500)
-    problem = Problem(kind(problem.memory.X), problem.y, loss, alpha=1e-4)
+    problem = Problem(kind(problem.design.X), problem.y, loss, alpha=1e-4)
     descent = started(problem)
     for _ in range(6):
         descent.step()
         known = descent.known
-        fresh = problem.memory.weighted_gram(known.D, descent.centre)
+        fresh = problem.design.weighted_gram(known.D, descent.centre)
         assert np.allclose(np.tril(known.gram), np.tril(fresh), atol=1e-12)
 
 
@@ -94,7 +94,7 @@ def test_a_class_that_is_too_rare_for_a_share():
     problem = make("logistic", n=30_000, d=8)
     y = np.full(30_000, -1.0)
     y[:3] = 1.0
-    problem = Problem(problem.memory.X, y, "logistic", alpha=1e-2)
+    problem = Problem(problem.design.X, y, "logistic", alpha=1e-2)
     assert solve(problem, "newton", tol=1e-6).converged
 
 

@@ -25,7 +25,7 @@ def problem(loss, *, form=np.asarray, n=60, d=8, intercept=True, alpha=1e-4, sca
 @pytest.mark.parametrize("intercept", [False, True])
 def test_products_are_those_of_the_matrix(form, intercept):
     rows = problem("logistic", form=form, intercept=intercept, n=300, shift=3.0)
-    curved, X = CurvedRows(rows), problem("logistic", n=300, shift=3.0).memory.X
+    curved, X = CurvedRows(rows), problem("logistic", n=300, shift=3.0).design.X
     D, v = RNG.random(300), RNG.normal(size=8)
     mean = D @ X / D.sum() if intercept else np.zeros(8)
     f = X @ v - mean @ v

@@ -32,6 +32,7 @@ from gapfit import (
     solve,
 )
 from gapfit.losses import OrdinalPairs, OrdinalThresholds
+from gapfit.losses.forms import Smooth
 from gapfit.losses.ordinal import BASES, least_error_thresholds
 from gapfit.testing import check_loss, check_solver
 from metrics import THRESHOLDS, targets
@@ -140,7 +141,7 @@ def test_certificates_at_one_in_a_billion(name, penalty, data):
     assert problem.evaluate(solution.w, solution.intercept) == pytest.approx(
         solution.certificate.primal, rel=1e-12
     )
-    if "smooth" in problem.risk.capabilities and penalty == "l2":
+    if problem.has(Smooth) and penalty == "l2":
         other = solve(problem, "lbfgs", tol=1e-9).certificate
         ours = solution.certificate
         assert other.dual <= ours.primal + 1e-14 and ours.dual <= other.primal + 1e-14

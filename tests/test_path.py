@@ -20,7 +20,7 @@ def problem() -> Problem:
     "loss", [losses.FBeta(), losses.RocArea(), losses.Hinge(), losses.Logistic()], ids=repr
 )
 def test_a_path_has_the_optima_of_separate_fits(problem: Problem, loss: losses.base.Loss) -> None:
-    problem = Problem(problem.memory.X, problem.y, loss)
+    problem = Problem(problem.design.X, problem.y, loss)
     found = path(problem, ALPHAS, tol=1e-6)
     for alpha, solution in zip(ALPHAS, found, strict=True):
         alone = solve(problem.at(alpha), tol=1e-6).certificate

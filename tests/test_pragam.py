@@ -24,6 +24,8 @@ from gapfit.losses import (
     SquaredHinge,
 )
 from gapfit.losses.chain import ChainCRF, ChainMargin
+from gapfit.losses.forms import Conjugate
+from gapfit.losses.piecewise import Atoms
 from gapfit.penalties import QuadraticForm
 from gapfit.projections import project_chain_marginals
 from gapfit.solvers.dual_sets import dual_set
@@ -109,7 +111,7 @@ def smoothed(problem, w, b, mu, centre):
             a = max_on_simplex(c + gain / mu)
             total += share * (a @ gain - f @ e - 0.5 * mu * (a - c) @ (a - c))
         return penalty + total
-    sign, lin, kink, quad, lo, hi, slope = problem.risk.dual_atoms()
+    sign, lin, kink, quad, lo, hi, slope = problem.form(Atoms)
     f = F + b.sum()
     # v = sign * u turned round: maximise (lin - sign f) a - kink |a| - quad a^2 / 2 - mu (a - c)^2 / (2 p)
     c = -sign * centre
@@ -166,7 +168,7 @@ def test_constants():
     """D2 of the hinge is 1/2 in this norm, 1/(2n) in the papers', and L the largest eigenvalue."""
     problem = make(Hinge(), intercept=False)
     assert dual_set(problem).spread == pytest.approx(0.5)
-    X = problem.memory.X
+    X = problem.design.X
     assert lipschitz(problem) == pytest.approx(
         np.linalg.eigvalsh(X.T @ X)[-1] / len(X) / problem.alpha, rel=1e-3
     )
@@ -254,7 +256,7 @@ def test_one_class_only():
 @pytest.mark.parametrize("loss", [Softmax(), ChainCRF()], ids=repr)
 def test_smooth_losses_are_referred_to_a_smooth_solver(loss):
     for solver in ("pragam", "smoothing"):
-        with pytest.raises(IncompatibleSolver, match=r"needs a loss with dual_projection.*: .*lbfgs"):
+        with pytest.raises(IncompatibleSolver, match=r"needs a loss made of lines and parabolas.*: .*lbfgs"):
             solve(make(loss, intercept=False), solver)
 
 
@@ -266,7 +268,7 @@ def test_steps_along_a_line(loss, intercept, weighted):
     problem = make(loss, intercept=intercept, weighted=weighted, n=1700)
     Q, rng = dual_set(problem), np.random.default_rng(9)
     n, p = len(problem.y), problem.weight / problem.weight.sum()
-    sign, lin, kink, quad, lo, hi, _ = problem.risk.dual_atoms()
+    sign, lin, kink, quad, lo, hi, _ = problem.form(Atoms)
     f, along, length = rng.normal(size=n), rng.normal(size=n), 2.0
     centre = Q.step(Q.centre, 0.3 * rng.normal(size=n), 1.0).z
     line = Q.line(centre, f, along, length)
@@ -281,7 +283,7 @@ def test_steps_along_a_line(loss, intercept, weighted):
         assert slope == pytest.approx(z @ along, rel=1e-2)  # by then the sum was nearly balanced
         loss_value, h = Q.values(f, b, z)
         assert loss_value == pytest.approx(problem.risk.value_and_subgradient(f, b)[0], rel=1e-12)
-        assert h == pytest.approx(problem.risk.conjugate(z), rel=1e-12)
+        assert h == pytest.approx(problem.form(Conjugate).value(z), rel=1e-12)
 
 
 def test_the_compact_memory_is_that_of_two_loops():

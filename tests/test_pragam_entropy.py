@@ -248,12 +248,12 @@ def test_what_it_does_not_take():
         solve(small(RocArea()), partial(pragam_entropy, L=1.0))
     weights = np.linspace(0.5, 1.5, len(problem.y))
     with pytest.raises(IncompatibleSolver, match="labellings"):
-        solve(Problem(problem.memory.X, problem.y, FBeta(), sample_weight=weights), "pragam_entropy")
+        solve(Problem(problem.design.X, problem.y, FBeta(), sample_weight=weights), "pragam_entropy")
     many = np.full(len(problem.y), 1000.0)
     with pytest.raises(IncompatibleSolver, match="labellings"):
-        solve(Problem(problem.memory.X, problem.y, FBeta(), sample_weight=many), "pragam_entropy")
+        solve(Problem(problem.design.X, problem.y, FBeta(), sample_weight=many), "pragam_entropy")
     with pytest.raises(IncompatibleSolver, match="L2"):
-        solve(Problem(problem.memory.X, problem.y, FBeta(), "l1"), "pragam_entropy")
+        solve(Problem(problem.design.X, problem.y, FBeta(), "l1"), "pragam_entropy")
     with pytest.raises(ValueError, match="whole numbers"):
         Smoothed(FBeta()).bind(labels(4), np.full(4, 0.5))
     with pytest.raises(ValueError, match="too many"):

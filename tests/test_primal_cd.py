@@ -251,7 +251,7 @@ def test_columns_are_copied_faithfully(layout):
 @pytest.mark.parametrize("layout", [sparse.csr_array, np.asarray])
 def test_a_gram_matrix_that_grows_and_shrinks(layout):
     X, _, _ = sparse_data(n=30, d=20, density=0.3)
-    columns, D = Columns(Problem(layout(X.toarray()), np.zeros(30), "squared").memory, np.arange(20)), None
+    columns, D = Columns(Problem(layout(X.toarray()), np.zeros(30), "squared").design, np.arange(20)), None
     for positions in ([2, 5], [1, 2, 5, 11], [1, 11], [0, 19]):
         for seed in (0, 0, 1):  # again with the same second derivatives, then with others
             D = np.random.default_rng(seed).random(30)

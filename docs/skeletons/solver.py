@@ -7,12 +7,13 @@ import numpy as np
 
 from gapfit import Problem, solve
 from gapfit.minorant import mix
+from gapfit.penalties.forms import Euclidean
 from gapfit.solution import Iterate
 from gapfit.solvers.base import needs
 from gapfit.testing import check_solver
 
 
-@needs(penalty="L2")  # what it asks of the loss ("smooth", "conjugate", "dual_atoms") and of the penalty
+@needs(Euclidean)  # the forms that it asks of the loss, the penalty and the design
 def my_solver(problem, state=None, *, zeal=2.0):
     """Average the tangents met so far, the newest with share zeal / (step + zeal). One step, one evaluation.
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapfit._types import Slope, Vector
+from gapfit.losses.forms import Curvature
 from gapfit.minorant import Minorant
 from gapfit.offset import best_offsets
 from gapfit.offset.single import resolution_of
@@ -105,8 +106,8 @@ class _Search:
         """As if the risk were a parabola in b, by its second derivative where it has one."""
         risk, gap, scores = self.problem.risk, self.known.gap, self.known.scores
         bend = 0.0
-        if "curvature" in risk.capabilities:
-            bend = float(risk.curvature(scores, self.b).sum())
+        if (curvature := risk.form(Curvature)) is not None:
+            bend = float(curvature.at(scores, self.b).sum())
         if bend > 0:
             return float(np.sqrt(2 * gap / bend))
         return float(np.sqrt(gap * max(abs(self.value), gap)))

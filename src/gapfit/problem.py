@@ -18,11 +18,12 @@ import numpy as np
 from gapfit._types import Indices, Slope, Vector
 from gapfit.checks import as_column, as_groups, as_weights
 from gapfit.design.base import Design
-from gapfit.design.memory import MemoryDesign, as_design
-from gapfit.design.wide import WideDesign
-from gapfit.errors import UnboundedProblem, as_number
+from gapfit.design.memory import as_design
+from gapfit.errors import IncompatibleSolver, UnboundedProblem, as_number
 from gapfit.fingerprint import fingerprint
+from gapfit.forms import F, HasForms, lacking, part_of
 from gapfit.losses.base import Loss, Rest
+from gapfit.losses.forms import Conjugate
 from gapfit.minorant import Minorant, mix
 from gapfit.offset import Balanced, Reserve, best_offsets, minimise_offsets, reserve_of
 from gapfit.penalties import Penalty
@@ -86,8 +87,8 @@ class Problem:
             design, y, weight = design.take(present), y[present], weight[present]
             groups = None if groups is None else groups[present]
         self.risk = self.loss.bind(y, weight, groups)
-        if self.risk.outputs > 1 and isinstance(design, MemoryDesign):
-            design = WideDesign(design, self.risk.outputs)
+        if self.risk.outputs > 1:
+            design = design.widened(self.risk.outputs)
         offset = _known(offset, n, present, design.shape[0])
         for name, size in (
             ("X", design.largest),
@@ -129,11 +130,21 @@ class Problem:
         vars(other).pop("scale", None)
         return other
 
-    @property
-    def memory(self) -> MemoryDesign:
-        """The design, for solvers that declare that they need its rows."""
-        assert isinstance(self.design, MemoryDesign)
-        return self.design
+    def form(self, kind: type[F]) -> F:
+        """The problem in a form that one of its parts has: for solvers that declare that they need it."""
+        for part in self._parts(kind):
+            if (found := part.form(kind)) is not None:
+                return found
+        raise IncompatibleSolver(f"the solver needs {lacking(self, kind)}")
+
+    def has(self, kind: type) -> bool:
+        """Has a part of the problem this form?"""
+        return any(part.has(kind) for part in self._parts(kind))
+
+    def _parts(self, kind: type) -> tuple[HasForms, ...]:
+        """Those that may have this form."""
+        parts: dict[str, HasForms] = {"loss": self.risk, "penalty": self.penalty, "design": self.design}
+        return (parts[part],) if (part := part_of(kind)) is not None else tuple(parts.values())
 
     @cached_property
     def mean(self) -> Slope:
@@ -268,7 +279,7 @@ class Problem:
         """
         if not np.isfinite(u).all():
             u = np.where(np.isfinite(u), u, 0.0)  # far out a step may overflow; any dual point will do
-        u = self.risk.project_dual(u, balanced=self.n_offsets > 0)
+        u = self.form(Conjugate).project(u, balanced=self.n_offsets > 0)
         conjugate = self.risk.conjugate_above(u, exact=exact)
         known = Estimate(0.0, 0.0)
         if self.shifted:
@@ -291,7 +302,7 @@ class Problem:
         fit ends: what is reported rests on u alone."""
         known = float((u * self.offset).sum()) if self.shifted else 0.0
         noise = gamma(2 * SUM) * (abs(c) + abs(known) + float(np.abs(u).sum()))
-        if "conjugate" in self.risk.capabilities:
+        if self.risk.has(Conjugate):
             noise += self.risk.conjugate_above(u, exact=False).error
         size, spread, none = self.design.length(a), 2 * self.design.spread(u), np.zeros(self.n_offsets)
         if self.n_offsets:
@@ -306,7 +317,7 @@ class Problem:
         """The minorant, made anew from nothing but X, y and the dual point that it keeps."""
         if minorant.u is None:
             return minorant
-        if "conjugate" in self.risk.capabilities:
+        if self.risk.has(Conjugate):
             return self.minorant_at(minorant.u, exact=exact)
         a, spread = self._slope(minorant.u, exact)
         rest = minorant.spread - self.design.spread(minorant.u) if minorant.made else 0.0

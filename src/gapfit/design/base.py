@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gapfit._types import Slope, Vector
+from gapfit.design.forms import Plain
 from gapfit.fingerprint import fingerprint
+from gapfit.forms import HasForms
 from gapfit.rounding import EPS, TINY, Estimate, gamma, length
 
 if TYPE_CHECKING:
@@ -28,15 +30,15 @@ class Precise(NamedTuple):
     slack: Vector
 
 
-class Design(ABC):
-    """The map w -> A w and its adjoint."""
+class Design(HasForms, ABC):
+    """The map w -> A w and its adjoint. What else it is, algorithms ask it by `form`: see `design.forms`."""
 
     shape: tuple[int, int]  # scores, weights
     dtype: Any  # in which weights are returned
     size: int  # the work of a product with A: its stored entries
-    # what solvers may use beside the products: "rows" (see MemoryDesign.rows), "euclidean" (`inner` is the
-    # plain inner product of the vectors), "gram"
-    offers: frozenset[str] = frozenset()
+
+    def __repr__(self) -> str:
+        return type(self).__name__
 
     @property
     def n_samples(self) -> int:
@@ -58,6 +60,14 @@ class Design(ABC):
     @abstractmethod
     def take(self, rows: Any) -> "Design":
         """The design of some of the samples."""
+
+    def widened(self, outputs: int) -> "Design":
+        """The design of so many scores a sample, each with weights of its own."""
+        if not self.has(Plain) or self.n_samples != self.shape[0]:
+            raise TypeError(f"{self!r} cannot have {outputs} scores a sample, as the loss wants")
+        from gapfit.design.wide import WideDesign  # which is a design as well
+
+        return WideDesign(self, outputs)
 
     @property
     @abstractmethod
@@ -87,7 +97,7 @@ class Design(ABC):
 
     # -- rounding -------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def depth(self) -> tuple[int, int]:
         """How many additions a score and a coordinate of a slope are made of, at most."""
         return self.shape[1], self.shape[0]

@@ -5,7 +5,7 @@ feature a K x K matrix; the K x K transitions; K start weights; K end weights. S
 the K x K transitions (one matrix for each token where there are edge features), K starts, K ends.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,8 +17,10 @@ from scipy import sparse
 from gapfit import threads
 from gapfit._types import Indices, Slope, Vector
 from gapfit.design.base import Design
+from gapfit.design.forms import Plain
 from gapfit.design.memory import MemoryDesign, as_design
 from gapfit.design.rows import take_rows
+from gapfit.forms import design_form
 from gapfit.rounding import Estimate, gamma
 
 if TYPE_CHECKING:
@@ -53,6 +55,17 @@ class Pairs(NamedTuple):
 ALL = Pairs(np.zeros(1, np.uint32), np.zeros(0, np.uint16))
 
 
+@design_form("the rows of chains, without edge features")
+class ChainRows(NamedTuple):
+    """The map is that of a `ChainDesign` without edge features."""
+
+    compiled: Callable[[], Any]  # X for compiled loops, made when it is asked for
+    features: int
+    n_labels: int
+    pairs: Pairs
+    node_weights: int
+
+
 class ChainDesign(Design):
     """The map from the weights of a chain model to its scores.
 
@@ -64,8 +77,6 @@ class ChainDesign(Design):
     pairs : the pairs of a feature (of a sparse X) and a label that have a weight; by default all.
     edge_features : array or CSR matrix (tokens, e), of the transition into each token; none by default.
     """
-
-    offers = frozenset({"euclidean"})
 
     def __init__(
         self, X: Any, lengths: Any, n_labels: int, pairs: Pairs = ALL, edge_features: Any = None
@@ -89,8 +100,13 @@ class ChainDesign(Design):
         self.shape = (self.n_nodes + self.n_edges + 2 * K, self.node_weights + self.edge_weights + ends)
         self.dtype = np.dtype(np.float64)
         self.size = self.memory.size * K
+
+    def forms(self) -> Iterator[Any]:
+        yield Plain()
         if self.edge is None:
-            self.offers = frozenset({"euclidean", "chain"})
+            yield ChainRows(
+                lambda: self.kernel_rows, self.memory.shape[1], self.n_labels, self.pairs, self.node_weights
+            )
 
     @property
     def n_samples(self) -> int:
@@ -149,7 +165,7 @@ class ChainDesign(Design):
             value, error = value + some.value, error + some.error
         return Estimate(float(value), float(error) + gamma(len(self.tokens)) * float(value))
 
-    @property
+    @cached_property
     def depth(self) -> tuple[int, int]:
         edges = 0 if self.edge is None else self.edge.depth[0]
         return max(self.memory.depth[0], edges) + 2, self.n_samples + 8

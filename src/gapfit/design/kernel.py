@@ -5,7 +5,7 @@ are K w, the adjoint is the identity, and inner products are a'Kw: every solver 
 design works here unchanged, with every loss. K is never stored unless it is small; products go through tiles.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +17,7 @@ from gapfit.design.definite import WHOLE, negative_direction, symmetric
 from gapfit.design.gram import CallableTiles, FunctionTiles, MatrixTiles, Tiles
 from gapfit.design.kernel_functions import KernelFunction
 from gapfit.design.memory import MemoryDesign
+from gapfit.forms import design_form
 from gapfit.records import storable
 from gapfit.rounding import gamma
 
@@ -41,6 +42,14 @@ class _Product(NamedTuple):
     size: float  # the lengths of all that was added up
 
 
+@design_form("a kernel")
+class Gram(NamedTuple):
+    """Weights are coefficients of a kernel expansion, and scores are K w."""
+
+    tiles: Tiles  # K
+    memory: int  # bytes that tiles, copies of X and factors may take together, as a guide
+
+
 class KernelDesign(Design):
     """The map w -> K w, K the kernel matrix of n samples.
 
@@ -52,7 +61,6 @@ class KernelDesign(Design):
     memory : bytes that tiles, copies of X and factors may take together, as a guide for solvers.
     """
 
-    offers = frozenset({"gram"})
     dtype = np.dtype(np.float64)
 
     def __init__(self, X: Data | Tiles, kernel: Kernel = "precomputed", memory: int = MEMORY) -> None:
@@ -65,6 +73,9 @@ class KernelDesign(Design):
             each = np.arange(n)
             self.tiles = MatrixTiles(symmetric(self.source.tile(each, each, np.float64)))
         self._products: list[_Product] = []
+
+    def forms(self) -> Iterator[Any]:
+        yield Gram(self.tiles, self.memory)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_products": []}  # which can be made again
@@ -115,7 +126,7 @@ class KernelDesign(Design):
         known = any(np.array_equal(a, product.w) for product in self._products)
         return (w, a) if known else (a, w)
 
-    @property
+    @cached_property
     def depth(self) -> tuple[int, int]:
         """Columns are added up block by block; the entries of K are rounded as well."""
         blocks = -(-self.shape[0] // self.tiles.width)

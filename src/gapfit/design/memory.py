@@ -16,6 +16,7 @@ from sklearn.utils import check_array
 from gapfit import limits, threads
 from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.design.base import Design, Precise
+from gapfit.design.forms import Plain, Rows
 from gapfit.design.rows import row_norms, take_rows
 from gapfit.rounding import TINY, UNIT, gamma
 
@@ -30,8 +31,6 @@ _CANCELLED = 1e-9  # of a squared distance may be rounding
 class MemoryDesign(Design):
     """The map w -> X w and its adjoint; w and u may also have several columns."""
 
-    offers = frozenset({"rows", "euclidean"})
-
     def __init__(self, X: Data) -> None:
         if sparse.issparse(X) and not X.has_canonical_format:
             X = X.copy()  # the user's stays as it is
@@ -40,6 +39,10 @@ class MemoryDesign(Design):
         self.shape = X.shape
         self.dtype = X.dtype
         self.size = int(X.nnz if sparse.issparse(X) else X.size)  # stored entries
+
+    def forms(self) -> Iterator[Any]:
+        yield Rows(self)
+        yield Plain()
 
     def scores(self, w: Slope) -> Vector:
         """X w."""

@@ -3,7 +3,7 @@
 Both are kept flat, row by row: the scores of a sample stand side by side, and so do the weights of a feature.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from scipy import sparse
 
 from gapfit._types import Slope, Vector
 from gapfit.design.base import Design, Precise
-from gapfit.design.memory import MemoryDesign
+from gapfit.design.forms import Plain, Rows, WideRows
 
 if TYPE_CHECKING:
     from gapfit.penalties.base import Penalty
@@ -21,14 +21,17 @@ if TYPE_CHECKING:
 class WideDesign(Design):
     """The map w -> X W, W the (features, outputs) matrix of w."""
 
-    offers = frozenset({"euclidean", "wide rows"})
-
-    def __init__(self, narrow: MemoryDesign, outputs: int) -> None:
+    def __init__(self, narrow: Design, outputs: int) -> None:
         n, d = narrow.shape
         self.narrow, self.outputs = narrow, outputs
         self.shape = (n * outputs, d * outputs)
         self.dtype = narrow.dtype
         self.size = narrow.size * outputs
+
+    def forms(self) -> Iterator[Any]:
+        yield Plain()
+        if (rows := self.narrow.form(Rows)) is not None:
+            yield WideRows(rows.matrix, self.outputs)
 
     @property
     def n_samples(self) -> int:
@@ -42,13 +45,21 @@ class WideDesign(Design):
         """X W, flat."""
         if not w.any():
             return np.zeros(self.shape[0])  # where every fit starts
-        return self.narrow.scores(w.reshape(-1, self.outputs)).ravel()
+        if (rows := self.narrow.form(Rows)) is not None:
+            return rows.matrix.scores(w.reshape(-1, self.outputs)).ravel()
+        return self._each(self.narrow.scores, w)
 
     def adjoint(self, u: Vector) -> Slope:
         """X'U, flat."""
-        return self.narrow.adjoint(u.reshape(-1, self.outputs)).ravel()
+        if (rows := self.narrow.form(Rows)) is not None:
+            return rows.matrix.adjoint(u.reshape(-1, self.outputs)).ravel()
+        return self._each(self.narrow.adjoint, u)
 
-    @property
+    def _each(self, product: Callable[[Vector], Vector], flat: Vector) -> Vector:
+        """One column at a time."""
+        return np.stack([product(column) for column in self._columns(flat)], axis=1).ravel()
+
+    @cached_property
     def depth(self) -> tuple[int, int]:
         return self.narrow.depth
 
@@ -74,8 +85,11 @@ class WideDesign(Design):
                 self.narrow.distances(penalty, column) for column in centre.reshape(-1, self.outputs).T
             ]
             return np.stack(columns, axis=1).ravel()
-        rows = sparse.kron(sparse.csr_array(self.narrow.X), sparse.eye_array(self.outputs), format="csr")
-        return penalty.dual_norms(rows, centre)
+        rows = self.narrow.form(Rows)
+        if rows is None:
+            raise TypeError(f"{self.narrow!r} knows the distances of several scores in the L2 norm only")
+        X = sparse.kron(sparse.csr_array(rows.matrix.X), sparse.eye_array(self.outputs), format="csr")
+        return penalty.dual_norms(X, centre)
 
 
 def _side_by_side(columns: list[Precise | None]) -> Precise | None:

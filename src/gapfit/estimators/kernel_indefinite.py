@@ -12,7 +12,7 @@ import numpy as np
 
 from gapfit import limits
 from gapfit._types import Matrix
-from gapfit.design.kernel import KernelDesign
+from gapfit.design.kernel import Gram, KernelDesign
 from gapfit.losses.nu import NuLoss
 from gapfit.problem import Problem
 from gapfit.room import ask_for
@@ -68,7 +68,7 @@ class _Path:
 
     def set_out(self) -> None:
         dual = self.dual
-        K = _matrix(dual.design)
+        K = _matrix(dual.gram)
         K[np.diag_indices_from(K)] += dual.quad
         self.box = Box(K, dual.gradient, dual.v, dual.lower, dual.upper, dual.kink, dual.sums)
 
@@ -80,17 +80,17 @@ class _Path:
             dual.f = self.box.K[:n, :n] @ dual.v - dual.quad * dual.v
 
 
-def _matrix(design: KernelDesign) -> Matrix:
+def _matrix(gram: Gram) -> Matrix:
     """All of it, symmetric to the last bit; it must fit into the memory that there is."""
-    n = design.shape[0]
-    if 16 * n * n > design.memory:
+    n = gram.tiles.n
+    if 16 * n * n > gram.memory:
         raise ValueError(
             f"a kernel that is not positive semidefinite needs its whole matrix: raise cache_size to "
             f"{16 * n * n / 1e6:.0f} megabytes, or use 'rbf'"
         )
     ask_for(8 * n * n, f"the kernel matrix of {n} samples", "use kernel='rbf', which needs no whole matrix")
     each = np.arange(n)
-    K = np.asarray(design.tiles.tile(each, each, np.float64))
+    K = np.asarray(gram.tiles.tile(each, each, np.float64))
     for first in range(0, n, _BLOCK):  # in place, a block and its mirror image at a time
         rows = slice(first, first + _BLOCK)
         for second in range(first, n, _BLOCK):

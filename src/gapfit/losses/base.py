@@ -17,19 +17,18 @@ Weights, their normalisation and the offset b are dealt with here, once.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gapfit._types import Matrix, Target, Vector
 from gapfit.checks import as_column
+from gapfit.forms import HasForms
+from gapfit.losses.forms import Conjugate
 from gapfit.projections import project_between, project_box_hyperplane
 from gapfit.records import storable
 from gapfit.rounding import SUM, UNIT, Estimate, exact_sum, gamma
-
-if TYPE_CHECKING:
-    from gapfit.losses.piecewise import Atoms
 
 
 class Cone(NamedTuple):
@@ -123,8 +122,11 @@ NONE = Cone(0)
 FREE = Cone(1)
 
 
-class Risk(ABC):
-    """A loss bound to its data: R(f, b), convex in all the scores f and the offsets b together."""
+class Risk(HasForms, ABC):
+    """A loss bound to its data: R(f, b), convex in all the scores f and the offsets b together.
+
+    What else it is, algorithms ask it by `form`: see `gapfit.losses.forms`.
+    """
 
     loss: "Loss"
     outputs: int = 1  # scores of a sample, which stand side by side
@@ -133,8 +135,6 @@ class Risk(ABC):
     separable: bool = False  # a sum over the samples, but for the offset?
     farthest: float = 0.0  # score at which a sample's loss turns, for losses of targets
     never_flat: bool = False  # is no derivative in a score ever zero, nor one of its extremes?
-    # of "smooth", "curvature", "conjugate", "dual_atoms", "dual_entropy", "dual_projection", "labellings"
-    capabilities: frozenset[str] = frozenset()
 
     @abstractmethod
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
@@ -237,31 +237,11 @@ class Risk(ABC):
         changes R by no more, which whoever asks allows for.
         """
         del exact
-        value = self.conjugate(u)
+        conjugate = self.form(Conjugate)
+        if conjugate is None:
+            raise TypeError(f"{self.loss!r} has no conjugate")
+        value = conjugate.value(u)
         return Estimate(value, gamma(SUM + 16) * (abs(value) + float(np.abs(u).sum())))
-
-    def conjugate(self, u: Vector) -> float:
-        """sup over f of <u, f> - R(f, 0), for u in its domain ("conjugate")."""
-        raise TypeError(f"{self.loss!r} has no conjugate")
-
-    def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
-        """The nearest point of the conjugate's domain, with e = 0 if `balanced` ("conjugate")."""
-        raise TypeError(f"{self.loss!r} has no conjugate")
-
-    def curvature(self, scores: Vector, b: Vector) -> Vector:
-        """The second derivative of R in each score; the scores do not interact ("curvature")."""
-        raise TypeError(f"{self.loss!r} has no curvature")
-
-    def dual_atoms(self) -> "Atoms":
-        """The risk as data for coordinate solvers ("dual_atoms")."""
-        raise TypeError(f"{self.loss!r} has no dual atoms")
-
-    def dual_entropy(self) -> tuple[Vector, Vector]:
-        """Bounds lower <= v <= upper between which the conjugate at u = -v is an entropy ("dual_entropy"):
-
-        sum_i range_i (a_i log a_i + (1 - a_i) log(1 - a_i)),   v = lower + range a,   range = upper - lower.
-        """
-        raise TypeError(f"{self.loss!r} has no entropic dual")
 
 
 class Loss(ABC):

@@ -11,6 +11,7 @@ y holds a label 0, ..., K - 1 for each token, weights are the chain's at each of
 which chain a token belongs to.
 """
 
+from collections.abc import Iterator
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -19,8 +20,33 @@ from numpy.typing import NDArray
 
 from gapfit import threads
 from gapfit._types import Matrix, Target, Vector
+from gapfit.forms import loss_form
 from gapfit.losses.base import Loss, Risk
+from gapfit.losses.forms import Smooth
 from gapfit.rounding import gamma
+
+
+@loss_form("a loss of chains")
+class Chains(NamedTuple):
+    """R(f) = sum_i p_i ( max over marginals mu of <f_i + cost_i, mu> + heat H(mu)  -  f_i(y_i) )."""
+
+    labels: NDArray[np.int64]  # of all tokens
+    tokens: NDArray[np.int64]  # where chains begin, and where the last one ends
+    p: Vector
+    cost: Matrix  # of each label where another one is right
+    heat: float
+    n_labels: int
+
+    def softened(self, heat: float) -> Any:
+        """The chains as compiled code wants them, the maximum over labellings softened by the heat."""
+        from gapfit.kernels.chain import Chains as Compiled
+
+        return Compiled(self.labels, self.tokens, self.p, self.cost, float(heat))
+
+
+@loss_form("a margin loss of chains")
+class MarginChains(Chains):
+    """Without heat: the risk is polyhedral, and proximal steps among its dual points are projections."""
 
 
 class ChainScores(NamedTuple):
@@ -99,7 +125,7 @@ class ChainRisk(Risk):
     infimum = 0.0
 
     def __init__(self, loss: "ChainLoss", y: Any, weight: Vector, groups: Any) -> None:
-        self.loss = loss
+        self.loss: ChainLoss = loss
         self.labels: NDArray[np.int64] = np.asarray(y).astype(np.int64, copy=False)
         n = len(self.labels)
         groups = np.zeros(n, np.int64) if groups is None else np.asarray(groups)
@@ -116,7 +142,13 @@ class ChainRisk(Risk):
         self.n_labels = K
         self.cost = loss.costs(K)
         self.heat = loss.heat
-        self.capabilities = loss.capabilities
+
+    def forms(self) -> Iterator[Any]:
+        if self.heat > 0:
+            yield Smooth()
+        if self.loss.rescale == "margin":
+            kind = Chains if self.heat > 0 else MarginChains
+            yield kind(self.labels, self.tokens, self.p, self.cost, self.heat, self.n_labels)
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         del b
@@ -129,7 +161,7 @@ class ChainRisk(Risk):
         places = of.nodes.max(axis=1) + of.edges.max(axis=(1, 2))
         each = np.add.reduceat(places, self.tokens[:-1]) + of.start.max() + of.end.max()
         steepest = 1.0
-        if getattr(self.loss, "rescale", "margin") == "slack":
+        if self.loss.rescale == "slack":
             steepest = float(np.diff(self.tokens).max())
         return 2 * steepest * float(self.p @ each) * (1 + gamma(len(places) + 16))
 
@@ -152,15 +184,10 @@ class ChainRisk(Risk):
         from gapfit.kernels.chain import soft_risk
         from gapfit.kernels.chain_best import margin_risk, slack_risk
 
-        slack = getattr(self.loss, "rescale", "margin") == "slack"
+        slack = self.loss.rescale == "slack"
         kernel = soft_risk if self.heat > 0 else slack_risk if slack else margin_risk
-        return _over_chains(kernel, scores, self.chains(self.heat))
-
-    def chains(self, heat: float) -> Any:
-        """The chains as compiled code wants them, the maximum over labellings softened by the heat."""
-        from gapfit.kernels.chain import Chains
-
-        return Chains(self.labels, self.tokens, self.p, self.cost, float(heat))
+        chains = Chains(self.labels, self.tokens, self.p, self.cost, self.heat, self.n_labels)
+        return _over_chains(kernel, scores, chains.softened(self.heat))
 
 
 class ChainLoss(Loss):
@@ -168,7 +195,7 @@ class ChainLoss(Loss):
 
     target = Target.SEQUENCES
     heat: float
-    capabilities: frozenset[str]
+    rescale: str = "margin"
     labels: int | None
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> ChainRisk:
@@ -194,7 +221,6 @@ class ChainCRF(ChainLoss):
     """
 
     heat = 1.0
-    capabilities = frozenset({"smooth", "chain"})
 
     def __init__(self, labels: int | None = None) -> None:
         self.labels = labels
@@ -221,10 +247,6 @@ class ChainMargin(ChainLoss):
         # a tuple, so that losses can be compared
         self.cost = None if cost is None else tuple(tuple(float(c) for c in row) for row in cost)
         self.rescale, self.labels = rescale, labels
-
-    @property
-    def capabilities(self) -> frozenset[str]:  # type: ignore[override]
-        return frozenset({"chain", "dual_projection"}) if self.rescale == "margin" else frozenset()
 
     def costs(self, K: int) -> Matrix:
         if self.cost is None:

@@ -14,12 +14,14 @@ n, P and N count copies. If some weight is not a whole number, samples are divis
 """
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from gapfit._types import Target, Vector
 from gapfit.errors import as_number
+from gapfit.forms import loss_form
 from gapfit.losses.base import FREE, Cone, Loss, Risk
 from gapfit.losses.sorting import Ranked, ranked
 from gapfit.rounding import gamma
@@ -69,12 +71,13 @@ class ContingencyRisk(Risk):
         self.positive = y > 0
         self.P, self.N = float(weight[self.positive].sum()), float(weight[~self.positive].sum())
         self.whole = bool((weight == np.rint(weight)).all())
-        # can all labellings be summed over?
-        countable = self.whole and self.P + self.N <= MOST_LABELLED
-        self.capabilities = frozenset({"labellings"} if countable else ())
         # what a unit of score is worth to a positive and to a negative of weight one, from ybar = -1 to +1
         self.scale = 2.0 * loss.score_weight / (self.P + self.N), 2.0 / (self.P + self.N)
         self.step = weight * np.where(self.positive, *self.scale)
+
+    def forms(self) -> Iterator[Any]:
+        if self.whole and self.P + self.N <= MOST_LABELLED:
+            yield Countable(self)
 
     def rise(self, slack: Vector) -> float:
         return float(self.step @ slack) * (1 + gamma(len(slack) + 8))
@@ -94,6 +97,13 @@ class ContingencyRisk(Risk):
         delta, share = self.best_labelling(scores, float(b.sum()))
         u = self.step * (share - self.positive)
         return delta + float(u @ f), u, np.full(b.shape, u.sum())
+
+
+@loss_form("a loss of a contingency table whose labellings can be summed over")
+class Countable(NamedTuple):
+    """Weights are whole numbers, and samples not too many: see `gapfit.losses.smoothed.Labellings`."""
+
+    risk: ContingencyRisk
 
 
 class Classes(NamedTuple):

@@ -11,6 +11,8 @@ simplices, one for each sample. A common shift of a sample's scores changes noth
 """
 
 from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
@@ -22,7 +24,9 @@ from gapfit import threads
 from gapfit._types import Matrix, Target, Vector
 from gapfit.checks import as_column
 from gapfit.errors import as_numbers
+from gapfit.forms import loss_form
 from gapfit.losses.base import Leaning, Loss, Risk
+from gapfit.losses.forms import Conjugate, Smooth
 from gapfit.losses.vector import VectorRisk, as_table, one_hot
 from gapfit.rounding import Estimate, gamma, plain_sum
 
@@ -30,8 +34,9 @@ _EPS = float(np.finfo(float).eps)
 _WORK = 32  # multiplications that a score is worth
 
 
+@loss_form("a loss over classes that compete")
 class Simplices(NamedTuple):
-    """A risk over classes as data for a coordinate solver: sum_i p_i phi(y_i, f_i).
+    """A risk over classes as data: sum_i p_i phi(y_i, f_i).
 
     phi is the maximum above, with cost = costs[row_i] and h(a) = sum a log a if `entropic`, else zero.
     """
@@ -41,6 +46,29 @@ class Simplices(NamedTuple):
     costs: Matrix
     row: NDArray[np.intp]
     entropic: bool
+
+    def shares(self, u: Vector) -> Matrix:
+        """The nearest a in the simplices with u_i = p_i (a_i - e_y)."""
+        from gapfit.kernels.simplices import project_rows  # compiled code is loaded only when it is to run
+
+        a = one_hot(self.truth, self.costs.shape[1])
+        a += u.reshape(a.shape) / self.p[:, None]
+        threads.each(
+            lambda rows: project_rows(a, rows.start, rows.stop), threads.parts(len(a), _WORK * a.size)
+        )
+        return a
+
+
+@loss_form("a margin loss over classes")
+class MarginSimplices(Simplices):
+    """Without entropy: the risk is polyhedral, and proximal steps among its dual points are projections."""
+
+
+@loss_form("softmax")
+class ClassCurvature(NamedTuple):
+    """R has second derivatives, in which the scores of a sample interact."""
+
+    at: Callable[[Vector], "SoftmaxHessian"]  # where the gradient is u
 
 
 class CrammerSinger(Loss):
@@ -165,38 +193,30 @@ class ClassRisk(VectorRisk):
 class SimplexRisk(ClassRisk):
     """A class risk whose dual is a product of simplices: u_i = p_i (a_i - e_y). Write `conjugates`."""
 
-    capabilities = frozenset({"conjugate", "dual_simplices"})
+    def forms(self) -> Iterator[Any]:
+        yield self.simplices
+        yield Conjugate(self.conjugate, self.project_dual)
 
     @abstractmethod
     def conjugates(self, a: Matrix) -> Vector:
         """h(a) - <a, cost>, sample by sample."""
 
+    @property
     @abstractmethod
-    def dual_simplices(self) -> Simplices:
-        """The risk as data ("dual_simplices")."""
-
-    def shares(self, u: Vector) -> Matrix:
-        """The nearest a in the simplices with u_i = p_i (a_i - e_y)."""
-        from gapfit.kernels.simplices import project_rows  # compiled code is loaded only when it is to run
-
-        a = one_hot(self.truth, self.outputs)
-        a += u.reshape(a.shape) / self.p[:, None]
-        threads.each(
-            lambda rows: project_rows(a, rows.start, rows.stop), threads.parts(len(a), _WORK * a.size)
-        )
-        return a
+    def simplices(self) -> Simplices:
+        """The risk as data."""
 
     def conjugate(self, u: Vector) -> float:
-        return float((self.p * self.conjugates(self.shares(u))).sum())
+        return float((self.p * self.conjugates(self.simplices.shares(u))).sum())
 
     def conjugate_above(self, u: Vector, *, exact: bool) -> Estimate:
         del exact
-        terms = self.p * self.conjugates(self.shares(u))
+        terms = self.p * self.conjugates(self.simplices.shares(u))
         return plain_sum(terms, 4 * self.outputs + 16, float((np.abs(terms) + self.p).sum()))
 
     def dual_error(self, u: Vector) -> Vector:
         """What rounding moves shares by: off their simplices, and off those that u was made of."""
-        a = self.shares(u)
+        a = self.simplices.shares(u)
         exactly = (a - one_hot(self.truth, self.outputs)) * self.p[:, None]
         rounded = gamma(4 * self.outputs + 8) * (a + one_hot(self.truth, self.outputs)) * self.p[:, None]
         return np.asarray(np.abs(u - exactly.ravel()) + rounded.ravel())
@@ -204,7 +224,7 @@ class SimplexRisk(ClassRisk):
     def leaning(self, scores: Vector, b: Vector) -> Leaning:
         """Those of the vertices: all samples of one class, phi >= cost_k + f_k - f_y."""
         F, p, rows = self.matrix(scores, b), self.p, np.arange(len(self.p))
-        simplices = self.dual_simplices()
+        simplices = self.simplices
         costs = np.bincount(simplices.row, p, len(simplices.costs)) @ simplices.costs
         heights = costs + p @ F - p @ F[rows, self.truth]
 
@@ -218,7 +238,7 @@ class SimplexRisk(ClassRisk):
 
     def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
         """The nearest point; if `balanced`, near it one in whose shares every class has its weight of old."""
-        a, truth = self.shares(u), one_hot(self.truth, self.outputs)
+        a, truth = self.simplices.shares(u), one_hot(self.truth, self.outputs)
         if balanced:
             has, wanted = self.p @ a, self.p @ truth
             a = a @ transport(has, wanted)
@@ -255,8 +275,6 @@ class CostRisk(ClassRisk):
 class MarginRisk(CostRisk, SimplexRisk):
     """max over k of cost_k + f_k - f_y."""
 
-    capabilities = SimplexRisk.capabilities | {"dual_projection"}
-
     def value_and_slope(self, margins: Matrix, rows: slice) -> tuple[Vector, Matrix]:
         G = margins + self.costs[self.row[rows]]
         best = G.argmax(axis=1)
@@ -265,8 +283,9 @@ class MarginRisk(CostRisk, SimplexRisk):
     def conjugates(self, a: Matrix) -> Vector:
         return np.asarray(-(a * self.costs[self.row]).sum(axis=1))
 
-    def dual_simplices(self) -> Simplices:
-        return Simplices(self.p, self.truth, self.costs, self.row, False)
+    @cached_property
+    def simplices(self) -> Simplices:
+        return MarginSimplices(self.p, self.truth, self.costs, self.row, False)
 
 
 class SlackRisk(CostRisk):
@@ -287,7 +306,10 @@ class SlackRisk(CostRisk):
 class SoftmaxRisk(SimplexRisk):
     """log sum_k exp(f_k) - f_y."""
 
-    capabilities = frozenset({"smooth", "softmax", "conjugate", "dual_simplices"})
+    def forms(self) -> Iterator[Any]:
+        yield from super().forms()
+        yield Smooth()
+        yield ClassCurvature(self.hessian)
 
     def value_and_slope(self, margins: Matrix, rows: slice) -> tuple[Vector, Matrix]:
         # the margin of the truth is zero, so that only overflow is to be feared
@@ -305,7 +327,7 @@ class SoftmaxRisk(SimplexRisk):
         return np.log1p(others), E
 
     def hessian(self, u: Vector) -> "SoftmaxHessian":
-        """The second derivatives in the scores where the gradient is u ("softmax")."""
+        """The second derivatives in the scores where the gradient is u."""
         pi = u.reshape(-1, self.outputs) / self.p[:, None]
         pi[np.arange(len(pi)), self.truth] += 1.0
         return SoftmaxHessian(pi, self.p)
@@ -326,7 +348,8 @@ class SoftmaxRisk(SimplexRisk):
             return None
         return f"no sample has the label {missing[0]}, so that its best intercept is infinite"
 
-    def dual_simplices(self) -> Simplices:
+    @cached_property
+    def simplices(self) -> Simplices:
         none = np.zeros(len(self.truth), dtype=np.intp)
         return Simplices(self.p, self.truth, np.zeros((1, self.outputs)), none, True)
 

@@ -5,6 +5,7 @@ where its score is positive; s_il = 2 Y_il - 1. Each loss bounds a measure of th
 each label has an offset of its own.
 """
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from gapfit._types import Matrix, Target, Vector
 from gapfit.errors import as_number
 from gapfit.losses.base import Loss, Risk, project_dual_box
 from gapfit.losses.f_measure import FBeta, RatioRisk
+from gapfit.losses.forms import Conjugate
 from gapfit.losses.margin import Hinge
 from gapfit.losses.queries import Queries, QueryRisk
 from gapfit.losses.vector import Columns, VectorRisk, as_table
@@ -106,13 +108,15 @@ class HammingRisk(VectorRisk):
     """sum_il c_i max(0, 1 - s_il f_il), c_i = p_i / L."""
 
     infimum = 0.0
-    capabilities = frozenset({"conjugate"})
 
     def __init__(self, loss: Loss, Y: Matrix, weight: Vector) -> None:
         super().__init__(loss, Y.shape[1])
         self.sign = 2.0 * Y - 1.0
         self.c = np.repeat(weight / weight.sum() / Y.shape[1], Y.shape[1]).reshape(Y.shape)
         self.columns = Columns([Hinge().bind(sign, weight) for sign in self.sign.T])
+
+    def forms(self) -> Iterator[Any]:
+        yield Conjugate(self.conjugate, self.project_dual)
 
     def offset_parts(self) -> Columns:
         return self.columns

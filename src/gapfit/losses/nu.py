@@ -7,13 +7,16 @@ Minimised over the width and the intercept, both risks are a difference of means
 with r = f - centre. So there is no offset left; width and intercept follow from where the two sums end.
 """
 
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from gapfit._types import Vector
+from gapfit._types import Indices, Vector
 from gapfit.errors import UnboundedProblem, as_number
+from gapfit.forms import loss_form
 from gapfit.losses.base import Loss, Risk
+from gapfit.losses.forms import Conjugate
 from gapfit.losses.margin import _Margin
 from gapfit.losses.weighted_quantile import weighted_quantile
 from gapfit.projections import project_box_hyperplane
@@ -63,16 +66,32 @@ class NuTube(NuLoss):
         return NuRisk(self, y, p, everyone, everyone)
 
 
+@loss_form("the loss of a nu machine")
+class TwoSums(NamedTuple):
+    """The sum of the highest r in `above` less that of the lowest in `below`, each up to a weight of `half`;
+    r = f - centre, and samples weigh p."""
+
+    centre: Vector
+    p: Vector
+    above: Indices
+    below: Indices
+    half: float
+    tube: bool  # may the sums also be equal and less than that?
+
+
 class NuRisk(Risk):
     """The risk of either, as a function of the scores alone."""
 
     loss: NuLoss
-    capabilities = frozenset({"conjugate", "two_sums"})
 
     def __init__(self, loss: NuLoss, centre: Vector, p: Vector, above: Any, below: Any) -> None:
         self.loss, self.centre, self.p = loss, centre, p
         self.above, self.below = np.flatnonzero(above), np.flatnonzero(below)
         self.half = 0.5 * loss.nu
+
+    def forms(self) -> Iterator[Any]:
+        yield TwoSums(self.centre, self.p, self.above, self.below, self.half, self.loss.tube)
+        yield Conjugate(self.conjugate, self.project_dual)
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         r = scores - self.centre

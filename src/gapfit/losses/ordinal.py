@@ -1,5 +1,6 @@
 """Ordered levels by thresholds: one direction w, and an offset between each level and the next."""
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from gapfit._types import Indices, Matrix, Target, Vector
 from gapfit.losses.base import Cone, Loss, Rest, Risk
+from gapfit.losses.forms import Curvature, Smooth
 from gapfit.losses.margin import Exponential, Hinge, Logistic, SmoothedHinge, SquaredHinge
 from gapfit.rounding import UNIT, Estimate, exact_sum
 
@@ -89,7 +91,10 @@ class ThresholdRisk(Risk):
         self.weight = p[self.rows]
         self._risks: dict[tuple[int, int], _Below] = {}
         self.whole = self._risk(0, levels - 1)
-        self.capabilities = self.whole.inner.capabilities & {"smooth"}
+
+    def forms(self) -> Iterator[Any]:
+        if self.whole.inner.has(Smooth):
+            yield Smooth()
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         value, u, _ = self.whole.value_and_subgradient(self._margins(scores, b), np.zeros(1))
@@ -108,10 +113,11 @@ class ThresholdRisk(Risk):
         return self.whole.best_offset(scores[self.rows]) if self.offsets.size == 1 else None
 
     def offset_hessian(self, scores: Vector, b: Vector) -> Matrix | None:
-        if not self.capabilities:
+        curvature = self.whole.inner.form(Curvature)
+        if curvature is None:
             return None
-        curvature = self.whole.inner.curvature(self._margins(scores, b), np.zeros(1)) * self.whole.mass
-        return np.diag(np.add.reduceat(curvature, self.starts[:-1]))
+        second = curvature.at(self._margins(scores, b), np.zeros(1)) * self.whole.mass
+        return np.diag(np.add.reduceat(second, self.starts[:-1]))
 
     def offset_parts(self) -> "ThresholdRisk":
         return self

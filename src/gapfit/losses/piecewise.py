@@ -1,6 +1,7 @@
 """Losses made of lines and parabolas, as data: six numbers per sample, from which all else follows."""
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -9,11 +10,14 @@ from numpy.typing import ArrayLike
 
 from gapfit import threads
 from gapfit._types import Vector
+from gapfit.forms import loss_form
 from gapfit.losses.base import FREE, Certain, Loss, Rest, Risk, project_dual_box
+from gapfit.losses.forms import Conjugate, Curvature, Smooth
 from gapfit.losses.weighted_quantile import weighted_quantile
 from gapfit.rounding import SUM, UNIT, Estimate, exact_dot, exact_sum, gamma, plain_sum
 
 
+@loss_form("a loss made of lines and parabolas")
 class Atoms(NamedTuple):
     """A piecewise linear-quadratic function of one score per sample, as data:
 
@@ -105,23 +109,27 @@ class PiecewiseLoss(Loss):
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
         del groups
-        return PiecewiseRisk(self, *self.prepare(y, weight))
+        y, p = self.prepare(y, weight)
+        return PiecewiseRisk(self, self.atoms(y).weighted(p), y, p, self.infimum)
 
 
 class PiecewiseRisk(Risk):
-    """total * b + sum_i p_i phi(y_i, f_i + b) for a `PiecewiseLoss`."""
+    """total * b + sum_i p_i phi(y_i, f_i + b), given by the atoms of p_i phi."""
 
     offsets = FREE
     separable = True
 
-    def __init__(self, loss: PiecewiseLoss, y: Vector, p: Vector) -> None:
-        self.loss: PiecewiseLoss = loss
-        self.y, self.p = y, p
-        self.atoms = loss.atoms(y).weighted(p)
-        self.infimum = loss.infimum
+    def __init__(self, loss: Loss, atoms: Atoms, y: Vector, p: Vector, infimum: float = 0.0) -> None:
+        self.loss, self.atoms, self.y, self.p, self.infimum = loss, atoms, y, p, infimum
         self.farthest = float(np.abs(self.atoms.lin).max(initial=0.0))
-        smooth = {"smooth", "curvature"} if self.atoms.quad.all() else set()  # a strictly convex conjugate
-        self.capabilities = frozenset({"conjugate", "dual_atoms", "dual_projection"} | smooth)
+        self.smooth = bool(self.atoms.quad.all())  # then the conjugate is strictly convex
+
+    def forms(self) -> Iterator[Any]:
+        yield self.atoms
+        yield Conjugate(self.conjugate, self.project_dual)
+        if self.smooth:
+            yield Smooth()
+            yield Curvature(self.curvature)
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         shift, total = float(b.sum()), self.atoms.total
@@ -223,9 +231,6 @@ class PiecewiseRisk(Risk):
     def _dual_box(self) -> tuple[Vector, Vector]:
         sign, lo, hi = self.atoms.sign, self.atoms.lo, self.atoms.hi
         return np.where(sign > 0, -hi, lo), np.where(sign > 0, -lo, hi)
-
-    def dual_atoms(self) -> Atoms:
-        return self.atoms
 
 
 def _joined(vectors: list[Vector]) -> Vector:

@@ -1,6 +1,7 @@
 """Losses given by their value and slope at each sample: the weighted mean of phi(y_i, f_i + b)."""
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -9,6 +10,7 @@ import numpy as np
 from gapfit import threads
 from gapfit._types import Vector
 from gapfit.losses.base import FREE, Certain, Loss, Risk, project_dual_box
+from gapfit.losses.forms import BinaryEntropy, Conjugate, Curvature, Smooth
 from gapfit.rounding import SUM, TINY, UNIT, Estimate, gamma, two_sum
 
 
@@ -77,13 +79,17 @@ class PointwiseRisk(Risk):
         self.loss: PointwiseLoss = loss
         self.y, self.p = y, p
         self.infimum, self.never_flat = loss.infimum, loss.never_flat
-        offered = {
-            "smooth": loss.smooth,
-            "curvature": loss.has_curvature,
-            "conjugate": loss.has_conjugate,
-            "dual_entropy": loss.has_entropy,
-        }
-        self.capabilities = frozenset(name for name, there in offered.items() if there)
+
+    def forms(self) -> Iterator[Any]:
+        loss = self.loss
+        if loss.smooth:
+            yield Smooth()
+        if loss.has_curvature:
+            yield Curvature(self.curvature)
+        if loss.has_conjugate:
+            yield Conjugate(self.conjugate, self.project_dual)
+        if loss.has_entropy:
+            yield BinaryEntropy(self._entropy_bounds)
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         shift, value, u = float(b.sum()), np.empty_like(scores), np.empty_like(scores)
@@ -166,6 +172,10 @@ class PointwiseRisk(Risk):
         lo, hi = self._slopes
         return self.p * lo, self.p * hi
 
+    def _entropy_bounds(self) -> tuple[Vector, Vector]:
+        lo, hi = self._dual_box
+        return -hi, -lo
+
     def conjugate_above(self, u: Vector, *, exact: bool) -> Estimate:
         del exact  # what is lost is lost in each sample's conjugate
 
@@ -180,7 +190,3 @@ class PointwiseRisk(Risk):
 
     def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
         return project_dual_box(u, *self._dual_box, self.p, 0.0 if balanced else None)
-
-    def dual_entropy(self) -> tuple[Vector, Vector]:
-        lo, hi = self._dual_box
-        return -hi, -lo

@@ -9,7 +9,7 @@ is differentiable, and R - mu log(number of labellings) <= R_mu <= R. A labellin
 positives and negatives it labels positive, so that sums over all 2^n of them take O(n^2).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import singledispatch
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from gapfit.errors import IncompatibleSolver, as_number
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.contingency import MOST_LABELLED, ContingencyLoss, ContingencyRisk
 from gapfit.losses.f_measure import RatioRisk
+from gapfit.losses.forms import Smooth
 from gapfit.losses.selection import SelectionRisk
 from gapfit.losses.table import TableRisk
 from gapfit.records import storable
@@ -226,12 +227,13 @@ class Smoothed(Loss):
 class SmoothedRisk(Risk):
     """R_mu."""
 
-    capabilities = frozenset({"smooth"})
-
     def __init__(self, loss: Smoothed, labellings: Labellings) -> None:
         self.loss, self.mu, self.labellings = loss, loss.mu, labellings
         self.offsets = labellings.risk.offsets
         self.infimum = labellings.risk.infimum - loss.mu * labellings.log_count
+
+    def forms(self) -> Iterator[Any]:
+        yield Smooth()
 
     def rise(self, slack: Vector) -> float | None:
         return self.labellings.risk.rise(slack)

@@ -4,6 +4,7 @@ import numpy as np
 
 from gapfit._types import Vector
 from gapfit.losses.base import Risk
+from gapfit.losses.forms import Smooth
 
 _EPS = float(np.finfo(float).eps)
 _STEPS = 40
@@ -18,7 +19,7 @@ def minimise_by_newton(
 
     None if the method gets nowhere, or the risk has no second derivatives.
     """
-    if "smooth" not in risk.capabilities:
+    if not risk.has(Smooth):
         return None
     size = 1.0 + float(np.abs(scores).max(initial=0.0))
     b = np.array(guess if guess.any() else risk.first_offsets(), dtype=np.float64)

@@ -15,6 +15,7 @@ import numpy as np
 from gapfit._types import Vector
 from gapfit.errors import UnboundedProblem
 from gapfit.losses.base import Risk
+from gapfit.losses.forms import Curvature
 
 _EPS = float(np.finfo(float).eps)
 _FAR = 1e18  # in units of the scores: an offset beyond this counts as infinite
@@ -43,8 +44,8 @@ def minimise_offset(risk: Risk, scores: Vector, guess: float) -> tuple[float, Ta
     known = risk.best_offset(scores)
     start = tangent(risk, scores, guess if known is None else _finite_middle(*known))
     step = 0.0 if known is not None else abs(start.e)
-    if known is None and "curvature" in risk.capabilities:
-        start, step = _by_newton(risk, scores, start)
+    if known is None and (curvature := risk.form(Curvature)) is not None:
+        start, step = _by_newton(risk, curvature, scores, start)
     if start.e == 0 or not np.isfinite(start.value):
         return start.value, start
     resolution = resolution_of(scores, start.b)
@@ -98,7 +99,7 @@ def offset_interval(risk: Risk, scores: Vector, guess: float) -> tuple[float, fl
     return ends[0], ends[1]
 
 
-def _by_newton(risk: Risk, scores: Vector, at: Tangent) -> tuple[Tangent, float]:
+def _by_newton(risk: Risk, curvature: Curvature, scores: Vector, at: Tangent) -> tuple[Tangent, float]:
     """A tangent where the slope is least, or zero, and how far from there it should turn."""
     step = abs(at.e)
     # where the risk hardly bends, Newton would step so far that the numbers there swallow all others
@@ -106,7 +107,7 @@ def _by_newton(risk: Risk, scores: Vector, at: Tangent) -> tuple[Tangent, float]
     for _ in range(_NEWTON_STEPS):
         if at.e == 0 or not np.isfinite(at.value):
             break
-        bend = float(risk.curvature(scores, np.array([at.b])).sum())
+        bend = float(curvature.at(scores, np.array([at.b])).sum())
         if not bend > 0:
             break
         step = min(abs(at.e) / bend, longest)

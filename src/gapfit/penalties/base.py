@@ -9,6 +9,7 @@ g in the subdifferential at w. The gap then bounds the distance to the optimum; 
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from inspect import signature
 from typing import Any
 
@@ -16,10 +17,12 @@ import numpy as np
 
 from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.design.rows import row_norms
+from gapfit.forms import HasForms
+from gapfit.penalties.forms import Differentiable, Euclidean, Quadratic
 from gapfit.rounding import EPS, SUM, Estimate, gamma, length
 
 
-class Penalty(ABC):
+class Penalty(HasForms, ABC):
     """Omega(w). Representation and equality follow the parameters."""
 
     modulus: float = 0.0  # strong convexity in `norm`; 0 if there is none
@@ -30,6 +33,14 @@ class Penalty(ABC):
     polyhedral: bool = False  # is Omega piecewise linear? Then masters are linear programs
     least_is_zero: bool = True  # as a box may spoil
     smooth: bool = False  # is Omega differentiable on its whole domain R^d?
+
+    def forms(self) -> Iterator[Any]:
+        if self.euclidean:
+            yield Euclidean()
+        if self.quadratic:
+            yield Quadratic()
+        if self.smooth:
+            yield Differentiable()
 
     @abstractmethod
     def value(self, w: Slope) -> float:

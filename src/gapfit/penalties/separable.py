@@ -1,6 +1,7 @@
 """Penalties that are sums over coordinates, and their restriction to a box."""
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from gapfit._types import Matrix, Slope, Vector
 from gapfit.errors import as_number, as_numbers
 from gapfit.penalties.base import Penalty
+from gapfit.penalties.forms import Net
 from gapfit.rounding import EPS, Estimate, gamma, plain_sum, square_sum
 
 _ROUNDINGS = 16  # on the way to a summand
@@ -83,6 +85,10 @@ class ElasticNet(Separable):
         self.modulus = 1.0 - l1_ratio
         self.polyhedral = l1_ratio == 1
         self.smooth = self.quadratic = self.euclidean = l1_ratio == 0
+
+    def forms(self) -> Iterator[Any]:
+        yield from super().forms()
+        yield Net(self.l1_ratio, self.modulus)
 
     def values(self, w: Slope) -> Vector:
         return np.asarray(self.l1_ratio * np.abs(w) + 0.5 * self.modulus * w * w)
@@ -171,6 +177,9 @@ class Box(Separable):
         self.least_is_zero = bool((self.lo <= rest).all() and (rest <= self.hi).all())
         if not np.isfinite(penalty.values(np.clip(1.0, self.lo, self.hi))).all():
             raise ValueError(f"{penalty!r} is infinite everywhere between lo and hi")
+
+    def forms(self) -> Iterator[Any]:
+        yield from (form for form in self.penalty.forms() if isinstance(form, Net))
 
     def values(self, w: Slope) -> Vector:
         return np.where((w < self.lo) | (w > self.hi), np.inf, self.penalty.values(w))

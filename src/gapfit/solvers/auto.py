@@ -41,6 +41,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit._types import Slope, Vector
+from gapfit.losses.forms import Smooth
+from gapfit.losses.piecewise import Atoms
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
 from gapfit.solution import Iterate
@@ -151,13 +153,13 @@ def plan(problem: Problem) -> Iterator[Choice]:
     smooth = takes("newton_cg") and problem.risk.outputs == 1
     if smooth and n >= ENOUGH * d and size > SMALL and passes >= DEAR:
         then = newton if d <= MANY else "dual_cd" if takes("dual_cd") else "lbfgs"
-        worth = WORTH / 2 if "dual_atoms" in problem.risk.capabilities else WORTH
+        worth = WORTH / 2 if problem.has(Atoms) else WORTH
         limit = round(worth * passes) if d <= MANY else 0
         yield Choice("newton_cg", "a Hessian costs many passes", limit=limit)
         if then:
             yield Choice(then, "conjugate gradients are slow here")
     elif newton and few:
-        polyhedral = "smooth" not in problem.risk.capabilities
+        polyhedral = not problem.has(Smooth)
         probed = polyhedral and n < CROWD * d and size > SMALL and takes("dual_cd")
         if probed and not _most_in_play(problem):
             yield Choice("dual_cd", "few samples may be in play", {"most_active": IN_PLAY})
@@ -168,7 +170,7 @@ def plan(problem: Problem) -> Iterator[Choice]:
             waiting.append(newton)
         elif waiting:
             waiting.append("dual_cd")  # with all the time in the world
-        haste = HASTE if "smooth" in problem.risk.capabilities else 2 * HASTE
+        haste = HASTE if problem.has(Smooth) else 2 * HASTE
         yield Choice("dual_cd", "the penalty is L2 and X is wide", haste=haste if waiting else 0)
         yield from (Choice(name, "it may be faster here") for name in waiting)
     elif takes("newton_cg") and problem.risk.outputs > 1 and d <= FEW * problem.risk.outputs:
@@ -222,17 +224,17 @@ def _mixes_well(problem: Problem) -> bool:
 
 def _has_lines(problem: Problem) -> bool:
     """Has the loss lines besides parabolas? Newton's method gets lost on lines."""
-    if "dual_atoms" not in problem.risk.capabilities:
+    atoms = problem.risk.form(Atoms)
+    if atoms is None:
         return False
-    atoms = problem.risk.dual_atoms()
     return any(bool((np.isfinite(bound) & (bound != 0)).any()) for bound in (atoms.lo, atoms.hi))
 
 
 def _is_parabola(problem: Problem) -> bool:
     """Is the loss of each sample one parabola, for which one step of Newton's method is enough?"""
-    if "dual_atoms" not in problem.risk.capabilities:
+    atoms = problem.risk.form(Atoms)
+    if atoms is None:
         return False
-    atoms = problem.risk.dual_atoms()
     return bool(np.isinf(atoms.lo).all() and np.isinf(atoms.hi).all() and not atoms.kink.any())
 
 

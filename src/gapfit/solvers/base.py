@@ -7,55 +7,54 @@ the best `Certificate` so far; it knows no tolerance, no clock and no verbosity.
 
 from collections.abc import Callable, Generator
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.linalg import LinAlgError
 
 from gapfit.errors import IncompatibleSolver
-from gapfit.penalties import ElasticNet, Penalty
+from gapfit.forms import lacking
 from gapfit.problem import Problem
 from gapfit.registry import SOLVERS, as_solver
 from gapfit.room import ask_for, available
 from gapfit.solution import Certificate, Iterate
+from gapfit.solvers.old_needs import as_forms
 
 OVERFLOWS = (ArithmeticError, LinAlgError)  # what a step may raise where numbers are too large for it
 
 Steps = Generator[Iterate, Certificate, None]
 Method = TypeVar("Method", bound=Callable[..., Steps])
 
-_PENALTY_NEEDS: dict[str, tuple[str, Callable[[Penalty], bool]]] = {
-    "L2": ("the L2 penalty", lambda penalty: penalty.euclidean),
-    "quadratic": ("a quadratic penalty", lambda penalty: penalty.quadratic),
-    "smooth": ("a differentiable penalty", lambda penalty: penalty.smooth),
-    "elastic net": (
-        "L1, L2 or the elastic net, in a box or not",
-        lambda penalty: isinstance(getattr(penalty, "penalty", penalty), ElasticNet),
-    ),
-}
+Need = type | tuple[type, ...]  # a form, or several of which one will do
 
 
-_DESIGN_NEEDS = {
-    "rows": "the rows of X, one score each",
-    "wide rows": "the rows of X, several scores each",
-    "euclidean": "weights that are a plain vector",
-    "gram": "a kernel",
-    "chain": "the rows of chains, without edge features",
-}
+class Effort(NamedTuple):
+    """What a fit is expected to take before it has begun: multiply-adds, and bytes beside the data."""
+
+    setup: float  # until the first step begins
+    step: float
+    steps: float  # to six digits; a guess by experience, which a fit soon corrects
+    memory: float
 
 
 def needs(
-    *risk: str | tuple[str, ...], penalty: str | None = None, design: str | None = None, squares: int = 0
+    *forms: Need, squares: int = 0, effort: Callable[[Problem], Effort] | None = None, **old: Any
 ) -> Callable[[Method], Method]:
-    """Declare what a solver asks of the risk (its `capabilities`; of a tuple, one), of the penalty, and of
-    the design (what it `offers`); and how many square matrices of all weights it holds at once."""
+    """Declare the forms that a solver will ask the problem for: of its risk, its penalty and its design. How
+    many square matrices of all weights it holds at once. And what a fit will take."""
 
     def declare(method: Method) -> Method:
-        method.needs = (risk, penalty, design)  # type: ignore[attr-defined]
-        method.squares = squares  # type: ignore[attr-defined]
+        method.needs = as_forms(forms, old)  # type: ignore[attr-defined]
+        method.squares, method.effort = squares, effort  # type: ignore[attr-defined]
         return method
 
     return declare
+
+
+def effort_of(method: Callable[..., Any], problem: Problem) -> Effort | None:
+    """What the solver says that it will take; None if it says nothing."""
+    declared = getattr(_inner(method), "effort", None)
+    return None if declared is None else declared(problem)
 
 
 def check_needs(method: Callable[..., Any], problem: Problem) -> None:
@@ -85,17 +84,10 @@ def _bytes_of_squares(method: Callable[..., Any], problem: Problem) -> float:
 
 def missing_need(method: Callable[..., Any], problem: Problem) -> str | None:
     """The first thing the solver needs and the problem lacks."""
-    risk, penalty, design = getattr(_inner(method), "needs", ((), None, None))
-    for need in risk:
-        alternatives = (need,) if isinstance(need, str) else need
-        if problem.risk.capabilities.isdisjoint(alternatives):
-            return f"a loss with {' or '.join(alternatives)}, which {problem.loss!r} has not"
-    if penalty is not None:
-        wanted, has = _PENALTY_NEEDS[penalty]
-        if not has(problem.penalty):
-            return f"{wanted}, which {problem.penalty!r} is not"
-    if design is not None and design not in problem.design.offers:
-        return f"{_DESIGN_NEEDS[design]}, which {type(problem.design).__name__} does not offer"
+    for need in getattr(_inner(method), "needs", ()):
+        kinds = need if isinstance(need, tuple) else (need,)
+        if not any(problem.has(kind) for kind in kinds):
+            return lacking(problem, *kinds)
     return None
 
 

@@ -1,19 +1,22 @@
 """Block-coordinate Frank-Wolfe for structures: ascent on the dual, a sample at a time, with planes kept.
 
-A risk with "planes" is a sum over samples, R(w) = sum_i p_i phi_i(w), each phi_i a maximum of planes
+A risk with `Planes` is a sum over samples, R(w) = sum_i p_i phi_i(w), each phi_i a maximum of planes
 <a, w> + c, of which an oracle finds the highest at any w. The dual has a mixture of planes for each sample,
 and w is what all mixtures imply. The oracle may be slow, so planes are kept, and between its calls shares are
 moved from the lowest plane of a sample in use to the highest one known, which costs two inner products.
 Samples that contributed much to the gap when they were last visited are visited more often.
 """
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from gapfit import limits
 from gapfit._types import Slope, Vector
+from gapfit.design.forms import Plain
+from gapfit.losses.forms import Planes
 from gapfit.minorant import Minorant
+from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.rounding import Estimate, gamma
 from gapfit.solution import Iterate
@@ -25,7 +28,7 @@ _SWEEPS = 10  # over the planes that are known, after each pass of the oracle
 _PLANES = 16  # of a sample; beyond that, one that is not in use is forgotten
 
 
-@needs("planes", penalty="L2", design="euclidean")
+@needs(Planes, Euclidean, Plain)
 def block_frank_wolfe(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
     """One step is a pass: as many calls of the oracle as there are samples."""
     mixtures = _Mixtures(problem, state or {}, seed)
@@ -42,12 +45,11 @@ class _Mixtures:
 
     def __init__(self, problem: Problem, state: dict[str, Any], seed: int) -> None:
         self.problem = problem
-        self.risk = cast(Any, problem.risk)  # with `p` and `plane`
         self.rng = np.random.default_rng(seed)
         if "rng" in state:
             self.rng.bit_generator.state = state["rng"]
         self.passes = int(state.get("passes", 0))
-        self.p: Vector = self.risk.p
+        self.p, self.highest = problem.form(Planes)
         self.alpha = problem.alpha
         n, d = len(self.p), problem.design.shape[1]
         if "planes" in state:
@@ -59,7 +61,7 @@ class _Mixtures:
         if "w" in state and "planes" not in state:
             self.w: Slope = state["w"].copy()
             for i in range(n):
-                self._keep(i, *self.risk.plane(i, self.w))
+                self._keep(i, *self.highest(i, self.w))
         same = state.get("alpha") == self.alpha
         self.w = state["weights"].copy() if same else self._slope() / -self.alpha
 
@@ -80,7 +82,7 @@ class _Mixtures:
 
     def visit(self, i: int) -> None:
         """Ask the oracle for the highest plane, note what it is above the mixture, and move towards it."""
-        slope, offset = self.risk.plane(i, self.w)
+        slope, offset = self.highest(i, self.w)
         slopes, offsets, shares = self.planes[i]
         heights = slopes @ self.w + offsets
         height = float(slope @ self.w) + offset

@@ -16,7 +16,7 @@ import numpy as np
 from gapfit._types import Slope
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
-from gapfit.solvers.base import Steps
+from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.master import Master
 from gapfit.solvers.masters import master_for
 from gapfit.solvers.quadratic_master import QuadraticMaster
@@ -28,6 +28,12 @@ _PAST = 1.01  # go this many times as far as the point at the level
 _REACH = 4.0  # how far beyond the level set's point to search, in units of the way to it
 
 
+def _effort(problem: Problem) -> Effort:
+    """Two products a step, beside a small master problem; cuts are kept."""
+    return Effort(0.0, 2.0 * problem.design.size, 100, 8.0 * 100 * problem.design.shape[1])
+
+
+@needs(effort=_effort)
 def bundle(
     problem: Problem,
     state: dict[str, Any] | None = None,

@@ -24,9 +24,10 @@ import numpy as np
 
 from gapfit import limits
 from gapfit._types import Indices, Matrix, Slope, Vector
-from gapfit.design.chain import ChainDesign, runs
-from gapfit.losses.chain import ChainRisk
+from gapfit.design.chain import ChainRows, runs
+from gapfit.losses.chain import Chains
 from gapfit.minorant import Minorant
+from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.rounding import Estimate, gamma
 from gapfit.solution import Iterate
@@ -47,7 +48,7 @@ _LOOK_PASSES = 5  # after which the gap is computed, where it decides on the hea
 _NO_PENALTY = 1e300  # an alpha under which no block's step is held back
 
 
-@needs("chain", penalty="L2", design="chain")
+@needs(Chains, Euclidean, ChainRows)
 def chain_dual(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
     """One step is a pass, as many visits as there are chains; some passes where there is heat to be set."""
     blocks = _Blocks(problem, seed, state or {})
@@ -72,8 +73,7 @@ class _Blocks:
     """The dual point, the weights it implies, and where to go next."""
 
     def __init__(self, problem: Problem, seed: int, state: dict[str, Any]) -> None:
-        assert isinstance(problem.design, ChainDesign) and isinstance(problem.risk, ChainRisk)
-        self.problem, self.design, self.risk = problem, problem.design, problem.risk
+        self.problem, self.design, self.risk = problem, problem.form(ChainRows), problem.form(Chains)
         self.layout = ChainLayout(self.design)
         chains, K = len(self.risk.p), self.risk.n_labels
         self.smoothed = self.risk.heat == 0
@@ -151,7 +151,7 @@ class _Blocks:
         self.slope = None
         alpha = self.problem.alpha + self.pull if alpha is None else alpha
         dual = Dual(self.mu, self.pairs, self.entropy, self.gaps, self.stretch)
-        chains = self.risk.chains(self.heat)
+        chains = self.risk.softened(self.heat)
         ascend(visits, self.layout.rows, self.layout.pairs, chains, alpha, self.weights, dual)
 
     def _move_anchor(self) -> None:
@@ -236,8 +236,8 @@ class _Blocks:
         from gapfit.kernels.chain_products import add_adjoint
 
         risk, K, design = self.risk, self.risk.n_labels, self.design
-        stored = design.kernel_rows
-        slope = np.zeros(design.shape[1])
+        stored = design.compiled()
+        slope = np.zeros(self.problem.design.shape[1])
         start, end = slope[-2 * K : -K], slope[-K:]
         for some in runs(risk.tokens):  # a block of chains at a time: the marginals are large
             tokens = risk.tokens[some.start : some.stop + 1]

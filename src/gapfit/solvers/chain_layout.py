@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gapfit._types import Indices, Slope, Vector
-from gapfit.design.chain import ChainDesign, Pairs
+from gapfit.design.chain import ChainRows, Pairs
 
 
 class ChainLayout:
@@ -14,10 +14,11 @@ class ChainLayout:
     Where no few features make up most of X, everything stays in its place and nothing is copied.
     """
 
-    def __init__(self, design: ChainDesign) -> None:
-        columns = design.kernel_rows.indices
-        K, d, old = design.n_labels, design.memory.shape[1], design.pairs
-        self.rows, self.pairs = design.kernel_rows, old
+    def __init__(self, design: ChainRows) -> None:
+        self.rows = design.compiled()
+        columns = self.rows.indices
+        K, d, old = design.n_labels, design.features, design.pairs
+        self.pairs = old
         self.where: Indices | None = None  # of each weight of a feature, in the design's order
         order = _by_frequency(columns, d)
         if order is None:
@@ -26,7 +27,7 @@ class ChainLayout:
         rank[order] = np.arange(d, dtype=np.uint32)
         columns = rank[columns]
         columns.flags.writeable = False
-        self.rows = design.kernel_rows._replace(indices=columns)
+        self.rows = self.rows._replace(indices=columns)
         if not len(old.names):
             self.where = (order[:, None] * K + np.arange(K)).ravel()
             return

@@ -1,10 +1,11 @@
 """L1, L2 and the elastic net, in a box or not, as sums over columns."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from gapfit._types import Indices, Slope, Vector
+from gapfit.penalties.forms import Net
 from gapfit.problem import Problem
 
 
@@ -18,9 +19,9 @@ class Terms(NamedTuple):
 
     @classmethod
     def of(cls, problem: Problem) -> "Terms":
-        inner: Any = getattr(problem.penalty, "penalty", problem.penalty)
+        net = problem.form(Net)
         bounds = (np.array(bound) for bound in problem.penalty.bounds(problem.design.shape[1]))
-        return cls(problem.alpha * inner.l1_ratio, problem.alpha * inner.modulus, *bounds)
+        return cls(problem.alpha * net.l1, problem.alpha * net.l2, *bounds)
 
     def take(self, columns: Indices) -> "Terms":
         """Those of some columns."""

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from gapfit import threads
 from gapfit._types import Slope, Vector
+from gapfit.design.forms import Rows
 from gapfit.problem import Problem
 
 _BLOCK = 2**17  # entries that stay in the cache
@@ -27,7 +28,7 @@ class CurvedRows:
     """
 
     def __init__(self, problem: Problem) -> None:
-        self.design = design = problem.memory
+        self.design = design = problem.form(Rows).matrix
         self.shape = n, d = design.shape
         self.centre: Slope = problem.mean if problem.n_offsets else np.zeros(d)
         weight = problem.weight / problem.weight.sum()

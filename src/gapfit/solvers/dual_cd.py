@@ -31,7 +31,11 @@ import numpy as np
 
 from gapfit import limits, threads
 from gapfit._types import Slope, Vector
+from gapfit.design.forms import Rows
+from gapfit.losses.forms import BinaryEntropy
+from gapfit.losses.piecewise import Atoms
 from gapfit.minorant import Minorant
+from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
@@ -57,7 +61,7 @@ _SAMPLE, _ENOUGH_ROWS = 16, 256  # one in so many rows is asked whether most are
 _NEAR = 0.1  # of |z|^2 / alpha is a gap so small that a better primal point is worth some work
 
 
-@needs(("dual_atoms", "dual_entropy"), penalty="L2", design="rows")
+@needs((Atoms, BinaryEntropy), Euclidean, Rows)
 def dual_cd(
     problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0, most_active: float = 1.0
 ) -> Steps:
@@ -91,7 +95,7 @@ class _Descent:
 
         self.kernels, self.problem = dual, problem
         self.n = problem.design.shape[0]
-        self.kind = next(kind for kind in KINDS if kind.capability in problem.risk.capabilities)
+        self.kind = next(kind for kind in KINDS if problem.has(kind.form))
         self.whole = whole = Whole(problem, self.kind)
         self.random = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
         self.z = np.zeros(whole.width)

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 
 from gapfit._types import Vector
+from gapfit.losses.forms import BinaryEntropy
+from gapfit.losses.piecewise import Atoms
 from gapfit.problem import Problem
 
 _INSIDE = 1e-14  # of their range entropic variables are away from their bounds at the start
@@ -18,7 +20,7 @@ def coordinates(problem: Problem) -> Any:
     """
     from gapfit.kernels.rows import SAMPLE  # compiled code is loaded only when it is to run
 
-    sign, lin, kink, quad, lo, hi, _ = problem.risk.dual_atoms()
+    sign, lin, kink, quad, lo, hi, _ = problem.form(Atoms)
     table = np.zeros(len(sign), SAMPLE)
     table["target"] = sign * lin - problem.offset
     table["kink"], table["quad"] = kink, quad
@@ -43,13 +45,14 @@ def offset_per_imbalance(problem: Problem, table: Any) -> float:
 class Piecewise:
     """Losses of lines and parabolas: psi is a parabola and a kink."""
 
-    capability, entropic = "dual_atoms", False
+    form: type = Atoms
+    entropic = False
     offset_per_imbalance = staticmethod(offset_per_imbalance)
 
     @staticmethod
     def table(problem: Problem) -> tuple[Any, float]:
         """The kernels' table at v = 0, and what the v add up to if there is an intercept."""
-        return coordinates(problem), problem.risk.dual_atoms().total
+        return coordinates(problem), problem.form(Atoms).total
 
     @staticmethod
     def put(table: Any, v: Vector) -> None:
@@ -60,7 +63,7 @@ class Piecewise:
 class Entropic(Piecewise):
     """The logistic loss: psi is an entropy."""
 
-    capability, entropic = "dual_entropy", True
+    form, entropic = BinaryEntropy, True
 
     @staticmethod
     def offset_per_imbalance(problem: Problem, table: Any) -> float:
@@ -72,7 +75,7 @@ class Entropic(Piecewise):
     def table(problem: Problem) -> tuple[Any, float]:
         from gapfit.kernels.rows import SAMPLE
 
-        lower, upper = problem.risk.dual_entropy()
+        lower, upper = problem.form(BinaryEntropy).bounds()
         table = np.zeros(len(lower), SAMPLE)
         table["target"], table["lower"], table["upper"] = -problem.offset, lower, upper
         Entropic.put(table, np.zeros(len(lower)))

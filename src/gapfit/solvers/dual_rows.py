@@ -10,6 +10,7 @@ import numpy as np
 
 from gapfit import threads
 from gapfit._types import Slope, Vector
+from gapfit.design.forms import Rows
 from gapfit.design.rows import packed
 from gapfit.problem import Problem
 from gapfit.solvers.dual_kinds import Piecewise
@@ -33,7 +34,7 @@ class Whole(Store):
         from gapfit.kernels.rows import as_rows
 
         n, d = problem.design.shape
-        self.problem, self.original = problem, as_rows(*problem.memory.rows())
+        self.problem, self.original = problem, as_rows(*problem.form(Rows).matrix.rows())
         moderate = 1e-20 < problem.design.largest < 1e20
         self.precision = np.dtype(np.float32) if moderate else self.original[0].dtype
         table, self.total = kind.table(problem)

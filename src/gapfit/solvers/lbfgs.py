@@ -11,16 +11,24 @@ import numpy as np
 from scipy.optimize import minimize
 
 from gapfit._types import Slope, Vector
+from gapfit.design.forms import Plain
+from gapfit.losses.forms import Smooth
+from gapfit.penalties.forms import Differentiable
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
-from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.masters import master_for
 
 _STEPS = 20  # L-BFGS iterations between two certificates
 _MEMORY = 20
 
 
-@needs("smooth", penalty="smooth", design="euclidean")
+def _effort(problem: Problem) -> Effort:
+    """Two products for each iteration of a run."""
+    return Effort(0.0, 2.0 * _STEPS * problem.design.size, 4, 8.0 * 2 * _MEMORY * problem.design.shape[1])
+
+
+@needs(Smooth, Differentiable, Plain, effort=_effort)
 def lbfgs(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     """One step is a run of SciPy's L-BFGS-B, some twenty iterations, and a cut at the end of it."""
     state = state or {}

@@ -10,12 +10,18 @@ from typing import Any
 import numpy as np
 
 from gapfit.minorant import Minorant, mix
+from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
-from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.base import Effort, Steps, needs
 
 
-@needs(penalty="L2")
+def _effort(problem: Problem) -> Effort:
+    """Two products a step, and little memory."""
+    return Effort(0.0, 2.0 * problem.design.size, 3000, 8.0 * 4 * problem.design.shape[1])
+
+
+@needs(Euclidean, effort=_effort)
 def line_search_bundle(
     problem: Problem, state: dict[str, Any] | None = None, *, zero_plane: bool | None = None
 ) -> Steps:

@@ -28,12 +28,15 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from gapfit._types import Matrix, Slope, Vector
+from gapfit.design.forms import Rows
 from gapfit.errors import UnboundedProblem
+from gapfit.losses.forms import Conjugate, Curvature
 from gapfit.minorant import Minorant
+from gapfit.penalties.forms import Quadratic
 from gapfit.problem import Problem
 from gapfit.records import storable
 from gapfit.solution import Certificate, Iterate
-from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.line import Place, along, look
 from gapfit.solvers.segment import evaluate
 
@@ -52,7 +55,13 @@ _TINIEST = 1e-300
 Start = tuple[Slope, Vector | None]  # w, and b if it is known
 
 
-@needs("curvature", penalty="quadratic", design="rows", squares=6)
+def _effort(problem: Problem) -> Effort:
+    """A Gram matrix at first, then about half of it a step, as second derivatives settle; and a factor."""
+    d, size = problem.design.shape[1], problem.design.size
+    return Effort(0.5 * d * size, 2.0 * size + 0.25 * d * size + d**3 / 3, 8, 8.0 * 6 * d**2)
+
+
+@needs(Curvature, Quadratic, Rows, squares=6, effort=_effort)
 def newton(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
     """One step: one line search, and one dense factorisation or less. For up to some thousand features.
 
@@ -175,8 +184,8 @@ class _Descent:
         return s, t, -float(gradient @ s) - float(e @ t)
 
     def _look_anew(self) -> _Known:
-        problem, design, centre = self.problem, self.problem.memory, self.centre
-        D = problem.risk.curvature(self.point.scores, self.point.b)
+        problem, design, centre = self.problem, self.problem.form(Rows).matrix, self.centre
+        D = problem.form(Curvature).at(self.point.scores, self.point.b)
         known, change = self.known, D
         if known is not None:
             little = min(_LITTLE, known.decrement / max(abs(self.point.J), 1e-300))
@@ -197,7 +206,7 @@ class _Descent:
 
 def bound_of(problem: Problem, point: Place, dual: Vector) -> Minorant:
     """What the dual point proves, or the tangent at the next point where the loss knows no dual points."""
-    if "conjugate" in problem.risk.capabilities:
+    if problem.has(Conjugate):
         return problem.minorant_at(dual)
     return problem.minorant(problem.tangent(point.scores, point.b), point.scores)
 

@@ -18,8 +18,10 @@ from scipy.linalg.blas import daxpy
 
 from gapfit import limits
 from gapfit._types import Slope, Vector
-from gapfit.design.wide import WideDesign
-from gapfit.losses.multiclass import SoftmaxRisk
+from gapfit.design.forms import Rows, WideRows
+from gapfit.losses.forms import Curvature
+from gapfit.losses.multiclass import ClassCurvature
+from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.records import storable
 from gapfit.solution import Iterate
@@ -59,19 +61,17 @@ class _Step(NamedTuple):
     curve: float
 
 
-@needs(("softmax", "curvature"), penalty="L2", design="euclidean")
+@needs((ClassCurvature, Curvature), Euclidean, (WideRows, Rows))
 def newton_cg(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     """One step: for softmax a system, solved in part, and a line search; for other losses one product with X
     and one with its transpose. For any number of features."""
-    if "softmax" in problem.risk.capabilities:
+    if problem.has(ClassCurvature):
         return _newton_cg_classes(problem, state or {})
     return newton_cg_scores(problem, state or {})
 
 
 def _newton_cg_classes(problem: Problem, state: dict[str, Any]) -> Steps:
-    risk, design = problem.risk, problem.design
-    assert isinstance(risk, SoftmaxRisk) and isinstance(design, WideDesign)
-    stand_in = Kronecker(design.narrow, risk.outputs, problem.alpha, problem.n_offsets > 0)
+    stand_in = Kronecker(*problem.form(WideRows), problem.alpha, problem.n_offsets > 0)
     if state.get("alpha") == problem.alpha:  # a run that goes on has already reported its point
         point = state["point"]
         stand_in.restore(state["stand_in"])
@@ -83,8 +83,8 @@ def _newton_cg_classes(problem: Problem, state: dict[str, Any]) -> Steps:
         bound = partial(problem.minorant, at, scores)
         yield Iterate(w, at.b, bound, problem.alpha * problem.penalty.value(w) + at.value)
     while True:
-        gradient = problem.alpha * point.w + design.adjoint(point.u)
-        step = _newton_step(problem, risk, point, gradient, stand_in)
+        gradient = problem.alpha * point.w + problem.design.adjoint(point.u)
+        step = _newton_step(problem, point, gradient, stand_in)
         gain = -step.slope
         there, s = _line_search(problem, point, step)
         # what is between the bounds: the error of the quadratic model, and what the step leaves
@@ -109,11 +109,9 @@ def _evaluate(problem: Problem, w: Slope, b: Vector, scores: Vector) -> _Point:
     return _Point(w, b, scores, problem.alpha * problem.penalty.value(w) + risk, u, e)
 
 
-def _newton_step(
-    problem: Problem, risk: SoftmaxRisk, point: _Point, gradient: Slope, stand_in: Kronecker
-) -> _Step:
+def _newton_step(problem: Problem, point: _Point, gradient: Slope, stand_in: Kronecker) -> _Step:
     """Conjugate gradients on the Newton system, from zero."""
-    hessian = risk.hessian(point.u)
+    hessian = problem.form(ClassCurvature).at(point.u)
     stand_in.update(hessian.trace, hessian.mean)
     w, b = np.zeros_like(point.w), np.zeros_like(point.b)
     scores = np.zeros_like(point.scores)

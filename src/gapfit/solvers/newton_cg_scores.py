@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from gapfit._types import Slope, Vector
+from gapfit.design.forms import Rows
+from gapfit.losses.forms import Curvature
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps
@@ -103,10 +105,10 @@ class _Descent:
     def _set_up(self) -> None:
         """The system at this point."""
         problem, point = self.problem, self.point
-        self.D = problem.risk.curvature(point.scores, point.b)
+        self.D = problem.form(Curvature).at(point.scores, point.b)
         self.total = float(self.D.sum())
         offset = problem.n_offsets > 0 and self.total > 0
-        slope = problem.memory.adjoints(point.u)[0]
+        slope = problem.form(Rows).matrix.adjoints(point.u)[0]
         self.gradient = problem.alpha * problem.penalty.subgradient(point.w) + slope
         self.mean = self.rows.mean(self.D) if offset else np.zeros_like(slope)
         self.diagonal = problem.alpha + self.total * self.rows.spread

@@ -23,16 +23,25 @@ from typing import Any
 import numpy as np
 
 from gapfit import limits
+from gapfit.design.forms import Rows
 from gapfit.errors import IncompatibleSolver
+from gapfit.forms import lacking
+from gapfit.losses.piecewise import Atoms
 from gapfit.minorant import Minorant, mix
+from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
-from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.dual_kinds import coordinates, offset_per_imbalance
 from gapfit.solvers.line_search_bundle import best_share
 
 
-@needs(penalty="L2", design="rows")
+def _effort(problem: Problem) -> Effort:
+    """A pass sample by sample, and two products."""
+    return Effort(0.0, 3.0 * problem.design.size, 10_000, 8.0 * 4 * problem.design.shape[1])
+
+
+@needs(Euclidean, Rows, effort=_effort)
 def pegasos(
     problem: Problem,
     state: dict[str, Any] | None = None,
@@ -44,16 +53,16 @@ def pegasos(
 
     Parameters
     ----------
-    batch : "sample" for losses with dual_atoms, "full" for all; by default the former if possible.
+    batch : "sample" for losses made of lines and parabolas, "full" for all; by default the former where it
+        can be.
     seed : of the order in which samples are drawn.
     """
-    atoms = "dual_atoms" in problem.risk.capabilities
+    atoms = problem.has(Atoms)
     if batch not in (None, "sample", "full"):
         raise ValueError(f'batch must be "sample" or "full", got {batch!r}')
     if batch == "sample" and not atoms:
         raise IncompatibleSolver(
-            "pegasos on single samples needs a loss with dual_atoms, "
-            f'which {problem.loss!r} has not; batch="full" takes every loss'
+            f'pegasos on single samples needs {lacking(problem, Atoms)}; batch="full" takes every loss'
         )
     if batch == "full" or not atoms:
         return _full(problem, state or {})
@@ -90,10 +99,10 @@ def _sample(problem: Problem, state: dict[str, Any], seed: int) -> Steps:
     from gapfit.kernels.rows import as_rows, squared_norms
 
     alpha, (n, d) = problem.alpha, problem.design.shape
-    rows = as_rows(*problem.memory.rows())
+    rows = as_rows(*problem.form(Rows).matrix.rows())
     table = coordinates(problem)
     p = table["along"] = problem.weight / problem.weight.sum()
-    gain, total = 0.0, problem.risk.dual_atoms().total
+    gain, total = 0.0, problem.form(Atoms).total
     if problem.n_offsets:
         gain = offset_per_imbalance(problem, table)
 

@@ -23,17 +23,25 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from gapfit._types import Slope
+from gapfit.penalties.forms import Quadratic
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
-from gapfit.solvers.base import Steps, needs
-from gapfit.solvers.dual_sets import dual_set
+from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.dual_sets import PROJECTABLE, dual_set
 from gapfit.solvers.dual_sets.base import DualSet
 
 _EASE = 0.97  # L is tried this much lower at each step
 _ROUNDING = 1e-9  # of the curvature
 
 
-@needs("dual_projection", penalty="quadratic")
+def _effort(problem: Problem) -> Effort:
+    """Three products a step, and more where L is found on the way."""
+    return Effort(
+        5.0 * problem.design.size, 3.0 * problem.design.size, 2000, 8.0 * 8 * sum(problem.design.shape)
+    )
+
+
+@needs(PROJECTABLE, Quadratic, effort=_effort)
 def pragam(problem: Problem, state: dict[str, Any] | None = None, *, L: float | None = None) -> Steps:
     """One step: two proximal steps in the dual, one pass over X, and one that makes two products with X'.
 

@@ -24,21 +24,29 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit._types import Slope, Vector
-from gapfit.losses.contingency import ContingencyRisk
+from gapfit.design.forms import Plain
+from gapfit.losses.contingency import Countable
 from gapfit.losses.smoothed import Gibbs, Labellings
 from gapfit.minorant import Minorant
+from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.records import storable
 from gapfit.rounding import Estimate, gamma
 from gapfit.solution import Iterate
-from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.base import Effort, Steps, needs
 
 _EASE = 0.7  # L is tried this much lower at each step
 _ROUNDING = 1e-12
 _LARGEST = 60  # doublings of L in one step
 
 
-@needs("labellings", penalty="L2", design="euclidean")
+def _effort(problem: Problem) -> Effort:
+    """Five products a step, and sums over tables of n^2 numbers."""
+    n = problem.design.shape[0]
+    return Effort(0.0, 5.0 * problem.design.size + 4.0 * n**2, 500, 8.0 * 2 * n**2)
+
+
+@needs(Countable, Euclidean, Plain, effort=_effort)
 def pragam_entropy(problem: Problem, state: dict[str, Any] | None = None, *, L: float | None = None) -> Steps:
     """Two sums over all labellings a step, O(n^2) each. For contingency losses.
 
@@ -64,9 +72,8 @@ def pragam_entropy(problem: Problem, state: dict[str, Any] | None = None, *, L: 
 def lipschitz(problem: Problem) -> float:
     """An upper bound of |r|^2 / alpha over all labellings: (sum_i s_i |x_i|)^2 / alpha, s_i the largest slope
     of the risk in the score of sample i."""
-    assert isinstance(problem.risk, ContingencyRisk)
     distances = problem.design.distances(problem.penalty, np.zeros(problem.design.shape[1]))
-    return float(problem.risk.step @ distances) ** 2 / problem.alpha
+    return float(problem.form(Countable).risk.step @ distances) ** 2 / problem.alpha
 
 
 @storable
@@ -96,7 +103,7 @@ class _Family:
     """What Pragam needs of a problem."""
 
     def __init__(self, problem: Problem) -> None:
-        self.problem, self.labellings = problem, Labellings(problem.risk)
+        self.problem, self.labellings = problem, Labellings(problem.form(Countable).risk)
         self.largest = float(np.abs(self.labellings.loss).max())
         # labellings that differ in all samples, were they all as far out as the farthest
         self.farthest = float(self.labellings.risk.step.sum() * problem.design.row_sizes.max())

@@ -25,9 +25,13 @@ from scipy import sparse
 
 from gapfit import limits
 from gapfit._types import Indices, Slope, Vector
+from gapfit.design.forms import Rows
 from gapfit.losses.base import Rest
+from gapfit.losses.forms import Conjugate, Curvature, Smooth
+from gapfit.losses.piecewise import Atoms
 from gapfit.minorant import Minorant
 from gapfit.penalties import Box, Penalty
+from gapfit.penalties.forms import Net
 from gapfit.problem import Problem
 from gapfit.records import storable
 from gapfit.solution import Iterate
@@ -65,7 +69,7 @@ class Point(NamedTuple):
     left: Rest | None  # by rounding, of the slopes in b
 
 
-@needs("smooth", "curvature", penalty="elastic net", design="rows")
+@needs(Smooth, Curvature, Net, Rows)
 def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     """One step: sweeps or Newton steps on one working set of columns."""
     state = state or {}
@@ -80,7 +84,7 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
         point = _evaluate(problem, w, problem.scores(w))
         ids = _plausible(problem, whole.l1, point, rest)
         point, lowest = point._replace(w=w[ids]), (np.inf, np.inf)
-    columns, fresh = Columns(problem.memory, ids), False
+    columns, fresh = Columns(problem.form(Rows).matrix, ids), False
     if state.get("objective") == objective:
         columns.restore(state.get("to_the_bit"))
     part = _Part.of(problem, columns, whole, rest)
@@ -142,12 +146,12 @@ class _Part(NamedTuple):
 def _plausible(problem: Problem, l1: float, start: Point, rest: Slope) -> Indices:
     """The columns whose derivatives could reach l1 if those of the loss grew, and those not at rest."""
     d = problem.design.shape[1]
-    if l1 == 0 or rest.any() or not sparse.issparse(problem.memory.X):
+    if l1 == 0 or rest.any() or not sparse.issparse(problem.form(Rows).matrix.X):
         return np.arange(d)
     from gapfit.kernels.columns import reach
     from gapfit.kernels.rows import as_rows
 
-    most = reach(as_rows(*problem.memory.rows()), start.u, d)
+    most = reach(as_rows(*problem.form(Rows).matrix.rows()), start.u, d)
     return np.flatnonzero((_MARGIN * most >= l1) | (start.w != 0))
 
 
@@ -168,15 +172,15 @@ def _height(problem: Problem, penalty: Penalty, point: Point, a: Slope) -> tuple
     """How far the derivatives at the point must be scaled down to prove something, and the height of what
     they prove then."""
     u, keep = point.u, penalty.shrinkage(a / -problem.alpha)
-    if "conjugate" in problem.risk.capabilities:  # better than mixing with the zero plane
-        return keep, keep * float(u @ problem.offset) - problem.risk.conjugate(keep * u)
+    if problem.has(Conjugate):  # better than mixing with the zero plane
+        return keep, keep * float(u @ problem.offset) - problem.form(Conjugate).value(keep * u)
     c = point.height - float(u @ (point.scores - problem.offset))
     return keep, keep * c + (1 - keep) * problem.risk.infimum if keep < 1 else c
 
 
 def _minorant(problem: Problem, point: Point, a: Slope) -> Minorant:
     """The tangent plane at the point, or, if it proves nothing, that of its derivatives scaled down."""
-    if "conjugate" not in problem.risk.capabilities:
+    if not problem.has(Conjugate):
         return problem.minorant(point, point.scores)
     keep, c = _height(problem, problem.penalty, point, a)
     u = keep * point.u
@@ -262,9 +266,9 @@ def _work(
 
 def _curvature(problem: Problem, point: Point) -> Vector:
     """Second derivatives, none nearly zero: where they vanish the model would know no distance."""
-    D = problem.risk.curvature(point.scores, point.b)
-    if "dual_atoms" in problem.risk.capabilities:
-        return np.asarray(np.maximum(D, _FLAT / problem.risk.dual_atoms().quad))
+    D = problem.form(Curvature).at(point.scores, point.b)
+    if problem.has(Atoms):
+        return np.asarray(np.maximum(D, _FLAT / problem.form(Atoms).quad))
     steep = np.abs(point.u)  # far out, first derivatives are all there is; where they vanish as well, nothing
     usual = float(D.sum() + steep.sum()) or 1.0
     least = np.maximum(_STEEP * steep, _FLAT * usual * problem.weight / problem.weight.sum())

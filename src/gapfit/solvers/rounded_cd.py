@@ -19,8 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit._types import Slope, Vector
-from gapfit.losses.piecewise import Atoms, PiecewiseLoss, PiecewiseRisk
+from gapfit.design.forms import Rows
+from gapfit.losses.forms import Conjugate
+from gapfit.losses.piecewise import Atoms, PiecewiseRisk
 from gapfit.minorant import Minorant
+from gapfit.penalties.forms import Net
 from gapfit.problem import Problem
 from gapfit.records import storable
 from gapfit.solution import Iterate
@@ -38,7 +41,7 @@ _TOLD = 0.25  # of the first mu, if there is a w that tells the first centre
 _LEAST = 1e-12  # of the first mu: then what is left to gain is rounding
 
 
-@needs("dual_atoms", penalty="elastic net", design="rows")
+@needs(Atoms, Net, Rows)
 def rounded_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     """One step: a step of `primal_cd` on the rounded problem."""
     state = state or {}
@@ -56,7 +59,7 @@ def rounded_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
             assert iterate.estimate is not None
             risk, _, _ = problem.risk.value_and_subgradient(point.scores, point.b)
             above = risk - point.risk  # what rounding costs, with a constant that cancels in the sum
-            below = problem.risk.conjugate(point.u) - rounded.risk.conjugate(point.u)
+            below = problem.form(Conjugate).value(point.u) - rounded.form(Conjugate).value(point.u)
             estimate = iterate.estimate + above + below
             stuck = iterate.primal is not None
             solved = stuck or iterate.estimate <= _SOLVED * estimate
@@ -69,20 +72,6 @@ def rounded_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
         at = then()
 
 
-class Rounded(PiecewiseLoss):
-    """A loss with -mu (a - centre)^2 / 2 among its terms, but for a constant."""
-
-    def __init__(self, loss: PiecewiseLoss, centre: Vector, mu: float) -> None:
-        self.loss, self.centre, self.mu = loss, centre, mu
-
-    def atoms(self, y: Vector) -> Atoms:
-        atoms = self.loss.atoms(y)
-        return atoms._replace(lin=atoms.lin + self.mu * self.centre, quad=atoms.quad + self.mu)
-
-    def __repr__(self) -> str:
-        return repr(self.loss)
-
-
 @storable
 class _Rounding(NamedTuple):
     """How the risk is rounded: about which dual point, for samples of weight one, and how widely."""
@@ -91,17 +80,17 @@ class _Rounding(NamedTuple):
     mu: float
 
     def applied(self, problem: Problem) -> Problem:
-        """The rounded problem; the data are shared."""
-        risk, other = _pieces(problem), copy(problem)
-        other.risk = PiecewiseRisk(Rounded(risk.loss, self.centre, self.mu), risk.y, risk.p)
-        other.loss = other.risk.loss
+        """The problem with -mu (a - centre)^2 / 2 among the terms of its loss, but for a constant; the data
+        are shared."""
+        atoms, p, other = problem.form(Atoms), _shares(problem), copy(problem)
+        atoms = atoms._replace(lin=atoms.lin + self.mu * self.centre, quad=atoms.quad + self.mu / p)
+        other.risk = PiecewiseRisk(problem.loss, atoms, problem.y, p)
         return other
 
     @classmethod
     def about(cls, u: Vector, problem: Problem, mu: float) -> "_Rounding":
         """That about the dual point u."""
-        risk = _pieces(problem)
-        return cls(-risk.atoms.sign * u / risk.p, mu)
+        return cls(-problem.form(Atoms).sign * u / _shares(problem), mu)
 
 
 @storable
@@ -117,8 +106,8 @@ class _Stage(NamedTuple):
     def start(cls, problem: Problem, w: Slope) -> "_Stage":
         """Begin with a rounding that reaches most samples; a sharper one, if w tells the dual solution."""
         scores = problem.scores(w)
-        first, risk = _WIDE * dual_set(problem).width(scores), _pieces(problem)
-        if float((risk.atoms.quad * risk.p).min()) >= _BENT * first:
+        first = _WIDE * dual_set(problem).width(scores)
+        if float((problem.form(Atoms).quad * _shares(problem)).min()) >= _BENT * first:
             first *= _HARDLY
         rounding = _Rounding(np.zeros(len(scores)), first)
         if w.any():
@@ -140,9 +129,9 @@ class _Stage(NamedTuple):
         return _Stage(rounding, self.first, 0, {**inner, **fresh})
 
 
-def _pieces(problem: Problem) -> PiecewiseRisk:
-    assert isinstance(problem.risk, PiecewiseRisk)
-    return problem.risk
+def _shares(problem: Problem) -> Vector:
+    """Of the samples, in the mean."""
+    return np.asarray(problem.weight / problem.weight.sum())
 
 
 def _snapshot(objective: Any, then: Any) -> dict[str, Any]:

@@ -25,11 +25,14 @@ import numpy as np
 
 from gapfit import threads
 from gapfit._types import Slope, Vector
+from gapfit.design.forms import Rows
 from gapfit.design.memory import MemoryDesign
+from gapfit.losses.piecewise import Atoms
 from gapfit.minorant import Minorant
+from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.solution import Certificate, Iterate
-from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.newton import solve_definite
 
 _EPS = float(np.finfo(float).eps)
@@ -50,7 +53,13 @@ _ROUGH = 1e-2  # the relative gap at which it has taught what it can,
 _LESSONS = 60  # in so many steps, or never
 
 
-@needs("dual_atoms", penalty="L2", design="rows", squares=6)
+def _effort(problem: Problem) -> Effort:
+    """Half a Gram matrix a step, of the samples whose pieces have changed; and a factor."""
+    d, size = problem.design.shape[1], problem.design.size
+    return Effort(2.0 * size, 2.0 * size + 0.25 * d * size + d**3 / 3, 40, 8.0 * 6 * d**2)
+
+
+@needs(Atoms, Euclidean, Rows, squares=6, effort=_effort)
 def semismooth_newton(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
     """One step: one dense factorisation and a line search. For up to some thousand features.
 
@@ -119,7 +128,7 @@ class _Path:
         self.problem, self.kernels = problem, proximal
         self.objective = (problem.alpha, problem.n_offsets, problem.risk.loss)
         n, d = problem.design.shape
-        sign, lin, kink, quad, lo, hi, self.total = problem.risk.dual_atoms()
+        sign, lin, kink, quad, lo, hi, self.total = problem.form(Atoms)
         self.p = problem.weight / problem.weight.sum()
         self.target: Vector = sign * lin - problem.offset  # an offset is the same as a smaller target
         self.lower, self.upper = np.where(sign > 0, lo, -hi), np.where(sign > 0, hi, -lo)  # v = sign * a
@@ -253,11 +262,11 @@ class _Path:
         loss, bound, total, self.bend, self.curved, self.changed = sums
         self.imbalance = 0.0
         if self.problem.n_offsets:  # the samples whose curvature has changed are among those that move
-            design, vectors = _where_not_zero(self.problem.memory, self.moved, self.change)
+            design, vectors = _where_not_zero(self.problem.form(Rows).matrix, self.moved, self.change)
             movement, self.change_of_rows = design.adjoints(*vectors)
             self.imbalance = self.total - total
         else:
-            design, vectors = _where_not_zero(self.problem.memory, self.moved)
+            design, vectors = _where_not_zero(self.problem.form(Rows).matrix, self.moved)
             movement = design.adjoint(*vectors)
         self.z += movement
         return loss, bound
@@ -270,7 +279,7 @@ class _Path:
         few = self.changed < self.curved
         self.curved_rows = self.curved_rows + self.change_of_rows
         weight, rows = (self.change, self.change_of_rows) if few else (self.curvature, self.curved_rows)
-        design, (weight,) = _where_not_zero(self.problem.memory, weight)
+        design, (weight,) = _where_not_zero(self.problem.form(Rows).matrix, weight)
         gram = design.weighted_gram(weight, self.mean, rows)
         self.gram = self.gram + gram if few else gram
         self.in_gram, self.curvature = self.curvature, self.in_gram

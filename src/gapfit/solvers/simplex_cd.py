@@ -31,11 +31,11 @@ from scipy.special import logsumexp
 
 from gapfit import limits
 from gapfit._types import Slope, Vector
-from gapfit.design.memory import MemoryDesign
-from gapfit.design.wide import WideDesign
-from gapfit.losses.multiclass import SimplexRisk
+from gapfit.design.forms import WideRows
+from gapfit.losses.multiclass import Simplices
 from gapfit.losses.vector import one_hot
 from gapfit.minorant import Minorant
+from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.records import storable
 from gapfit.solution import Iterate
@@ -57,7 +57,7 @@ _START = 0.05  # of a share that softmax begins with: logarithms of zero are non
 _GIVE = {False: 8.0, True: 32.0}  # offset for each unit of imbalance that the losses make up for; by entropic
 
 
-@needs("dual_simplices", penalty="L2", design="wide rows")
+@needs(Simplices, Euclidean, WideRows)
 def simplex_cd(
     problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0, patience: float | None = None
 ) -> Steps:
@@ -109,11 +109,10 @@ class _Descent:
         from gapfit.kernels.rows import as_rows, squared_norms
 
         self.kernels, self.problem = multiclass, problem
-        assert isinstance(problem.risk, SimplexRisk)
-        self.risk, self.simplices = problem.risk, problem.risk.dual_simplices()
+        self.simplices = problem.form(Simplices)
         self.p, self.truth = self.simplices.p, self.simplices.truth
-        self.narrow = rows_of(problem)
-        self.n, self.K = self.narrow.shape[0], problem.risk.outputs
+        self.narrow, self.K = problem.form(WideRows)
+        self.n = self.narrow.shape[0]
         self.rows = as_rows(*self.narrow.rows())
         squares = squared_norms(self.rows)
         self.mean, self.along, self.rho = np.zeros(self.narrow.shape[1]), np.zeros(self.n), 0.0
@@ -152,7 +151,7 @@ class _Descent:
         u, b = state.get("u", np.empty(0)), state.get("b", np.zeros(self.K))
         A = self.truth_rows.copy()
         if u.shape == (self.n * self.K,):
-            A = self.risk.shares(u)
+            A = self.simplices.shares(u)
         floor = _START / self.K if u.size == 0 else 1e-12
         if self.simplices.entropic:
             A = (1 - self.K * floor) * A + floor
@@ -373,9 +372,3 @@ class _Way(NamedTuple):
 
     def minus(self, other: "_Way") -> "_Way":
         return _Way(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
-
-
-def rows_of(problem: Problem) -> MemoryDesign:
-    """The rows of X, of which each has several scores."""
-    assert isinstance(problem.design, WideDesign)
-    return problem.design.narrow

@@ -12,6 +12,9 @@ import numpy as np
 
 from gapfit._types import Indices, Vector
 from gapfit.design.kept import KeptColumns
+from gapfit.design.kernel import Gram
+from gapfit.losses.nu import TwoSums
+from gapfit.losses.piecewise import Atoms
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
@@ -34,7 +37,7 @@ _PATIENCE = 30  # working sets without a lower violation, after which single pre
 _EPS = float(np.finfo(float).eps)
 
 
-@needs(("dual_atoms", "two_sums"), design="gram")
+@needs((Atoms, TwoSums), Gram)
 def smo(
     problem: Problem,
     state: dict[str, Any] | None = None,
@@ -75,9 +78,9 @@ def smo(
 
 def _rough(dual: Dual, draw: Any, trace: Identification, known: Any) -> Steps:
     """Working sets in single precision, until the violation is small."""
-    largest = int(np.clip(np.sqrt(dual.design.memory / 32), 4, _LARGEST))  # two pairs at least
-    columns = KeptColumns(dual.design.tiles, _KEPT * dual.design.memory)
-    work = min(dual.design.tiles.work, _CHEAP) * len(dual.v)  # for a column
+    largest = int(np.clip(np.sqrt(dual.gram.memory / 32), 4, _LARGEST))  # two pairs at least
+    columns = KeptColumns(dual.gram.tiles, _KEPT * dual.gram.memory)
+    work = min(dual.gram.tiles.work, _CHEAP) * len(dual.v)  # for a column
     last: Indices = np.zeros(0, dtype=np.intp)
     looked = best = np.inf
     waited = sets = 0
@@ -126,7 +129,7 @@ def _guess(dual: Dual, slopes: Slopes, exact: Any) -> Iterate:
 
 def _exact(dual: Dual, trace: Identification, known: Any) -> Steps:
     """Working sets in double precision, solved exactly."""
-    memory = np.sqrt(dual.design.memory / 40)  # for a tile, its free rows and their factor
+    memory = np.sqrt(dual.gram.memory / 40)  # for a tile, its free rows and their factor
     best, waited = known["fine"] if known is not None else (np.inf, 0)
     ended = False
     while not ended:
@@ -136,7 +139,7 @@ def _exact(dual: Dual, trace: Identification, known: Any) -> Steps:
         free = int(np.count_nonzero(dual.free))
         chosen = nearest(dual, slopes, int(min(1.1 * free + _SMALLEST // 4, memory)))
         if len(chosen) > 1:
-            K = dual.design.tiles.tile(chosen, chosen, np.float64)
+            K = dual.gram.tiles.tile(chosen, chosen, np.float64)
             dual.sharpen(chosen, K)
             box = _box(dual, chosen, K)
             noise = 8 * _EPS * float(np.abs(dual.f).max(initial=dual.scale))

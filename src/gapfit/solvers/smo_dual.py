@@ -14,7 +14,9 @@ import numpy as np
 
 from gapfit._types import Indices, Matrix, Vector
 from gapfit.design.kept import KeptColumns
-from gapfit.design.kernel import KernelDesign
+from gapfit.design.kernel import Gram
+from gapfit.losses.forms import Conjugate
+from gapfit.losses.piecewise import Atoms
 from gapfit.minorant import Minorant
 from gapfit.offset import offset_interval
 from gapfit.problem import Problem
@@ -55,7 +57,7 @@ class Dual:
         alpha = problem.alpha
         self.quad, self.lower, self.upper = alpha * quad, self.least / alpha, self.most / alpha
         self.sums = int(problem.n_offsets > 0)  # how many are kept
-        total = problem.risk.dual_atoms().total / alpha
+        total = problem.form(Atoms).total / alpha
         v = np.clip(np.zeros_like(self.target) if start is None else start, self.lower, self.upper)
         if self.sums and start is None and total > 0:
             v = filled(self.lower, self.upper, total)
@@ -65,8 +67,7 @@ class Dual:
 
     def _begin(self, problem: Problem, v: Vector) -> None:
         """From these v, which are feasible."""
-        assert isinstance(problem.design, KernelDesign)
-        self.problem, self.design, self.v = problem, problem.design, v
+        self.problem, self.design, self.gram, self.v = problem, problem.design, problem.form(Gram), v
         self.f = self.design.scores(v).copy()
         self.sharp = True  # are the scores those of v in double precision?
         self.fixed = np.zeros(len(v), dtype=bool)  # v is proved to be what it is, at every optimum
@@ -111,7 +112,7 @@ class Dual:
         others[variables] = 0.0
         rest = np.flatnonzero(others)
         self.f[variables] = K @ self.v[variables]
-        self.f[variables] += self.design.tiles.sums(rest, others[rest], np.float64, rows=variables)
+        self.f[variables] += self.gram.tiles.sums(rest, others[rest], np.float64, rows=variables)
 
     def settle(self) -> Minorant:
         """Make v feasible to the last bit, its scores exact, and prove a bound with it."""
@@ -145,7 +146,7 @@ class Dual:
         square = 0.5 * problem.alpha * float(self.v @ self.f)
         risk = problem.tangent(self.f + problem.offset, np.full(problem.n_offsets, b)).value
         u = -problem.alpha * self.v
-        return square + risk, float(u @ problem.offset) - problem.risk.conjugate(u) - square
+        return square + risk, float(u @ problem.offset) - problem.form(Conjugate).value(u) - square
 
     def screen(self, gap: float) -> None:
         """Fix the variables that the gap proves to be at a bound, or zero, at every optimum.
@@ -172,7 +173,7 @@ class Dual:
 
     @cached_property
     def _lengths(self) -> Vector:
-        return np.sqrt(np.maximum(self.design.tiles.diagonal, 0.0))
+        return np.sqrt(np.maximum(self.gram.tiles.diagonal, 0.0))
 
     def iterate(
         self,

@@ -11,7 +11,7 @@ import numpy as np
 
 from gapfit._types import Vector
 from gapfit.design.kept import KeptColumns
-from gapfit.losses.nu import NuRisk
+from gapfit.losses.nu import TwoSums
 from gapfit.problem import Problem
 from gapfit.solvers.smo_dual import Dual, Slopes
 
@@ -22,19 +22,17 @@ class NuDual(Dual):
     """v, their scores, and the two sums."""
 
     def __init__(self, problem: Problem, start: Vector | None) -> None:
-        risk = problem.risk
-        assert isinstance(risk, NuRisk)
-        self.tube = risk.loss.tube
-        self.half = risk.half / problem.alpha
-        self.target = risk.centre - problem.offset
+        centre, p, above, below, half, self.tube = problem.form(TwoSums)
+        self.half = half / problem.alpha
+        self.target = centre - problem.offset
         self.kink = self.quad = np.zeros_like(self.target)
-        self.least, self.most = np.zeros_like(risk.p), np.zeros_like(risk.p)
-        self.least[risk.above], self.most[risk.below] = -risk.p[risk.above], risk.p[risk.below]
+        self.least, self.most = np.zeros_like(p), np.zeros_like(p)
+        self.least[above], self.most[below] = -p[above], p[below]
         self.lower, self.upper = self.least / problem.alpha, self.most / problem.alpha
         if start is not None:
             v = problem.minimiser(problem.minorant_at(-problem.alpha * start))
         else:  # where the driver has looked as well
-            v = risk.value_and_subgradient(problem.offset, np.zeros(0))[1] / -problem.alpha
+            v = problem.risk.value_and_subgradient(problem.offset, np.zeros(0))[1] / -problem.alpha
         self.changes = 0
         self.sums = 1 if self.tube and np.abs(v).sum() < 2 * self.half * (1 - 1e-12) else 2
         self.width = 0.0
@@ -93,4 +91,4 @@ class NuDual(Dual):
 
 def dual_of(problem: Problem, start: Vector | None) -> Dual:
     """The dual of a kernel machine."""
-    return (NuDual if isinstance(problem.risk, NuRisk) else Dual)(problem, start)
+    return (NuDual if problem.has(TwoSums) else Dual)(problem, start)

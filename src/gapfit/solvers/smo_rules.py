@@ -62,12 +62,12 @@ def by_rule(
     if dual.sums == 2:
         raise IncompatibleSolver(f"rule={rule!r} keeps one sum, and nu asks for two, use rule=None")
     n = len(dual.v)
-    if 8 * n * n > dual.design.memory:
+    if 8 * n * n > dual.gram.memory:
         raise IncompatibleSolver(f"rule={rule!r} needs the whole kernel matrix, {8 * n * n / 1e6:.0f} MB")
     from gapfit.kernels.pairs import pair_steps  # compiled code is loaded only when it is to run
 
     every = np.arange(n)
-    Q = dual.design.tiles.tile(every, every, np.float64)
+    Q = dual.gram.tiles.tile(every, every, np.float64)
     Q[np.diag_indices(n)] += dual.quad
     v, g, y, lower, upper = dual.v, dual.gradient, np.ones(n), dual.lower, dual.upper
     if dual.sums == 0:  # a phantom variable takes up the sum

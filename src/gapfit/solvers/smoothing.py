@@ -20,10 +20,12 @@ from typing import Any
 import numpy as np
 
 from gapfit._types import Slope
+from gapfit.design.forms import Plain
+from gapfit.penalties.forms import Quadratic
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
-from gapfit.solvers.base import Steps, needs
-from gapfit.solvers.dual_sets import dual_set
+from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.dual_sets import PROJECTABLE, dual_set
 from gapfit.solvers.dual_sets.base import DualSet
 from gapfit.solvers.quasi_newton import Memory
 
@@ -35,7 +37,12 @@ _FLAT = 0.4  # a line search ends where the slope has fallen to such a share
 _SEARCH = 30
 
 
-@needs("dual_projection", penalty="quadratic", design="euclidean")
+def _effort(problem: Problem) -> Effort:
+    """Two products a step; L-BFGS keeps pairs of vectors."""
+    return Effort(0.0, 2.0 * problem.design.size, 200, 8.0 * 2 * _MEMORY * problem.design.shape[1])
+
+
+@needs(PROJECTABLE, Quadratic, Plain, effort=_effort)
 def smoothing(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     """One step: an L-BFGS step on the rounded risk, with one product with X and one with its transpose."""
     path = _Path(dual_set(problem))

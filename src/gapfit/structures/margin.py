@@ -3,14 +3,16 @@
 R(w) = sum_i p_i max over y' of  loss(y_i, y') + <w, joint_features(x_i, y') - joint_features(x_i, y_i)>
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gapfit._types import Slope, Vector
 from gapfit.design.base import Design
+from gapfit.design.forms import Plain
 from gapfit.losses.base import Loss, Risk
+from gapfit.losses.forms import Planes
 
 _HUGE = 1e100  # squares of larger numbers, summed, overflow
 
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 class WeightDesign(Design):
     """Scores that are the weights: for risks that evaluate their own features."""
 
-    offers = frozenset({"euclidean"})
     largest = 1.0
 
     def __init__(self, samples: int, weights: int) -> None:
@@ -29,6 +30,9 @@ class WeightDesign(Design):
         self.shape = (weights, weights)
         self.dtype = np.dtype(np.float64)
         self.size = weights * samples
+
+    def forms(self) -> Iterator[Any]:
+        yield Plain()
 
     @property
     def n_samples(self) -> int:
@@ -83,14 +87,16 @@ def joint_features(structure: Any, X: Sequence[Any], Y: Sequence[Any], i: int) -
 
 
 class _StructuredRisk(Risk):
-    """Offers "planes" to block methods: the highest plane of one sample's maximum, at given weights."""
+    """The sum over samples of the highest of their planes."""
 
     infimum = 0.0
-    capabilities = frozenset({"planes"})
 
     def __init__(self, loss: StructuredMargin, numbers: Any, p: Vector) -> None:
         self.loss, self.numbers, self.p = loss, numbers, p
         self.truth = [joint_features(loss.structure, loss.X, loss.Y, i) for i in numbers]
+
+    def forms(self) -> Iterator[Any]:
+        yield Planes(self.p, self.plane)
 
     def plane(self, k: int, w: Slope) -> tuple[Slope, float]:
         """Slope and offset of the highest plane of sample k at w; y itself is one of no height."""

@@ -1,14 +1,18 @@
 """Which dual set a risk has."""
 
+from gapfit.losses.chain import MarginChains
+from gapfit.losses.multiclass import MarginSimplices
+from gapfit.losses.piecewise import Atoms
 from gapfit.problem import Problem
 from gapfit.solvers.dual_sets.base import DualSet
 from gapfit.solvers.dual_sets.box import BoxSet
 from gapfit.solvers.dual_sets.chains import ChainSet
 from gapfit.solvers.dual_sets.simplices import SimplexSet
 
-_SETS: dict[str, type[DualSet]] = {"dual_atoms": BoxSet, "dual_simplices": SimplexSet, "chain": ChainSet}
+_SETS: dict[type, type[DualSet]] = {Atoms: BoxSet, MarginSimplices: SimplexSet, MarginChains: ChainSet}
+PROJECTABLE = tuple(_SETS)  # the forms of a risk whose dual points can be projected
 
 
 def dual_set(problem: Problem) -> DualSet:
-    """The set of the dual points, for risks that can project onto it ("dual_projection")."""
-    return next(kind(problem) for name, kind in _SETS.items() if name in problem.risk.capabilities)
+    """The set of the dual points, for risks of these forms."""
+    return next(kind(problem) for form, kind in _SETS.items() if problem.has(form))

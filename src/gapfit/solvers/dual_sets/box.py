@@ -6,6 +6,8 @@ import numpy as np
 
 from gapfit import limits, threads
 from gapfit._types import Vector
+from gapfit.losses.forms import Conjugate
+from gapfit.losses.piecewise import Atoms
 from gapfit.problem import Problem
 from gapfit.solvers.dual_sets.base import DualSet, Line, Response
 
@@ -24,14 +26,14 @@ class BoxSet(DualSet):
 
         super().__init__(problem)
         self.kernels = dual_prox
-        *atoms, self.total = problem.risk.dual_atoms()
+        *atoms, self.total = problem.form(Atoms)
         sign, lin, _, _, lo, hi = atoms
         self.p, self.target = problem.weight / problem.weight.sum(), sign * lin
         self.pieces = dual_prox.Pieces(*(_once(x, dual_prox.ROWS) for x in (*atoms, self.p)))
         size = max(len(self.pieces.quad), len(self.pieces.p))
         self.lengths, self.length = dual_prox.Lengths(np.empty(size), np.empty(size)), 0.0
         self.parts = threads.parts(len(self.p), 8 * len(self.p))
-        self.centre = problem.risk.project_dual(np.zeros_like(self.p), balanced=problem.n_offsets > 0)
+        self.centre = problem.form(Conjugate).project(np.zeros_like(self.p), balanced=problem.n_offsets > 0)
         lower, upper = np.where(sign > 0, -hi, lo), np.where(sign > 0, -lo, hi)
         self.range = upper - lower
         reach = np.maximum(np.abs(lower - self.centre), np.abs(upper - self.centre))

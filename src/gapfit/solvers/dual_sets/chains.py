@@ -9,7 +9,7 @@ table. A chain of one token has a table as well, whose columns mean nothing.
 import numpy as np
 
 from gapfit._types import Vector
-from gapfit.losses.chain import ChainRisk, ChainScores
+from gapfit.losses.chain import ChainScores, MarginChains
 from gapfit.problem import Problem
 from gapfit.projections import project_chains
 from gapfit.solvers.dual_sets.base import DualSet, Response
@@ -20,8 +20,7 @@ class ChainSet(DualSet):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        risk = problem.risk
-        assert isinstance(risk, ChainRisk)
+        risk = problem.form(MarginChains)
         tokens, self.K = risk.tokens, risk.n_labels
         lengths = np.diff(tokens)
         tables = np.maximum(lengths - 1, 1)

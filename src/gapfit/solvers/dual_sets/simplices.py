@@ -6,7 +6,7 @@ import numpy as np
 
 from gapfit import threads
 from gapfit._types import Matrix, Vector
-from gapfit.losses.multiclass import SimplexRisk, transport
+from gapfit.losses.multiclass import MarginSimplices, transport
 from gapfit.losses.vector import one_hot
 from gapfit.problem import Problem
 from gapfit.solvers.dual_sets.base import DualSet, Line, Response
@@ -27,10 +27,9 @@ class SimplexSet(DualSet):
 
         super().__init__(problem)
         self.kernels = simplex_prox
-        assert isinstance(problem.risk, SimplexRisk)
-        self.given = problem.risk.dual_simplices()
+        self.given = problem.form(MarginSimplices)
         self.p, self.truth, self.costs = self.given[:3]
-        n, self.K = len(self.p), problem.risk.outputs
+        n, self.K = len(self.p), self.costs.shape[1]
         self.exact, self.eye = one_hot(self.truth, self.K), np.eye(self.K)
         self.wanted = self.p @ self.exact
         self.parts = threads.parts(n, _WORK * n * self.K)

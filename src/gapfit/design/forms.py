@@ -1,0 +1,30 @@
+"""What a design may be beside its products. Kernels and chains have their own: `Gram`, `ChainRows`."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from gapfit.forms import design_form
+
+if TYPE_CHECKING:
+    from gapfit.design.memory import MemoryDesign
+
+
+@design_form("weights that are a plain vector")
+@dataclass(frozen=True)
+class Plain:
+    """`inner` is the inner product of the vectors themselves."""
+
+
+@design_form("the rows of X, one score each")
+class Rows(NamedTuple):
+    """The map is w -> X w."""
+
+    matrix: "MemoryDesign"
+
+
+@design_form("the rows of X, several scores each")
+class WideRows(NamedTuple):
+    """The map is w -> X W, flat, W the (features, outputs) matrix of w."""
+
+    matrix: "MemoryDesign"
+    outputs: int

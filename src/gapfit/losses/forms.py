@@ -1,0 +1,57 @@
+"""What a risk may be beside its values and subgradients. Losses with data of their own have theirs beside
+them: `Atoms`, `Simplices`, `Chains`, `TwoSums`, `Countable`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from gapfit._types import Slope, Vector
+from gapfit.forms import loss_form
+
+
+@loss_form("a differentiable loss")
+@dataclass(frozen=True)
+class Smooth:
+    """R is differentiable: what `value_and_subgradient` returns are gradients."""
+
+
+@loss_form("a loss with second derivatives")
+class Curvature(NamedTuple):
+    """R has second derivatives, and the scores do not interact."""
+
+    at: Callable[[Vector, Vector], Vector]  # the second derivative in each score, at (scores, b)
+
+
+class Projection(Protocol):
+    """How dual points are made feasible."""
+
+    def __call__(self, u: Vector, *, balanced: bool) -> Vector: ...
+
+
+@loss_form("a loss with a conjugate")
+class Conjugate(NamedTuple):
+    """The conjugate sup over f of <u, f> - R(f, 0) is known, so that dual points give lower bounds.
+
+    Its rounding is what the risk's `conjugate_above` and `dual_error` say.
+    """
+
+    value: Callable[[Vector], float]  # at u in the domain
+    project: Projection  # a near point of the domain, with e = 0 if `balanced`
+
+
+@loss_form("the logistic loss")
+class BinaryEntropy(NamedTuple):
+    """The conjugate at u = -v is an entropy, for v between bounds:
+
+    sum_i range_i (a_i log a_i + (1 - a_i) log(1 - a_i)),   v = lower + range a,   range = upper - lower.
+    """
+
+    bounds: Callable[[], tuple[Vector, Vector]]  # lower and upper
+
+
+@loss_form("a loss of structures")
+class Planes(NamedTuple):
+    """R(w) = sum_i p_i phi_i(w), each phi_i a maximum of planes <a, w> + c, one of which is zero."""
+
+    p: Vector
+    highest: Callable[[int, Slope], tuple[Slope, float]]  # a and c of the highest plane of phi_i at w
