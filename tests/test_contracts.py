@@ -54,7 +54,7 @@ SLOW = {
     "line_search_bundle": 1e-2,
     "pragam": 1e-3,
     "pragam_entropy": 1e-3,
-    "chain_dual": 1e-4,
+    "chain_dual": 1e-3,
 }
 
 
