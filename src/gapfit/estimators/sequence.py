@@ -92,7 +92,7 @@ class SequenceLabeler(WeightedClasses, CertifiedFit):
 
     n_features_in_: int = attribute(COUNT)
     weights_: Vector = attribute(
-        floats(1), "array", "All of them: `coef_`, `transitions_`, `start_`, `end_`."
+        floats(1), "array", "All of them: ``coef_``, ``transitions_``, ``start_``, ``end_``."
     )
     feature_names_: NDArray[Any] = attribute(
         NAMES, "array of str", "Names of the columns, if features were given by name.", optional=True
