@@ -31,6 +31,20 @@ found = twice(1)
 hits = sum(twice.stats.cache_hits.values()) if hasattr(twice, "stats") else 0
 print(found, hits)
 """
+RECORD = """
+from typing import NamedTuple
+from gapfit.kernels._jit import jit
+
+class {name}(NamedTuple):
+    x: int
+
+@jit
+def first(record):
+    return record.x
+
+def twice(x):
+    return 2 * first({name}(x))
+"""
 FITS = """
 import sys
 import numpy as np
@@ -84,6 +98,14 @@ def test_a_change_in_an_imported_file_is_noticed(package: Path) -> None:
     (package / "gapfit" / "kernels" / "helper.py").write_text(HELPER.format(step=2), encoding="utf-8")
     assert run(package) == (6, 0)
     assert run(package) == (6, 1)
+
+
+def test_a_record_that_is_gone_is_no_trouble(package: Path) -> None:
+    """What is on disk names the classes of records: those of another version may be missing."""
+    for name in ("Before", "After"):
+        text = RECORD.format(name=name)
+        (package / "gapfit" / "kernels" / "caller.py").write_text(text, encoding="utf-8")
+        assert run(package) == (2, 0)
 
 
 def test_a_read_only_package_is_cached_with_the_user(package: Path) -> None:

@@ -41,16 +41,22 @@ def _digest() -> str:
 DIGEST = _digest()
 
 
-class _Stamped(caching.CompileResultCacheImpl):
+class _Index(caching.IndexDataCacheFile):
+    """What numba has stored for a function, by the types of its arguments."""
+
+    def _load_index(self) -> Any:
+        try:
+            return super()._load_index()
+        except (ImportError, AttributeError):  # another version stored it, for records that are here no more
+            return {}
+
+
+class _Cache(caching.FunctionCache):
     """numba's own way to store machine code, under the stamp of the whole folder."""
 
     def __init__(self, function: Function) -> None:
         super().__init__(function)
-        self.locator.get_source_stamp = lambda: DIGEST
-
-
-class _Cache(caching.FunctionCache):
-    _impl_class = _Stamped
+        self._cache_file = _Index(self._cache_path, self._impl.filename_base, DIGEST)
 
 
 def jit(
