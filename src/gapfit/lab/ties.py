@@ -13,6 +13,7 @@ from gapfit._types import Vector
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.f_measure import FBeta
 from gapfit.losses.margin import Hinge
+from gapfit.rounding import gamma
 
 TIE = 1e-13
 
@@ -33,6 +34,9 @@ class _TiedHingeRisk(Risk):
 
     def __init__(self, loss: Loss, y: Vector, p: Vector) -> None:
         self.loss, self.y, self.p = loss, y, p
+
+    def rise(self, slack: Vector) -> float:
+        return float(self.p @ slack) * (1 + gamma(len(slack) + 8))
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         inside = 1.0 - self.y * scores
@@ -95,6 +99,9 @@ class _LargestScoreRisk(Risk):
     def __init__(self, loss: LargestScore) -> None:
         self.loss: LargestScore = loss
         self.infimum = 0.0 if loss.floor else -np.inf
+
+    def rise(self, slack: Vector) -> float:
+        return float(slack.max(initial=0.0))
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         value = float(scores.max())
