@@ -246,12 +246,15 @@ class Problem:
         if not (np.isfinite(at.height) and np.isfinite(at.u).all()):
             return self.nothing()  # the risk overflows there
         made = self._made(at.u, self._height(at.u, at.height, scores, at.b), "cuts", at.b, at.left)
-        # a slope that is a difference of sums may vanish, or should: it is off in proportion to those sums,
-        # which are as large as slopes can be
-        steepest = self.risk.rise(self.design.row_sizes)
-        if steepest is None:
+        if self._steepest is None:
             return made
-        return made._replace(spread=made.spread + gamma(self.risk.roundings(scores)) * steepest)
+        return made._replace(spread=made.spread + gamma(self.risk.roundings(scores)) * self._steepest)
+
+    @cached_property
+    def _steepest(self) -> float | None:
+        """What slopes in the weights can be made of, where the risk says it. A slope that is a difference of
+        sums may vanish, or should: it is off in proportion to those sums, not to itself."""
+        return self.risk.rise(self.design.row_sizes)
 
     def _height(self, u: Vector, height: float, scores: Vector, b: Vector) -> Estimate:
         """That of a cut where all scores are zero."""
@@ -268,7 +271,7 @@ class Problem:
         c = self._height(u, value - float(e @ b), scores, b)
         a, spread = self._slope(u, exact=False)
         size = self.design.reach(u)
-        spread += gamma(self.risk.roundings(scores)) * size
+        spread += gamma(self.risk.roundings(scores)) * max(size, self._steepest or 0.0)
         noise = c.error + gamma(2 * SUM) * (abs(value) + float(np.abs(e) @ np.abs(b)))
         return Minorant(a, e, c.value, "cuts", noise, spread, size, u, self.maker, True)
 
