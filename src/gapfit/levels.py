@@ -76,7 +76,9 @@ def _bound(problem: Problem, known: Known, plane: Minorant | None, side: float) 
         return _nothing(known, side)
     minorant, design, slope = known.minorant, problem.design, side * float(plane.e[0])
     roundings = 2 * SUM + problem.risk.roundings(known.scores)
-    doubt = gamma(roundings) * (slope + float(np.abs(plane.u).sum()))  # of the slope, a sum over the scores
+    made_of = problem.risk.rise(np.ones_like(known.scores)) or 0.0  # slopes that are differences may vanish
+    # of the slope, a sum over the scores
+    doubt = gamma(roundings) * (slope + float(np.abs(plane.u).sum()) + made_of)
     if not slope > 2 * doubt:
         return _nothing(known, side)
     mean = (plane.a - minorant.a) / (side * slope)
