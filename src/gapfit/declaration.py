@@ -148,7 +148,7 @@ def _documented(cls: type) -> str:
     at = found.start() if found else len(text)
     properties = (name for name in dir(cls) if isinstance(getattr(cls, name), property))
     computed = [
-        _entry(name, "", inspect.getdoc(getattr(cls, name)) or "")
+        _entry(name, "computed when asked for", inspect.getdoc(getattr(cls, name)) or "")
         for name in properties
         if name.endswith("_") and not name.startswith("_")
     ]
