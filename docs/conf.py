@@ -23,7 +23,7 @@ extensions = [
 exclude_patterns = ["_build", "auto_examples/*.ipynb", "auto_examples/GALLERY_HEADER.rst"]
 templates_path = []
 nitpicky = True
-nitpick_ignore = [("py:obj", "start_"), ("py:obj", "end_")]  # properties, which numpydoc links and autodoc leaves out
+nitpick_ignore = [("py:obj", "start_"), ("py:obj", "end_")]  # properties that numpydoc links to nothing
 highlight_language = "text"  # formulas are no Python
 default_role = "literal"  # docstrings put names in single backticks
 
