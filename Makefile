@@ -10,7 +10,7 @@ LAB_ARGS ?=
 SOAK_ARGS ?=
 
 BIN := $(VENV)/bin
-OLDEST := test_solve.py test_threads.py test_cli.py test_persistence.py
+OLDEST := test_solve.py test_threads.py cli/test_cli.py persistence/test_persistence.py
 
 .PHONY: demo test soak lint types installed oldest docs bench lab clean
 

@@ -109,8 +109,8 @@ def ours(X, y, C, gamma, target, cores=1):
     from gapfit import Problem, solve, threads
     from gapfit.design.kernel import KernelDesign
     from gapfit.design.kernel_functions import Gaussian
+    from gapfit.solvers.pairs.rules import Identification
     from gapfit.solvers.smo import smo
-    from gapfit.solvers.smo_rules import Identification
 
     design = KernelDesign(X, Gaussian(gamma), BUDGET * 10**6)
     problem = Problem(design, y, "hinge", alpha=1.0 / (C * len(y)))

@@ -19,6 +19,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "plain_docstrings",
     "record_fields",
+    "house_picture",
 ]
 exclude_patterns = ["_build", "auto_examples/*.ipynb", "auto_examples/GALLERY_HEADER.rst"]
 templates_path = []

@@ -56,3 +56,13 @@ PAIRS = [(loss, pen) for loss in LOSSES for pen in PENALTIES if (loss, pen) not 
 def registry_name(penalty: str) -> str:
     """The name in the registry: "box" for "box(l1)"."""
     return penalty.partition("(")[0]
+
+
+def targets(loss, n=12, seed=0):
+    rng = np.random.default_rng(seed)
+    return {
+        "labels": lambda: np.where(np.arange(n) % 3 == 0, 1.0, -1.0),
+        "real": lambda: rng.normal(size=n),
+        "counts": lambda: rng.poisson(2.0, n).astype(float),
+        "none": lambda: np.zeros(n),
+    }[TARGETS[loss]]()

@@ -5,7 +5,7 @@ The arrows point one way:
     estimators -> solve -> driver -> {solvers, certify} -> problem -> {losses, penalties, design}
     estimators -> statements -> levels -> problem
 
-`kernels` is reached only from `solvers`, `losses`, `projections`, `design`, `datasets`, `fingerprint` and
+`compiled` is reached only from `solvers`, `losses`, `projections`, `design`, `datasets`, `fingerprint` and
 `rounding`, and only inside functions, so that `import gapfit` does not load numba.
 """
 
@@ -14,13 +14,15 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = ROOT / "src" / "gapfit"
-FILES = sorted(PACKAGE.rglob("*.py"))
+from gapfit.registry import SOLVERS
+from house import FILES, IMPORTS, PACKAGE, ROOT, TREES, foreign_imports, name_of, unit_of
+
+TESTS = ROOT / "tests"
+# Tests that are of no single place: of the house, of every solver, of what is written about it.
+OF_ALL = {"agreement", "architecture", "certificates", "docs", "gallery", "soak"}
 
 # What each unit (a module or folder of the package) may import when it is loaded or run.
 # Every unit may import RECORDS and itself.
@@ -54,12 +56,12 @@ ENGINE = MATHEMATICS | {
 }
 ARROWS: dict[str, set[str]] = {
     **{record: set() for record in RECORDS - {"fingerprint", "rounding"}},
-    "fingerprint": {"kernels"},
-    "rounding": {"kernels"},
-    "kernels": set(),
-    "projections": {"kernels"},
-    "design": {"kernels", "penalties"},
-    "losses": {"kernels", "projections"},
+    "fingerprint": {"compiled"},
+    "rounding": {"compiled"},
+    "compiled": set(),
+    "projections": {"compiled"},
+    "design": {"compiled", "penalties"},
+    "losses": {"compiled", "projections"},
     "penalties": {"projections", "design"},
     "structures": DATA,
     "registry": {"losses", "penalties", "design", "solvers"},
@@ -68,14 +70,14 @@ ARROWS: dict[str, set[str]] = {
     "certify": MATHEMATICS,
     "levels": MATHEMATICS,
     "statements": MATHEMATICS | {"levels"},
-    "solvers": MATHEMATICS | {"kernels"},
+    "solvers": MATHEMATICS | {"compiled"},
     "checkpoint": {"registry", "__init__"},
     "driver": MATHEMATICS | {"solvers", "certify", "checkpoint"},
     "solve": MATHEMATICS | {"solvers", "checkpoint", "driver"},
     "path": {"checkpoint", "problem", "solve"},
     "versions": {"__init__"},
     "reductions": {"design"},
-    "datasets": {"kernels"},
+    "datasets": {"compiled"},
     "testing": ENGINE | {"structures"},
     "metrics": {"losses"},
     "ranking_metrics": {"problem"},
@@ -110,91 +112,11 @@ LAZY = {
     ("checkpoint", "__init__"),
     ("design", "penalties"),
 } | {
-    (unit, "kernels")
+    (unit, "compiled")
     for unit in ("solvers", "losses", "projections", "design", "datasets", "fingerprint", "rounding")
 }
 
 
-class Import(NamedTuple):
-    """One import of a module of the package: `gapfit.losses.base` is ("losses", "base")."""
-
-    target: tuple[str, ...]
-    lazy: bool  # inside a function
-    typing: bool  # under `if TYPE_CHECKING:`
-    line: int
-
-    @property
-    def unit(self) -> str:
-        return self.target[0] if self.target else "__init__"
-
-
-def name_of(path: Path) -> tuple[str, ...]:
-    parts = path.relative_to(PACKAGE).with_suffix("").parts
-    return parts[:-1] if parts[-1] == "__init__" else parts
-
-
-def unit_of(path: Path) -> str:
-    return (name_of(path) or ("__init__",))[0]
-
-
-def is_module(name: tuple[str, ...]) -> bool:
-    path = PACKAGE.joinpath(*name)
-    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
-
-
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
-
-
-def package_imports(path: Path, tree: ast.Module) -> list[Import]:
-    here = name_of(path) if path.name == "__init__.py" else name_of(path)[:-1]
-    found: list[Import] = []
-
-    def add(module: tuple[str, ...], names: list[str], lazy: bool, typing: bool, line: int) -> None:
-        targets = {(*module, n) if is_module((*module, n)) else module for n in names} or {module}
-        found.extend(Import(target, lazy, typing, line) for target in sorted(targets))
-
-    def visit(node: ast.AST, lazy: bool, typing: bool) -> None:
-        if isinstance(node, ast.ImportFrom):
-            module = tuple(node.module.split(".")) if node.module else ()
-            if node.level:
-                module = here[: len(here) - node.level + 1] + module
-            elif module[:1] == ("gapfit",):
-                module = module[1:]
-            else:
-                return
-            add(module, [alias.name for alias in node.names], lazy, typing, node.lineno)
-        elif isinstance(node, ast.Import):
-            for alias in node.names:
-                head, *rest = alias.name.split(".")
-                if head == "gapfit":
-                    add(tuple(rest), [], lazy, typing, node.lineno)
-        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            for child in node.body:
-                visit(child, lazy, True)
-            for child in node.orelse:
-                visit(child, lazy, typing)
-        else:
-            inside = lazy or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-            for child in ast.iter_child_nodes(node):
-                visit(child, inside, typing)
-
-    visit(tree, False, False)
-    return found
-
-
-def foreign_imports(tree: ast.Module) -> set[str]:
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-            found.add(node.module.split(".")[0])
-    return found - {"gapfit"}
-
-
-TREES = {path: tree_of(path) for path in FILES}
-IMPORTS = {path: package_imports(path, tree) for path, tree in TREES.items()}
 every_file = pytest.mark.parametrize("path", FILES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
 
 
@@ -271,7 +193,7 @@ def test_certify_imports_no_solver() -> None:
 
 @every_file
 def test_only_kernels_know_numba(path: Path) -> None:
-    if unit_of(path) == "kernels":
+    if unit_of(path) == "compiled":
         libraries = foreign_imports(TREES[path]) - set(sys.stdlib_module_names)
         assert libraries <= {"numpy", "numba", "llvmlite"}
     else:
@@ -309,7 +231,7 @@ def numbered_columns(tree: ast.AST) -> list[int]:
 @every_file
 def test_columns_have_names(path: Path) -> None:
     """In compiled code and where it is called: a field of a record or of a structured array."""
-    if unit_of(path) in ("kernels", "solvers"):
+    if unit_of(path) in ("compiled", "solvers"):
         assert not numbered_columns(TREES[path]), path.name
 
 
@@ -320,7 +242,7 @@ def test_the_search_finds_numbered_columns() -> None:
 
 def test_compiled_files_are_short() -> None:
     """One idea each."""
-    compiled = [path for path in FILES if unit_of(path) == "kernels"]
+    compiled = [path for path in FILES if unit_of(path) == "compiled"]
     assert not [p.name for p in compiled if len(p.read_text(encoding="utf-8").splitlines()) > 300]
 
 
@@ -401,6 +323,34 @@ def test_only_problems_make_minorants(path: Path) -> None:
                 "made",
             }
             assert not changed, f"{path.name}:{node.lineno} changes a bound: {changed}"
+
+
+def test_the_top_of_solvers_is_the_list_of_solvers() -> None:
+    """What several of them are made of is in rooms, by idea."""
+    there = {path.stem for path in (PACKAGE / "solvers").glob("*.py")} - {"__init__", "base", "old_needs"}
+    assert there == set(SOLVERS)
+
+
+def test_the_page_about_the_house_leaves_nothing_out() -> None:
+    """It names every unit and every room of the solvers, and no file that is not there."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w/.]+)`", page))
+    units = {unit_of(path) for path in FILES} - {"__init__"}
+    assert not [unit for unit in units if not named & {unit, f"{unit}/"}]
+    rooms = {path.name for path in (PACKAGE / "solvers").iterdir() if (path / "__init__.py").is_file()}
+    assert rooms <= named
+    files = [name for name in named if name.endswith(".py")]
+    assert files and not [name for name in files if not any((at / name).is_file() for at in (PACKAGE, ROOT))]
+
+
+def test_tests_are_where_the_code_is() -> None:
+    """Folders of tests are folders of the package; what is of no folder is of a module, or of all of them."""
+    folders = {path.name for path in TESTS.iterdir() if list(path.glob("test_*.py"))}
+    rooms = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").is_file()}
+    assert folders <= rooms
+    modules = {path.stem for path in PACKAGE.glob("*.py")}
+    loose = {path.stem.removeprefix("test_") for path in TESTS.glob("test_*.py")}
+    assert loose - modules == OF_ALL
 
 
 PARTS = {

@@ -11,8 +11,8 @@ from gapfit.projections import (
     project_simplex,
     project_tree_marginals,
 )
-from gapfit.solvers.masters import master_for
-from gapfit.solvers.simplex_qp import maximise_on_simplex
+from gapfit.solvers.cuts.masters import master_for
+from gapfit.solvers.cuts.simplex_qp import maximise_on_simplex
 from soak.cases import Case
 from soak.draw import penalty_params
 from soak.hostile import Rng, spread

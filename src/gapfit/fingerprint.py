@@ -2,7 +2,7 @@
 
 Bounds hold for the data they were found on, so data are known by their bytes, never by sums of them. Small
 arrays go through BLAKE2b as they are. Large ones are first condensed at the speed of memory (see
-`kernels.mixing`), in blocks whose size depends on nothing, so that the number of threads plays no part.
+`compiled.mixing`), in blocks whose size depends on nothing, so that the number of threads plays no part.
 Objects are known by their class and what they hold, functions by their code and what they refer to.
 """
 
@@ -137,7 +137,7 @@ def _condensed(array: NDArray[Any]) -> bytes:
     data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     if data.size < _LARGE:
         return data.tobytes()
-    from gapfit.kernels.mixing import LANES, mix  # compiled code is loaded only when it is to run
+    from gapfit.compiled.mixing import LANES, mix  # compiled code is loaded only when it is to run
 
     whole = data.size // 8 * 8
     words = data[:whole].view(np.uint64)

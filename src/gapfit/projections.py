@@ -52,7 +52,7 @@ def project_box_hyperplane(
 
 def project_between(m: Vector, lower: Vector, upper: Vector, sigma: Vector, z: float, step: Vector) -> Vector:
     """The same where z is known to lie strictly between what <sigma, a> can be; step = sigma / weights."""
-    from gapfit.kernels.projection import multiplier  # compiled code is loaded only when it is to run
+    from gapfit.compiled.projection import multiplier  # compiled code is loaded only when it is to run
 
     t = multiplier(*(_frozen(x) for x in (m, step, sigma, lower, upper)), z, 4 * _EPS)
     near = t * step
@@ -70,7 +70,7 @@ def project_simplex(m: Any, total: float = 1.0) -> NDArray[np.float64]:
         raise InfeasibleProjection(f"total must be positive and finite, got {total!r}")
     if m.ndim == 1:
         return project_box_hyperplane(m, np.zeros_like(m), np.full_like(m, np.inf), np.ones_like(m), total)
-    from gapfit.kernels.simplices import project_rows
+    from gapfit.compiled.simplices import project_rows
 
     rows = np.ascontiguousarray(m) / total
     project_rows(rows, 0, len(rows))
@@ -107,7 +107,7 @@ def project_tree_marginals(m: Any, edges: Any, weights: Any = None) -> NDArray[n
         In any order and direction; they must connect all nodes.
     weights : array (T,), default ones
     """
-    from gapfit.kernels.tree_projection import project_tree  # compiled code is loaded only when it is to run
+    from gapfit.compiled.tree_projection import project_tree  # compiled code is loaded only when it is to run
 
     m, weights = _edge_tables(m, weights)
     order, turned, above = _from_a_leaf(np.asarray(edges), len(m))
@@ -164,7 +164,7 @@ def project_chains(
     `start` are multipliers to begin with, one row a place of each chain; they are updated.
     """
     from gapfit import threads
-    from gapfit.kernels.chain_projection import project_chains as project
+    from gapfit.compiled.chain_projection import project_chains as project
 
     m, weights = np.ascontiguousarray(m), np.ascontiguousarray(weights, dtype=np.float64)
     a, chains = np.empty_like(m), len(first) - 1

@@ -86,7 +86,7 @@ def exact_sums(columns: Matrix) -> tuple[Vector, Vector]:
 
 def _column_sums(columns: Matrix) -> Matrix:
     """For every column a sum, what its additions have lost, and that in absolute values."""
-    from gapfit.kernels.precise import column_sums  # compiled code is loaded only when it is to run
+    from gapfit.compiled.precise import column_sums  # compiled code is loaded only when it is to run
 
     sums = np.zeros((3, columns.shape[1]))
     column_sums(np.ascontiguousarray(columns, dtype=np.float64), *sums)

@@ -69,7 +69,7 @@ _SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMB
 
 def _cache() -> dict[str, Any]:
     """Where numba keeps compiled code: without such a place every process compiles anew."""
-    beside = Path(__file__).parent / "kernels"
+    beside = Path(__file__).parent / "compiled"
     given = os.environ.get("NUMBA_CACHE_DIR")
     folder = Path(given) if given else beside / "__pycache__"
     place = next(part for part in (folder, *folder.parents) if part.exists())

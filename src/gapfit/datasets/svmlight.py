@@ -126,7 +126,7 @@ class _Parser:
 
     def parse(self, block: bytearray, size: int, rows: Rows) -> None:
         """Append the samples in ``block[:size]`` to the rows."""
-        from gapfit.kernels import text as kernel
+        from gapfit.compiled import text as kernel
 
         text = np.frombuffer(block, dtype=np.uint8)
         text.flags.writeable = False  # numba compiles read-only arrays and others apart
@@ -163,7 +163,7 @@ class _Parser:
         return Data(X, y, rows.qid.take() if self.queried == 1 else None)
 
     def _error(self, problem: int, where: int, text: bytes) -> DataError:
-        from gapfit.kernels import text as kernel
+        from gapfit.compiled import text as kernel
 
         line = self.lines.line + text.count(b"\n", 0, where)
         start = max(text.rfind(c, 0, where) for c in (b"\n", b" ", b"\t")) + 1

@@ -195,7 +195,7 @@ class ChainDesign(Design):
             some = self.memory if len(out) == len(X) else MemoryDesign(X[first : first + len(out)])
             out[...] = some.scores(w.reshape(-1, self.n_labels))
             return
-        from gapfit.kernels.chain_products import scores
+        from gapfit.compiled.chain_products import scores
 
         stored = self.kernel_rows
         rows = stored._replace(indptr=stored.indptr[first : first + len(out) + 1])
@@ -205,7 +205,7 @@ class ChainDesign(Design):
     def _node_slope(self, u: Any) -> Slope:
         if not sparse.issparse(self.memory.X):
             return self.memory.adjoint(u).ravel()
-        from gapfit.kernels.chain_products import add_adjoint
+        from gapfit.compiled.chain_products import add_adjoint
 
         def of(part: slice) -> Slope:
             slope = np.zeros(self.node_weights)
@@ -219,7 +219,7 @@ class ChainDesign(Design):
     @cached_property
     def kernel_rows(self) -> Any:
         """X for compiled loops; a dense one is made sparse."""
-        from gapfit.kernels.rows import as_rows
+        from gapfit.compiled.rows import as_rows
 
         X = self.memory.X if sparse.issparse(self.memory.X) else sparse.csr_array(self.memory.X)
         return as_rows(X.data, X.indices, X.indptr)

@@ -72,7 +72,7 @@ class Tiles(ABC):
         self, columns: Indices, weights: Vector, dtype: Any, rows: Indices | None = None, source: Any = None
     ) -> Vector:
         """K[rows, columns] @ weights, added up in double precision."""
-        from gapfit.kernels.gram import add_weighted_sums  # compiled code is loaded only when it is to run
+        from gapfit.compiled.gram import add_weighted_sums  # compiled code is loaded only when it is to run
 
         rows = np.arange((source or self).n) if rows is None else rows
         out = np.zeros(len(rows))
@@ -128,7 +128,7 @@ class _Prepared(NamedTuple):
     def dots(self, rows: Indices, across: Any) -> Any:
         if not sparse.issparse(self.X):
             return self.X[rows] @ across
-        from gapfit.kernels.gram import sparse_dots
+        from gapfit.compiled.gram import sparse_dots
 
         out = np.empty((len(rows), across.shape[1]), across.dtype)
         sparse_dots(self.X.data, self.X.indices, self.X.indptr, rows, across, out)

@@ -47,7 +47,7 @@ class KeptColumns:
 
     def tile(self, chosen: Indices) -> Any:
         """K[chosen, chosen], until the next is asked for."""
-        from gapfit.kernels.gram import take_kept  # compiled code is loaded only when it is to run
+        from gapfit.compiled.gram import take_kept  # compiled code is loaded only when it is to run
 
         out = self._again(len(chosen))
         slots = self.slot[chosen]
@@ -72,7 +72,7 @@ class KeptColumns:
 
     def sums(self, columns: Indices, weights: Vector) -> Vector:
         """K[:, columns] @ weights, added up in double precision."""
-        from gapfit.kernels.gram import add_kept
+        from gapfit.compiled.gram import add_kept
 
         self.time += 1
         known = self.slot[columns] >= 0
@@ -90,7 +90,7 @@ class KeptColumns:
 
     def _computed(self, columns: Indices, weights: Vector) -> Vector:
         """The sum of columns that were not kept; from now on they are, as far as there is room."""
-        from gapfit.kernels.gram import add_weighted_sums
+        from gapfit.compiled.gram import add_weighted_sums
 
         if not len(self.kept):
             return self.tiles.sums(columns, weights, np.float32)

@@ -57,7 +57,7 @@ class Gaussian(KernelFunction):
 
     def apply(self, tile: Any, of_rows: Any, of_columns: Any) -> Any:
         of_rows, of_columns = self.gamma * of_rows, self.gamma * of_columns
-        from gapfit.kernels.gram import exponents, gaussian  # compiled code is loaded only when it is to run
+        from gapfit.compiled.gram import exponents, gaussian  # compiled code is loaded only when it is to run
 
         if tile.dtype == np.float32:
             of_rows, of_columns = (part.astype(np.float32, copy=False) for part in (of_rows, of_columns))

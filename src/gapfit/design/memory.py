@@ -74,7 +74,7 @@ class MemoryDesign(Design):
 
     def _partial_adjoints(self, vectors: tuple[Vector, ...], rows: slice) -> Matrix:
         """Products over some rows of a sparse X; most of u may be zero."""
-        from gapfit.kernels import products  # compiled code is loaded only when it is to run
+        from gapfit.compiled import products  # compiled code is loaded only when it is to run
 
         slopes = np.zeros((len(vectors), self.shape[1]))
         if len(vectors) == 1:
@@ -117,7 +117,7 @@ class MemoryDesign(Design):
                         block *= np.sqrt(np.abs(weight[some][chosen]))[:, None]
                         gram += sign * (block.T @ block)
             return gram
-        from gapfit.kernels.products import add_weighted_gram
+        from gapfit.compiled.products import add_weighted_gram
 
         gram, step = np.zeros((d, d)), max(1, _GRAM_ELEMENTS * self.shape[0] // max(self.size, 1))
         for first in range(rows.start, rows.stop, step):
@@ -173,7 +173,7 @@ class MemoryDesign(Design):
         return row_norms(self.X, np.zeros(self.shape[1]))
 
     def precise_scores(self, w: Slope) -> Precise | None:
-        from gapfit.kernels import precise
+        from gapfit.compiled import precise
 
         if not self._splittable(w):
             return None
@@ -186,7 +186,7 @@ class MemoryDesign(Design):
         return Precise(high, low, gamma(d + 4) ** 2 * size + UNIT**2 * np.abs(high) + d * TINY)
 
     def precise_adjoint(self, u: Vector) -> Precise | None:
-        from gapfit.kernels import precise
+        from gapfit.compiled import precise
 
         if not self._splittable(u):
             return None
@@ -208,7 +208,7 @@ class MemoryDesign(Design):
 
     @cached_property
     def _kernel_rows(self) -> Any:
-        from gapfit.kernels.rows import as_rows
+        from gapfit.compiled.rows import as_rows
 
         return as_rows(*self.rows())
 

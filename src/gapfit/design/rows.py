@@ -30,7 +30,7 @@ def take_rows(X: Data, rows: Any, stored: Any = None) -> Data:
 
 def _copy_of_rows(X: Data, rows: NDArray[np.intp], stored: Any) -> Data:
     """X[rows], by several threads."""
-    from gapfit.kernels.rows import as_rows
+    from gapfit.compiled.rows import as_rows
 
     entries, columns, starts = packed(stored or as_rows(X.data, X.indices, X.indptr), rows, X.dtype)
     starts = starts.astype(X.indices.dtype, copy=False)
@@ -39,8 +39,8 @@ def _copy_of_rows(X: Data, rows: NDArray[np.intp], stored: Any) -> Data:
 
 def packed(stored: Any, rows: NDArray[np.intp], dtype: Any) -> Any:
     """Some of the rows that compiled code has, copied side by side in a precision of their own."""
-    from gapfit.kernels.packing import pack
-    from gapfit.kernels.rows import Rows
+    from gapfit.compiled.packing import pack
+    from gapfit.compiled.rows import Rows
 
     _, indices, indptr = stored
     starts = np.concatenate(([0], np.cumsum(indptr[rows + 1] - indptr[rows])))
@@ -81,7 +81,7 @@ def row_norms(X: Data, centre: Vector, order: float = 2.0) -> Vector:
 
 def _distances(X: Data, centre: Vector) -> Vector:
     """The Euclidean ones of sparse rows, which stay sparse."""
-    from gapfit.kernels.rows import as_rows, put_distances
+    from gapfit.compiled.rows import as_rows, put_distances
 
     stored, out, eps = as_rows(X.data, X.indices, X.indptr), np.empty(X.shape[0]), float(np.finfo(float).eps)
     parts = threads.parts(X.shape[0], X.nnz)
@@ -96,9 +96,9 @@ def different_rows(
 
     Rows are equal only if their codes are.
     """
+    from gapfit.compiled import duplicates
+    from gapfit.compiled.rows import as_rows
     from gapfit.design.memory import MemoryDesign
-    from gapfit.kernels import duplicates
-    from gapfit.kernels.rows import as_rows
 
     stored = as_rows(*MemoryDesign(X).rows())
     word = np.uint64 if stored.data.dtype == np.float64 else np.uint32

@@ -17,8 +17,8 @@ from gapfit.losses.nu import NuLoss
 from gapfit.problem import Problem
 from gapfit.room import ask_for
 from gapfit.solution import Certificate, Solution, Status
-from gapfit.solvers.smo_dual import Dual
-from gapfit.solvers.smo_exact import Box
+from gapfit.solvers.pairs.dual import Dual
+from gapfit.solvers.pairs.exact import Box
 
 _STEPS = 1000  # on pairs, for each sample
 _BLOCK = 1024

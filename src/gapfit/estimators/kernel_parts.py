@@ -21,7 +21,7 @@ from gapfit.losses.base import Loss
 from gapfit.losses.nu import NuRisk
 from gapfit.problem import Problem
 from gapfit.solution import Solution, Status
-from gapfit.solvers.smo_rules import Identification
+from gapfit.solvers.pairs.rules import Identification
 from gapfit.statements import SUPPORT, ZERO, optimal_ball, support_status
 
 _NO_WIDTH = 1e-12  # of the largest score

@@ -62,7 +62,7 @@ def machine(seed: int, n: int = 30, steps: int = 400) -> Machine:
     """Overlapping classes in the plane, and a Gaussian kernel."""
     from gapfit.design.kernel import KernelDesign
     from gapfit.design.kernel_functions import Gaussian
-    from gapfit.solvers.smo_exact import Box
+    from gapfit.solvers.pairs.exact import Box
 
     rng = np.random.default_rng(seed)
     y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
@@ -121,8 +121,8 @@ def _expected_decrease() -> Measured:
 @cache
 def run_by_rule(seed: int, rule: str, draw: int, rounds: int = 400) -> tuple[Matrix, int]:
     """v after every n steps on pairs by the rule, and after how many steps no variable changed sides."""
+    from gapfit.solvers.pairs.rules import Identification
     from gapfit.solvers.smo import smo
-    from gapfit.solvers.smo_rules import Identification
 
     m, trace = machine(seed), Identification()
     run = [np.zeros(len(m.y))]
@@ -189,7 +189,7 @@ def _rate_second_order() -> Measured:
     solver="smo",
 )
 def _identification() -> Measured:
-    from gapfit.solvers.smo_rules import RULES
+    from gapfit.solvers.pairs.rules import RULES
 
     words, right = [], []
     for rule in RULES:

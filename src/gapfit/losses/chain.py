@@ -39,7 +39,7 @@ class Chains(NamedTuple):
 
     def softened(self, heat: float) -> Any:
         """The chains as compiled code wants them, the maximum over labellings softened by the heat."""
-        from gapfit.kernels.chain import Chains as Compiled
+        from gapfit.compiled.chain import Chains as Compiled
 
         return Compiled(self.labels, self.tokens, self.p, self.cost, float(heat))
 
@@ -71,7 +71,7 @@ class ChainScores(NamedTuple):
 
 def best_labels(flat: Vector, tokens: NDArray[np.int64], K: int) -> NDArray[np.int64]:
     """The labelling of the highest score for each chain; tokens[i]:tokens[i + 1] is chain i."""
-    from gapfit.kernels.chain_best import best_labels as run
+    from gapfit.compiled.chain_best import best_labels as run
 
     scores, chains = ChainScores.of(flat, int(tokens[-1]), K), _unlabelled(tokens, K)
     path = np.empty(int(tokens[-1]), np.int64)
@@ -82,7 +82,7 @@ def best_labels(flat: Vector, tokens: NDArray[np.int64], K: int) -> NDArray[np.i
 
 def marginals(flat: Vector, tokens: NDArray[np.int64], K: int) -> tuple[Matrix, float]:
     """The probability of each label at each token (n, K), and the sum of the log-partition functions."""
-    from gapfit.kernels.chain import soft_risk
+    from gapfit.compiled.chain import soft_risk
 
     value, u = _over_chains(soft_risk, flat, _unlabelled(tokens, K))
     n = int(tokens[-1])
@@ -91,7 +91,7 @@ def marginals(flat: Vector, tokens: NDArray[np.int64], K: int) -> tuple[Matrix, 
 
 def _unlabelled(tokens: NDArray[np.int64], K: int) -> Any:
     """Chains of which no label is known, for compiled code."""
-    from gapfit.kernels.chain import Chains
+    from gapfit.compiled.chain import Chains
 
     return Chains(np.full(int(tokens[-1]), -1), tokens, np.ones(len(tokens) - 1), np.zeros((K, K)), 1.0)
 
@@ -181,8 +181,8 @@ class ChainRisk(Risk):
         return some
 
     def _value(self, scores: Vector) -> tuple[float, Vector]:
-        from gapfit.kernels.chain import soft_risk
-        from gapfit.kernels.chain_best import margin_risk, slack_risk
+        from gapfit.compiled.chain import soft_risk
+        from gapfit.compiled.chain_best import margin_risk, slack_risk
 
         slack = self.loss.rescale == "slack"
         kernel = soft_risk if self.heat > 0 else slack_risk if slack else margin_risk

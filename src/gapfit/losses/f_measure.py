@@ -54,7 +54,7 @@ class RatioRisk(SortedRisk):
         self.coefficients = loss.coefficients(self.P)
 
     def best_labelling(self, scores: Vector, b: float) -> tuple[float, Vector]:
-        from gapfit.kernels.contingency import linear_fractional
+        from gapfit.compiled.contingency import linear_fractional
 
         c, x, d = self.coefficients
         classes = self.classes(scores)

@@ -49,7 +49,7 @@ class Simplices(NamedTuple):
 
     def shares(self, u: Vector) -> Matrix:
         """The nearest a in the simplices with u_i = p_i (a_i - e_y)."""
-        from gapfit.kernels.simplices import project_rows  # compiled code is loaded only when it is to run
+        from gapfit.compiled.simplices import project_rows  # compiled code is loaded only when it is to run
 
         a = one_hot(self.truth, self.costs.shape[1])
         a += u.reshape(a.shape) / self.p[:, None]

@@ -62,7 +62,7 @@ class Atoms(NamedTuple):
 
     def maximise(self, f: Vector) -> tuple[Vector, Vector]:
         """phi(f) and its derivative u, sample by sample."""
-        from gapfit.kernels import atoms  # compiled code is loaded only when it is to run
+        from gapfit.compiled import atoms  # compiled code is loaded only when it is to run
 
         value, u = np.empty_like(f), np.empty_like(f)
         threads.each(
@@ -73,7 +73,7 @@ class Atoms(NamedTuple):
 
     def maximise_around(self, f: Vector, low: Vector, shift: float, slack: Vector) -> tuple[Vector, Vector]:
         """phi(f + low + shift), and how much higher phi is anywhere within the slack of that."""
-        from gapfit.kernels import atoms
+        from gapfit.compiled import atoms
 
         value, rise, around = np.empty_like(f), np.empty_like(f), (f, low, shift, slack, UNIT)
         threads.each(
@@ -84,7 +84,7 @@ class Atoms(NamedTuple):
 
     def conjugate(self, u: Vector) -> tuple[Vector, Vector]:
         """The conjugates at u, sample by sample, and what is added up to them in absolute values."""
-        from gapfit.kernels import atoms
+        from gapfit.compiled import atoms
 
         value, size = np.empty_like(u), np.empty_like(u)
         threads.each(
@@ -194,7 +194,7 @@ class PiecewiseRisk(Risk):
         return weight / whole, Estimate(value, error / whole + gamma(2 * SUM) * abs(value))
 
     def certain(self, lowest: Vector, highest: Vector) -> Certain:
-        from gapfit.kernels import atoms
+        from gapfit.compiled import atoms
 
         certain, bounds = Certain(*np.empty((3, len(lowest)), dtype=bool)), (lowest, highest, UNIT)
         threads.each(

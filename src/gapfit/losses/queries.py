@@ -64,7 +64,7 @@ class QueryRisk(RankRisk):
         self.steepness = 2.0 * float(price @ queries.lower)
 
     def highest_plane(self, scores: Vector, u: Vector) -> float:
-        from gapfit.kernels.rank import pairs_within_runs
+        from gapfit.compiled.rank import pairs_within_runs
 
         rows, starts, level, weight = (
             self.queries.rows, self.queries.starts, self.queries.level, self.queries.weight,
@@ -237,7 +237,7 @@ class PrecisionRisk(RankRisk):
         self.queries = int(np.count_nonzero(found))
 
     def highest_plane(self, scores: Vector, u: Vector) -> float:
-        from gapfit.kernels.average_precision import worst_rankings
+        from gapfit.compiled.average_precision import worst_rankings
 
         order, values = descending(scores[self.rows], self.starts)
         parts = np.empty_like(values)

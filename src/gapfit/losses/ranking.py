@@ -95,7 +95,7 @@ class AreaRisk(RankRisk):
         self.half = 0.5 * self.y
 
     def highest_plane(self, scores: Vector, u: Vector) -> float:
-        from gapfit.kernels.rank import positives_below_negatives
+        from gapfit.compiled.rank import positives_below_negatives
 
         order, _ = descending(scores - self.half)  # i is below j in this order where f_i - f_j < 1
         return float(positives_below_negatives(order, self.y, self.weight, 1.0, u))
@@ -160,7 +160,7 @@ class OrdinalRisk(RankRisk):
         self.steepness = 2.0 * float(mass @ self.cost @ mass)
 
     def highest_plane(self, scores: Vector, u: Vector) -> float:
-        from gapfit.kernels.rank import pairs_with_costs
+        from gapfit.compiled.rank import pairs_with_costs
 
         order, values = descending(scores)
         parts = np.empty_like(u)

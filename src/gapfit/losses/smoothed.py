@@ -62,7 +62,7 @@ class Labellings:
 
     def gibbs(self, sharpness: float, exponent: Vector) -> Gibbs:
         """The distribution with weights sharpness * Delta + <u(ybar), exponent>; one number a sample."""
-        from gapfit.kernels.marginals import marginals  # compiled code is loaded only when it is to run
+        from gapfit.compiled.marginals import marginals  # compiled code is loaded only when it is to run
 
         risk, theta = self.risk, self._theta(exponent)
         height = np.where(self.allowed, sharpness * self.loss, -np.inf)
@@ -82,7 +82,7 @@ class Labellings:
 
         A shift adds to a labelling's weight what its table says, so that it is sought among tables.
         """
-        from gapfit.kernels.marginals import log_counts
+        from gapfit.compiled.marginals import log_counts
 
         rows, columns = (log_counts(theta) for theta in self._theta(exponent))
         height = np.where(self.allowed, sharpness * self.loss, -np.inf) + rows[:, None] + columns

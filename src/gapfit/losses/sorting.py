@@ -19,7 +19,7 @@ class Ranked(NamedTuple):
 
 def descending(scores: Vector, starts: Indices | None = None) -> tuple[NDArray[np.uint32], Vector]:
     """The stable order of descending scores, within runs between `starts`, and the scores so ordered."""
-    from gapfit.kernels.order import descending as sort
+    from gapfit.compiled.order import descending as sort
 
     n = len(scores)
     order, kept = np.empty((2, n), np.uint32)
@@ -33,7 +33,7 @@ def descending(scores: Vector, starts: Indices | None = None) -> tuple[NDArray[n
 
 def ranked(scores: Vector, weight: Vector) -> Ranked:
     """All samples by descending score."""
-    from gapfit.kernels.order import prefix_sums
+    from gapfit.compiled.order import prefix_sums
 
     order, values = descending(scores)
     mass, moment = np.empty((2, len(scores) + 1))

@@ -150,7 +150,7 @@ class TableRisk(SortedRisk):
 
     def on_diagonals(self, positive: Vector, negative: Vector) -> tuple[float, float]:
         """The best table if f is high - slope * tp where tp + fp is fixed."""
-        from gapfit.kernels.contingency import linear_on_diagonals
+        from gapfit.compiled.contingency import linear_on_diagonals
 
         tp, fp = linear_on_diagonals(self.high, self.slope, positive, negative)
         return float(tp), float(fp)

@@ -70,7 +70,7 @@ class _Window:
     """What lies between two positions: its mass, and that of all that is less."""
 
     def __init__(self, positions: Vector, masses: Vector, below: float, above: float) -> None:
-        from gapfit.kernels.quantile import narrow  # compiled code is loaded only when it is to run
+        from gapfit.compiled.quantile import narrow  # compiled code is loaded only when it is to run
 
         self.kept = np.empty_like(positions), np.empty_like(masses)
         self.parts = threads.parts(len(positions), _WORK * len(positions))

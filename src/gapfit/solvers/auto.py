@@ -47,9 +47,9 @@ from gapfit.problem import Problem
 from gapfit.registry import as_solver
 from gapfit.solution import Iterate
 from gapfit.solvers.base import OVERFLOWS, Steps, missing_need
+from gapfit.solvers.choice.larger_alphas import from_larger_alphas
+from gapfit.solvers.choice.patience import Patience, Watch
 from gapfit.solvers.dual_cd import dual_cd
-from gapfit.solvers.larger_alphas import from_larger_alphas
-from gapfit.solvers.patience import Patience, Watch
 
 logger = logging.getLogger("gapfit")
 

@@ -17,10 +17,10 @@ from gapfit._types import Slope
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
-from gapfit.solvers.master import Master
-from gapfit.solvers.masters import master_for
-from gapfit.solvers.quadratic_master import QuadraticMaster
-from gapfit.solvers.segment import Point, evaluate, search
+from gapfit.solvers.cuts.master import Master
+from gapfit.solvers.cuts.masters import master_for
+from gapfit.solvers.cuts.quadratic_master import QuadraticMaster
+from gapfit.solvers.cuts.segment import Point, evaluate, search
 
 __all__ = ["Point", "bundle", "evaluate"]
 

@@ -32,7 +32,7 @@ from gapfit.problem import Problem
 from gapfit.rounding import Estimate, gamma
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
-from gapfit.solvers.chain_layout import ChainLayout
+from gapfit.solvers.chains.layout import ChainLayout
 
 _AT_RANDOM = 0.2  # of the visits; the others go where the gap was
 _BATCHES = 8  # a pass, between which the shares of the visits are set anew
@@ -146,7 +146,7 @@ class _Blocks:
             self._move_anchor()
 
     def _visit(self, visits: Indices, alpha: float | None = None) -> None:
-        from gapfit.kernels.chain_ascent import Dual, ascend
+        from gapfit.compiled.chain_ascent import Dual, ascend
 
         self.slope = None
         alpha = self.problem.alpha + self.pull if alpha is None else alpha
@@ -233,7 +233,7 @@ class _Blocks:
         """A'(mu - truth), added up anew only after the marginals have moved."""
         if self.slope is not None:
             return self.slope
-        from gapfit.kernels.chain_products import add_adjoint
+        from gapfit.compiled.chain_products import add_adjoint
 
         risk, K, design = self.risk, self.risk.n_labels, self.design
         stored = design.compiled()

@@ -39,8 +39,8 @@ from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
-from gapfit.solvers.dual_kinds import KINDS
-from gapfit.solvers.dual_rows import MEMORY, Store, Whole
+from gapfit.solvers.coordinates.kinds import KINDS
+from gapfit.solvers.coordinates.rows import MEMORY, Store, Whole
 
 _REVISITS = 4  # visits to active rows in an epoch, at most, in units of n
 _NEARLY = 4.0  # times the threshold of firm rest: rows below that may be active soon,
@@ -91,9 +91,9 @@ class _Descent:
     """The variables of the descent, and what is done with them."""
 
     def __init__(self, problem: Problem, state: dict[str, Any], seed: int) -> None:
-        from gapfit.kernels import dual  # compiled code is loaded only when it is to run
+        from gapfit.compiled import dual  # compiled code is loaded only when it is to run
 
-        self.kernels, self.problem = dual, problem
+        self.compiled, self.problem = dual, problem
         self.n = problem.design.shape[0]
         self.kind = next(kind for kind in KINDS if problem.has(kind.form))
         self.whole = whole = Whole(problem, self.kind)
@@ -147,7 +147,7 @@ class _Descent:
 
     def _problem(self) -> Vector:
         """What rows were proved to be at rest for."""
-        return np.array([*(self.whole.table[name].sum() for name in self.kernels.LOSS), self.problem.alpha])
+        return np.array([*(self.whole.table[name].sum() for name in self.compiled.LOSS), self.problem.alpha])
 
     def _restore(self, state: dict[str, Any]) -> None:
         for name in self._NUMBERS:
@@ -171,7 +171,7 @@ class _Descent:
         """
         if self.sweeps == 0:
             return
-        place, (self.latest, self.spare) = self.kernels.step_on(*self._state(), len(self.order))
+        place, (self.latest, self.spare) = self.compiled.step_on(*self._state(), len(self.order))
         self.z, self.b, self.s, self.c = place
 
     def choose_rows(self) -> None:
@@ -232,14 +232,14 @@ class _Descent:
         self.untold += len(members)
         self.surveyed = True
         self.near = None
-        active, near, doubtful = self.kernels.sort_out(
+        active, near, doubtful = self.compiled.sort_out(
             self.whole.table, members, firmness, _NEARLY * self.threshold, self._reach()
         )
         if everywhere:
             self.doubtful, self.near = doubtful, near if _WORTH * len(near) <= len(members) else None
         # those that rest are about to be left behind, and with them what they had in the directions
         store = self.store
-        self.kernels.leave_resting(self._dual(store), store.V, self.Z, self.n)
+        self.compiled.leave_resting(self._dual(store), store.V, self.Z, self.n)
         return active
 
     def _look_at(self, members: Any) -> tuple[Vector, float, float, float]:
@@ -247,7 +247,7 @@ class _Descent:
         firmness, given = np.empty(len(members)), (self._dual(self.whole), self._place(), self.threshold)
 
         def look(part: slice) -> Any:
-            return self.kernels.survey(*given, members, part.start, part.stop, firmness)
+            return self.compiled.survey(*given, members, part.start, part.stop, firmness)
 
         work = len(self.whole.rows.data) * len(members) / self.n
         seen = threads.each(look, threads.parts(len(members), work))
@@ -285,15 +285,15 @@ class _Descent:
         store = self.store
         untold = _SILENCE * self.n + 1000
         at_once = max(2 * self.n, _AT_ONCE * len(store.table) // max(len(store.rows.data), 1))
-        epoch = self.kernels.Epoch(
+        epoch = self.compiled.Epoch(
             self.order, self.random, self.threshold, self.gap, self.full_gap, self.visits, self.sweeps
         )
-        ends = self.kernels.Ends(
+        ends = self.compiled.Ends(
             enough=_ENOUGH, most_visits=_REVISITS * self.n, most_sweeps=_SWEEPS,
             most_untold=min(untold - self.untold, at_once), news=_NEWS * self.told,
             fine=-1.0 if self.exact else _SINGLE,
         )  # fmt: skip
-        place, (self.latest, self.spare), epoch, now = self.kernels.descend(*self._state(), epoch, ends)
+        place, (self.latest, self.spare), epoch, now = self.compiled.descend(*self._state(), epoch, ends)
         self.z, self.b, self.s, self.c = place
         self.order, random, self.threshold, self.gap, self.full_gap, self.visits, self.sweeps = epoch
         self.random = np.uint64(random)
@@ -308,15 +308,15 @@ class _Descent:
     def _dual(self, store: Store) -> Any:
         """What is minimised over the variables of these rows."""
         constants = 1 / self.problem.alpha, self.whole.mean_sq, self.whole.rho
-        return self.kernels.Dual(store.rows, store.table, self.kind.entropic, *constants)
+        return self.compiled.Dual(store.rows, store.table, self.kind.entropic, *constants)
 
     def _place(self) -> Any:
-        return self.kernels.Place(self.z, self.b, self.s, self.c)
+        return self.compiled.Place(self.z, self.b, self.s, self.c)
 
     def _state(self) -> tuple[Any, Any, Any]:
         """What compiled steps go on from."""
         store = self.store
-        ways = self.kernels.Ways(store.V, self.Z, self.latest, self.spare, store.spare)
+        ways = self.compiled.Ways(store.V, self.Z, self.latest, self.spare, store.spare)
         return self._dual(store), self._place(), ways
 
     def _bring_back(self) -> None:
@@ -341,7 +341,7 @@ class _Descent:
 
         def objective() -> float:
             self._bring_back()
-            costs = self.kernels.costs(self.whole.table, self.kind.entropic)
+            costs = self.compiled.costs(self.whole.table, self.kind.entropic)
             return float(estimate - costs - 0.5 * self._scale())  # the gap above the dual
 
         def point() -> Slope:
@@ -362,7 +362,7 @@ class _Descent:
             best, given = store.spare, (self._dual(store), self._place())
 
             def respond(part: slice) -> None:
-                self.kernels.responses(*given, part.start, part.stop, best)
+                self.compiled.responses(*given, part.start, part.stop, best)
 
             threads.each(respond, threads.parts(len(best), float(len(store.rows.data))))
             v[store.members] = best

@@ -17,7 +17,7 @@ from gapfit.penalties.forms import Differentiable
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
-from gapfit.solvers.masters import master_for
+from gapfit.solvers.cuts.masters import master_for
 
 _STEPS = 20  # L-BFGS iterations between two certificates
 _MEMORY = 20

@@ -37,8 +37,8 @@ from gapfit.problem import Problem
 from gapfit.records import storable
 from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import Effort, Steps, needs
-from gapfit.solvers.line import Place, along, look
-from gapfit.solvers.segment import evaluate
+from gapfit.solvers.cuts.segment import evaluate
+from gapfit.solvers.second_order.line import Place, along, look
 
 _EPS = float(np.finfo(float).eps)
 _AGAIN = 0.3  # of the last decrement: a step with the same H must promise no more than that

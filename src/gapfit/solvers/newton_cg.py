@@ -1,8 +1,8 @@
 """Newton's method for softmax, its systems solved by conjugate gradients: W and the intercepts together.
 
 No Hessian is formed: a product with it costs two products with X. They are preconditioned by a Kronecker
-product (`kronecker.py`), and solved only as exactly as the step deserves, so that there are few far from the
-optimum. A search along the line, on which scores are linear, takes no product at all.
+product (`second_order/kronecker.py`), and solved only as exactly as the step deserves, so that there are few
+far from the optimum. A search along the line, on which scores are linear, takes no product at all.
 
 The lower bound is that of a dual point. With D the second derivatives and s the step, u + D A s is what the
 gradients in the scores at the new point would be if the risk were quadratic, and Newton's equation says that
@@ -26,8 +26,8 @@ from gapfit.problem import Problem
 from gapfit.records import storable
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
-from gapfit.solvers.kronecker import Kronecker
-from gapfit.solvers.newton_cg_scores import newton_cg_scores
+from gapfit.solvers.second_order.cg_scores import newton_cg_scores
+from gapfit.solvers.second_order.kronecker import Kronecker
 
 _EPS = float(np.finfo(float).eps)
 _ROUNDING = 1e-13  # of J, left to gain: from there on the driver is to look at every step

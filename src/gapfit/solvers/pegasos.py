@@ -32,7 +32,7 @@ from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
-from gapfit.solvers.dual_kinds import coordinates, offset_per_imbalance
+from gapfit.solvers.coordinates.kinds import coordinates, offset_per_imbalance
 from gapfit.solvers.line_search_bundle import best_share
 
 
@@ -95,8 +95,8 @@ def _full(problem: Problem, state: dict[str, Any]) -> Steps:
 
 def _sample(problem: Problem, state: dict[str, Any], seed: int) -> Steps:
     """Steps along subgradients of single samples."""
-    from gapfit.kernels.pegasos import pegasos_epoch  # compiled code is loaded only when it is to run
-    from gapfit.kernels.rows import as_rows, squared_norms
+    from gapfit.compiled.pegasos import pegasos_epoch  # compiled code is loaded only when it is to run
+    from gapfit.compiled.rows import as_rows, squared_norms
 
     alpha, (n, d) = problem.alpha, problem.design.shape
     rows = as_rows(*problem.form(Rows).matrix.rows())

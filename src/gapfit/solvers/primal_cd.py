@@ -36,9 +36,9 @@ from gapfit.problem import Problem
 from gapfit.records import storable
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
-from gapfit.solvers.column_model import ColumnModel, Effort
-from gapfit.solvers.column_terms import Terms
-from gapfit.solvers.columns import Columns, Selection
+from gapfit.solvers.columns.columns import Columns, Selection
+from gapfit.solvers.columns.model import ColumnModel, Effort
+from gapfit.solvers.columns.terms import Terms
 
 _EPS = float(np.finfo(float).eps)
 _MARGIN = 2.0  # derivatives of the loss are expected to grow no more than this
@@ -148,8 +148,8 @@ def _plausible(problem: Problem, l1: float, start: Point, rest: Slope) -> Indice
     d = problem.design.shape[1]
     if l1 == 0 or rest.any() or not sparse.issparse(problem.form(Rows).matrix.X):
         return np.arange(d)
-    from gapfit.kernels.columns import reach
-    from gapfit.kernels.rows import as_rows
+    from gapfit.compiled.columns import reach
+    from gapfit.compiled.rows import as_rows
 
     most = reach(as_rows(*problem.form(Rows).matrix.rows()), start.u, d)
     return np.flatnonzero((_MARGIN * most >= l1) | (start.w != 0))

@@ -123,9 +123,9 @@ class _Path:
     c: float
 
     def __init__(self, problem: Problem, whole: Problem) -> None:
-        from gapfit.kernels import proximal  # compiled code is loaded only when it is to run
+        from gapfit.compiled import proximal  # compiled code is loaded only when it is to run
 
-        self.problem, self.kernels = problem, proximal
+        self.problem, self.compiled = problem, proximal
         self.objective = (problem.alpha, problem.n_offsets, problem.risk.loss)
         n, d = problem.design.shape
         sign, lin, kink, quad, lo, hi, self.total = problem.form(Atoms)
@@ -142,7 +142,7 @@ class _Path:
         self.v, self.z = np.zeros(n), np.zeros(d)  # z = X'v
         self.gram, self.in_gram = np.zeros((d, d)), np.zeros(n)  # see _gram
         self.curved_rows, self.change_of_rows = np.zeros(d), np.zeros(d)  # X'in_gram, X'change
-        self.curvature, self.moved, self.change = np.empty(n), np.empty(n), np.empty(n)  # see kernels
+        self.curvature, self.moved, self.change = np.empty(n), np.empty(n), np.empty(n)  # see compiled
 
     def start(self, known: dict[str, Any], sharper: float) -> None:
         """Begin where something is known, or from nothing with a rounding that reaches most samples."""
@@ -152,23 +152,23 @@ class _Path:
         if self.problem.n_offsets and "b" not in known:
             self.b = float(self.p @ (self.target - scores))
         self.f = scores if self.b == 0 else scores + self.b
-        spread, squares = self._sums(self.kernels.spread, self.f, self.p)
+        spread, squares = self._sums(self.compiled.spread, self.f, self.p)
         if spread > 0 and not self.w.any():  # the few that are far away shall not be the last to move
             spread = min(squares / spread, _TAIL * spread)
         if spread == 0:  # all targets alike and met: what a step along the mean sample would change
             mean = self.problem.design.adjoint(self.p)
             spread = float(self.p @ np.abs(self.problem.design.scores(mean))) / self.problem.alpha or 1.0
-        (reach,) = self._sums(self.kernels.reach, 2 * spread)
+        (reach,) = self._sums(self.compiled.reach, 2 * spread)
         self.first_c = reach / (2 * spread)
         centre, c = np.zeros_like(self.p), self.first_c
         if self.w.any():  # margins tell the dual solution, except of samples near their kinks
-            self._each(self.kernels.guess, self.f, self.p, _BROAD * c, centre)
+            self._each(self.compiled.guess, self.f, self.p, _BROAD * c, centre)
             c *= sharper
         self._round_off(centre, c)
 
     def _round_off(self, centre: Vector, c: float) -> None:
         self.centre, self.c = centre, c
-        self._each(self.kernels.round_off, centre, self.p, c)
+        self._each(self.compiled.round_off, centre, self.p, c)
 
     def _each(self, kernel: Any, *arguments: Any) -> Any:
         """What a kernel answers, part by part of the samples."""
@@ -252,13 +252,13 @@ class _Path:
         df = problem.design.scores(dw)
         t = self._line_search(dw, db, df)
         self.w, self.b = self.w + t * dw, self.b + t * db
-        self._each(self.kernels.advance, self.f, df, db, t)
+        self._each(self.compiled.advance, self.f, df, db, t)
         return True
 
     def _respond(self) -> tuple[float, float]:
         """v and curvature at f, and what follows from v; returns the losses and minus their conjugates."""
         arrays = (self.v, self.moved, self.in_gram, self.curvature, self.change)
-        sums = self._sums(self.kernels.respond, self.f, self.c, *arrays)
+        sums = self._sums(self.compiled.respond, self.f, self.c, *arrays)
         loss, bound, total, self.bend, self.curved, self.changed = sums
         self.imbalance = 0.0
         if self.problem.n_offsets:  # the samples whose curvature has changed are among those that move
@@ -292,7 +292,7 @@ class _Path:
         initial = float((alpha * self.w - self.z) @ dw) + self.imbalance * db
         t, low, high = 1.0, 0.0, np.inf
         for _ in range(_SEARCH):
-            first, second = self._sums(self.kernels.slope_along, self.f, df, db, t)  # of the rounded losses
+            first, second = self._sums(self.compiled.slope_along, self.f, df, db, t)  # of the rounded losses
             slope = constant + t * linear + first
             if abs(slope) <= _FLAT * abs(initial):
                 return t

@@ -105,10 +105,10 @@ class _Descent:
     """The variables of the descent, and what is done with them."""
 
     def __init__(self, problem: Problem, state: dict[str, Any], seed: int) -> None:
-        from gapfit.kernels import multiclass  # compiled code is loaded only when it is to run
-        from gapfit.kernels.rows import as_rows, squared_norms
+        from gapfit.compiled import multiclass  # compiled code is loaded only when it is to run
+        from gapfit.compiled.rows import as_rows, squared_norms
 
-        self.kernels, self.problem = multiclass, problem
+        self.compiled, self.problem = multiclass, problem
         self.simplices = problem.form(Simplices)
         self.p, self.truth = self.simplices.p, self.simplices.truth
         self.narrow, self.K = problem.form(WideRows)
@@ -200,7 +200,7 @@ class _Descent:
     def _refresh(self) -> None:
         """Weights and sums from the shares, afresh: rounding must not add up."""
         B = (self.truth_rows - self.A) * self.p[:, None]
-        lanes = self.kernels.LANES
+        lanes = self.compiled.LANES
         self.W = np.zeros((self.narrow.shape[1], -(-self.K // lanes) * lanes))
         self.W[:, : self.K] = self.narrow.adjoint(B) / self.problem.alpha
         self.s = B.sum(axis=0) if self.problem.n_offsets else np.zeros(self.K)
@@ -221,7 +221,7 @@ class _Descent:
             if self.wait <= 0:
                 self._set_out()
         order = self.rng.permutation(self.order)
-        simplices, kernels = self.simplices, self.kernels
+        simplices, kernels = self.simplices, self.compiled
         losses = kernels.Losses(simplices.costs, simplices.row, self.known, simplices.entropic)
         point = kernels.Point(self.A, self.entropy, self.W, self.s, self.h)
         terms = kernels.Terms(1 / self.problem.alpha, self.rho, float(self.mean @ self.mean))
@@ -261,7 +261,7 @@ class _Descent:
             self.pause = 1
             self.A[self.field], self.W, self.s = target.A, target.W.copy(), target.s.copy()
             self.h = target.bias - self.mean @ self._weights()
-            self.kernels.readmit(self.field, self.A, self.kernels.Live(self.classes, self.live))
+            self.compiled.readmit(self.field, self.A, self.compiled.Live(self.classes, self.live))
             here = target
         self.way = here.minus(self.before)
         self.before = here
@@ -277,7 +277,7 @@ class _Descent:
     def _maximum_over(self, ways: list["_Way"], here: "_Way") -> "_Way | None":
         """Where the quadratic dual is largest in these directions, its shares projected onto the simplices;
         None if it is not larger there after all."""
-        from gapfit.kernels.simplices import project_rows
+        from gapfit.compiled.simplices import project_rows
 
         alpha, rho, now = self.problem.alpha, self.rho, self._centred(here)
         prices = self.prices[self.field]
@@ -297,7 +297,7 @@ class _Descent:
         samples = self.field[out]
         steps = (A[out] - inside) * self.p[samples, None]
         A[out], dA[out] = inside, inside - here.A[out]
-        self.kernels.add_rows(self.rows, samples, steps / alpha, dW)
+        self.compiled.add_rows(self.rows, samples, steps / alpha, dW)
         if self.problem.n_offsets:
             ds += steps.sum(axis=0)
         there = _Way(A, here.W + dW, here.s + ds, here.bias + rho * ds)

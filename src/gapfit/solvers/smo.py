@@ -18,11 +18,11 @@ from gapfit.losses.piecewise import Atoms
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
-from gapfit.solvers.smo_dual import Dual, Slopes
-from gapfit.solvers.smo_exact import Box
-from gapfit.solvers.smo_nu import dual_of
-from gapfit.solvers.smo_rules import Identification, by_rule
-from gapfit.solvers.smo_working_set import nearest, working_set
+from gapfit.solvers.pairs.dual import Dual, Slopes
+from gapfit.solvers.pairs.exact import Box
+from gapfit.solvers.pairs.nu import dual_of
+from gapfit.solvers.pairs.rules import Identification, by_rule
+from gapfit.solvers.pairs.working_set import nearest, working_set
 
 _SMALLEST, _LARGEST = 1024, 4096  # working sets in single precision
 _KEPT = 0.5  # of the memory, for columns in single precision

@@ -27,7 +27,7 @@ from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.dual_sets import PROJECTABLE, dual_set
 from gapfit.solvers.dual_sets.base import DualSet
-from gapfit.solvers.quasi_newton import Memory
+from gapfit.solvers.dual_sets.quasi_newton import Memory
 
 _SOLVED = 0.3  # J_mu is minimised well enough when its own gap is such a share of the whole
 _SHARPEN = 0.5

@@ -22,10 +22,10 @@ class BoxSet(DualSet):
     """z = u, within bounds; h is made of lines and parabolas too."""
 
     def __init__(self, problem: Problem) -> None:
-        from gapfit.kernels import dual_prox  # compiled code is loaded only when it is to run
+        from gapfit.compiled import dual_prox  # compiled code is loaded only when it is to run
 
         super().__init__(problem)
-        self.kernels = dual_prox
+        self.compiled = dual_prox
         *atoms, self.total = problem.form(Atoms)
         sign, lin, _, _, lo, hi = atoms
         self.p, self.target = problem.weight / problem.weight.sum(), sign * lin
@@ -52,16 +52,16 @@ class BoxSet(DualSet):
 
     def blend(self, first: Vector, second: Vector, share: float) -> Vector:
         out: Vector = self.room()
-        self.each(self.kernels.blend, first, second, share, out=(out,))
+        self.each(self.compiled.blend, first, second, share, out=(out,))
         return out
 
     def values(self, scores: Vector, b: Vector, z: Vector) -> tuple[float, float]:
         shift = float(b[0]) if b.size else 0.0
-        loss, h = _sums(self.each(self.kernels.values, self.pieces, scores, shift, z))
+        loss, h = _sums(self.each(self.compiled.values, self.pieces, scores, shift, z))
         return loss + self.total * shift, h
 
     def distance(self, z: Vector, other: Vector) -> float:
-        return float(sum(self.each(self.kernels.distance, self.pieces.p, z, other)))
+        return float(sum(self.each(self.compiled.distance, self.pieces.p, z, other)))
 
     def each(self, kernel: Any, *given: Any, out: tuple[Vector, ...] = ()) -> list[Any]:
         """What a compiled loop returns for each part of the samples."""
@@ -73,7 +73,7 @@ class BoxSet(DualSet):
     def scale(self, length: float) -> None:
         """Prepare steps of such a length."""
         if self.length != length:
-            self.kernels.scales(self.pieces, length, self.lengths)
+            self.compiled.scales(self.pieces, length, self.lengths)
             self.length = length
 
     def weigh(self, scores: Vector) -> Vector:
@@ -122,7 +122,7 @@ class BoxLine(Line):
             if abs(excess) > _BALANCED * scale:
                 excess, _, scale, _, _ = self._balance(self.b, _BALANCED)
             if abs(excess) > _ROUNDING * scale:
-                self.box.kernels.absorb(self.box.pieces, excess, self.u)
+                self.box.compiled.absorb(self.box.pieces, excess, self.u)
             self.box.b = np.array([self.b])
         return Response(self.u, self.box.b)
 
@@ -130,7 +130,7 @@ class BoxLine(Line):
         """Follow a small shift of b without another look at the scores; returns the excess."""
         box = self.box
         box.scale(self.length)
-        sums = box.each(box.kernels.nudge, box.pieces, box.lengths.gain, shift, out=(self.u,))
+        sums = box.each(box.compiled.nudge, box.pieces, box.lengths.gain, shift, out=(self.u,))
         return float(sum(sums)) + box.total
 
     def _balance(self, b: float, share: float) -> tuple[float, float, float, float, float]:
@@ -160,8 +160,8 @@ class BoxLine(Line):
     def _look(self, b: float) -> Any:
         box = self.box
         box.scale(self.length)
-        line = box.kernels.Line(self.centre, self.scores, self.along)
-        return _sums(box.each(box.kernels.respond, box.pieces, box.lengths, line, self.t, b, out=(self.u,)))
+        line = box.compiled.Line(self.centre, self.scores, self.along)
+        return _sums(box.each(box.compiled.respond, box.pieces, box.lengths, line, self.t, b, out=(self.u,)))
 
 
 def _sums(of_parts: list[Any]) -> Any:

@@ -23,10 +23,10 @@ class SimplexSet(DualSet):
     """z = the shares a_i of the classes; u_i = p_i (a_i - e_y), h = -sum_i p_i <a_i, cost_i>."""
 
     def __init__(self, problem: Problem) -> None:
-        from gapfit.kernels import simplex_prox  # compiled code is loaded only when it is to run
+        from gapfit.compiled import simplex_prox  # compiled code is loaded only when it is to run
 
         super().__init__(problem)
-        self.kernels = simplex_prox
+        self.compiled = simplex_prox
         self.given = problem.form(MarginSimplices)
         self.p, self.truth, self.costs = self.given[:3]
         n, self.K = len(self.p), self.costs.shape[1]
@@ -47,7 +47,7 @@ class SimplexSet(DualSet):
         return SimplexLine(self, centre, scores, along, length)
 
     def slope(self, z: Matrix) -> Vector:
-        u, slope = np.empty(z.size), self.kernels.slope
+        u, slope = np.empty(z.size), self.compiled.slope
         arrays = (self.p, self.truth, z)
         threads.each(lambda rows: slope(*arrays, rows.start, rows.stop, u), self.parts)
         return u
@@ -55,13 +55,13 @@ class SimplexSet(DualSet):
     def values(self, scores: Vector, b: Vector, z: Matrix) -> tuple[float, float]:
         F, b = scores.reshape(-1, self.K), b if b.size else np.zeros(self.K)
         arrays = (self.given, F, b, z)
-        sums = threads.each(lambda rows: self.kernels.values(*arrays, rows.start, rows.stop), self.parts)
+        sums = threads.each(lambda rows: self.compiled.values(*arrays, rows.start, rows.stop), self.parts)
         loss, h = np.sum(sums, axis=0)
         return float(loss), float(h)
 
     def distance(self, z: Matrix, other: Matrix) -> float:
         arrays = (self.p, z, other)
-        sums = threads.each(lambda rows: self.kernels.distance(*arrays, rows.start, rows.stop), self.parts)
+        sums = threads.each(lambda rows: self.compiled.distance(*arrays, rows.start, rows.stop), self.parts)
         return float(sum(sums))
 
     def weigh(self, scores: Vector) -> Vector:
@@ -146,8 +146,8 @@ class SimplexLine(Line):
     def _look(self, b: Vector) -> tuple[Vector, Matrix, Vector, float]:
         """At these offsets, what the classes have too much, how that follows the offsets and t, and the slope
         of the risk."""
-        Q, A, look = self.simplices, self.A, self.simplices.kernels.look
-        line = Q.kernels.Line(self.centre, self.scores, self.along)
+        Q, A, look = self.simplices, self.A, self.simplices.compiled.look
+        line = Q.compiled.Line(self.centre, self.scores, self.along)
         given = (Q.given, line, self.t, self.length, b)
         sums: Any = threads.each(lambda rows: look(*given, rows.start, rows.stop, A), Q.parts)
         mass, slopes, cross, work = (sum(of_parts) for of_parts in zip(*sums, strict=True))
@@ -155,6 +155,6 @@ class SimplexLine(Line):
 
     def _nudge(self, shift: Vector) -> Vector:
         """Follow a small shift of the offsets without another look; returns how the excess changes."""
-        Q, A, nudge = self.simplices, self.A, self.simplices.kernels.nudge
+        Q, A, nudge = self.simplices, self.A, self.simplices.compiled.nudge
         changes = threads.each(lambda rows: nudge(Q.p, A, shift, rows.start, rows.stop), Q.parts)
         return np.asarray(sum(changes))

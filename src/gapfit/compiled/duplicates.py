@@ -1,0 +1,73 @@
+"""Which rows are equal, byte for byte: one pass, with a table of hashes."""
+
+import numpy as np
+
+from gapfit.compiled._jit import jit, prefetch
+
+FACTORS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC4CEB9FE1A85EC53), np.uint64(0xFF51AFD7ED558CCD))
+AHEAD = 8  # rows are looked up, their places in the table are asked for from memory
+
+
+@jit
+def hash_rows(rows, codes, first, last, hashes):
+    """Write a hash of each of the rows from ``first`` to ``last``.
+
+    Entries are given as unsigned integers; rows with different ``codes`` (uint64) differ.
+    """
+    words, indices, indptr = rows
+    for i in range(first, last):
+        start, stop = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        h = (codes[i] + (stop - start)) * FACTORS[0]
+        for k in range(start, stop):  # a sum of terms that do not wait for each other
+            place = np.uint64(indices[k]) if indices.size else k - start
+            word = np.uint64(words[k]) ^ (place * FACTORS[1])
+            h += (word ^ (word >> np.uint64(31))) * FACTORS[2]
+        hashes[i] = h ^ (h >> np.uint64(32))
+
+
+@jit
+def number_rows(rows, codes, hashes):
+    """The rows that equal none before them, and for every row that has a hash its number among these.
+
+    There may be 2^32 - 2 rows, no more.
+    """
+    size = 16
+    while size < 2 * hashes.size:
+        size *= 2
+    last = np.uint64(size - 1)
+    slots = np.zeros(size, np.uint32)  # 1 + the number of a row; zero: free
+    different, number = np.empty(hashes.size, np.int64), np.empty(hashes.size, np.int64)
+    count = 0
+    for i in range(hashes.size):
+        if i + AHEAD < hashes.size:
+            prefetch(slots, np.int64(hashes[i + AHEAD] & last))
+        h = hashes[i]
+        slot = h & last
+        while True:
+            j = np.int64(slots[slot]) - 1
+            if j < 0:
+                slots[slot] = i + 1
+                different[count], number[i] = i, count
+                count += 1
+                break
+            if hashes[j] == h and codes[j] == codes[i] and _same(rows, i, j):
+                number[i] = number[j]
+                break
+            slot = (slot + np.uint64(1)) & last
+    return different[:count], number
+
+
+@jit(inline=True)
+def _same(rows, i, j):
+    words, indices, indptr = rows
+    start, stop, other = np.uint64(indptr[i]), np.uint64(indptr[i + 1]), np.uint64(indptr[j])
+    if stop - start != np.uint64(indptr[j + 1]) - other:
+        return False
+    ahead = other - start  # modulo 2^64: the sum below is right all the same
+    different = False
+    for k in range(start, stop):
+        different |= words[k] != words[k + ahead]
+    if indices.size:
+        for k in range(start, stop):
+            different |= indices[k] != indices[k + ahead]
+    return not different

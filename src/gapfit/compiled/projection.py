@@ -1,0 +1,136 @@
+"""The nearest point in a box that satisfies one linear equation.
+
+    minimise 1/2 sum_i weights_i (a_i - m_i)^2   subject to  lower <= a <= upper,  <sigma, a> = z
+
+The solution is a(t) = clip(m + t step), step = sigma / weights, for the t at which <sigma, a(t)> = z: a
+non-decreasing function of t with two kinks a coordinate. Points that nearly satisfy the equation are a few
+Newton steps from there. Otherwise the search goes by halves: of the kinks that are left between two bounds of
+t take about the middle one, see on which side of it the root lies, and drop the kinks of the other side *and
+all equal ones*; coordinates without a kink left inside are summed up once and for all. Work is O(n).
+"""
+
+import numpy as np
+
+from gapfit.compiled._jit import jit
+
+_NEWTON = 6  # steps before the search by halves
+_SAMPLE = 65  # kinks whose middle one stands for the middle one of all
+
+
+@jit(fast=True, reorder=True)
+def _total(m, step, sigma, lower, upper, t):
+    """<sigma, a(t)>, its derivative in t, and the sum of the absolute terms."""
+    total = slope = size = 0.0
+    for i in range(m.size):
+        free = m[i] + t * step[i]
+        a = min(max(free, lower[i]), upper[i])
+        total += sigma[i] * a
+        size += abs(sigma[i] * a)
+        slope += sigma[i] * step[i] if lower[i] < a < upper[i] else 0.0
+    return total, slope, size
+
+
+@jit
+def multiplier(m, step, sigma, lower, upper, z, rounding):
+    """The t at which <sigma, a(t)> = z. There must be one: z lies strictly between the extremes."""
+    t, left, right = 0.0, -np.inf, np.inf
+    last, before = np.inf, t
+    for _ in range(_NEWTON):
+        total, slope, size = _total(m, step, sigma, lower, upper, t)
+        excess = total - z
+        noise = rounding * (size + abs(z))
+        if abs(excess) <= noise:
+            return t
+        if abs(excess) <= np.sqrt(m.size) * noise and 2.0 * abs(excess) > last:  # a sum knows no better
+            return t if abs(excess) < last else before
+        last, before = abs(excess), t
+        left, right = (left, t) if excess > 0.0 else (t, right)
+        if slope <= 0.0:
+            break
+        t -= excess / slope
+        if not left < t < right:
+            break
+    t = _by_halves(m, step, sigma, lower, upper, z, left, right)
+    for _ in range(2):  # the sums above were of large terms; what they left out is small
+        total, slope, size = _total(m, step, sigma, lower, upper, t)
+        if slope <= 0.0 or abs(total - z) <= rounding * (size + abs(z)):
+            break
+        t -= (total - z) / slope
+    return t
+
+
+@jit
+def _settled(low, high, rate, left, right):
+    """What a coordinate adds that has no kink between left and right: a constant, and a slope in t."""
+    if high <= left:
+        return rate * high, 0.0
+    if low >= right:
+        return rate * low, 0.0
+    return 0.0, rate
+
+
+@jit
+def _by_halves(m, step, sigma, lower, upper, z, left, right):
+    """The root of <sigma, a(t)> - z between left and right, up to rounding.
+
+    With rate = sigma * step a coordinate adds rate * clip(t, enter, leave) to what it has at m.
+    """
+    n = m.size
+    enter, leave, rate = np.empty(n), np.empty(n), np.empty(n)
+    fixed = -z  # sum of the terms that do not change with t any more
+    slope = 0.0  # of coordinates that are free all the way from left to right
+    count = 0
+    for i in range(n):
+        fixed += sigma[i] * m[i]
+        if step[i] == 0.0:
+            fixed += sigma[i] * (min(max(m[i], lower[i]), upper[i]) - m[i])
+            continue
+        first, last = (lower[i] - m[i]) / step[i], (upper[i] - m[i]) / step[i]
+        low, high, gain = min(first, last), max(first, last), sigma[i] * step[i]
+        if left < low < right or left < high < right:
+            enter[count], leave[count], rate[count] = low, high, gain
+            count += 1
+        else:  # most of them, if left and right are near
+            constant, linear = _settled(low, high, gain, left, right)
+            fixed += constant
+            slope += linear
+    kinks = np.empty(2 * count)
+    random = np.uint64(1)
+    while True:
+        # settle the coordinates without a kink inside, collect the kinks of the others
+        kept = inside = 0
+        for i in range(count):
+            low, high = enter[i], leave[i]
+            low_inside, high_inside = left < low < right, left < high < right
+            if low_inside or high_inside:
+                enter[kept], leave[kept], rate[kept] = low, high, rate[i]
+                kept += 1
+                if low_inside:
+                    kinks[inside] = low
+                    inside += 1
+                if high_inside and high != low:
+                    kinks[inside] = high
+                    inside += 1
+            else:
+                constant, linear = _settled(low, high, rate[i], left, right)
+                fixed += constant
+                slope += linear
+        count = kept
+        if inside == 0:
+            break
+        sample = min(inside, _SAMPLE)
+        chosen = np.empty(sample)
+        for k in range(sample):
+            random = random * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+            chosen[k] = kinks[k if inside <= _SAMPLE else int(random >> np.uint64(33)) % inside]
+        pivot = np.sort(chosen)[(sample - 1) // 2]
+        total = fixed + slope * pivot
+        for i in range(count):
+            total += rate[i] * min(max(pivot, enter[i]), leave[i])
+        if total >= 0.0:
+            right = pivot
+        else:
+            left = pivot
+    if slope == 0.0:
+        return right if right < np.inf else left
+    return min(max(-fixed / slope, left), right)

@@ -1,0 +1,156 @@
+"""Sequential minimal optimisation on a tile of the kernel matrix.
+
+    minimise  1/2 v'Kv + <p, v> + sum_k kink_k |v_k|,     lower <= v <= upper,  sum of v fixed
+
+by steps v_i += t, v_j -= t. `G` is Kv + p throughout. A variable at zero with a kink has two slopes, one for
+each direction; steps end at zero, and the next one may go on from there.
+
+If the two sides are to stay apart, the sums of the positive and of the negative v are fixed one by one: both
+of a pair are on one side of zero, and each side has its own middle of the slopes.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gapfit.compiled._jit import jit
+
+_MAGNITUDE, _SIGN, _HALF = np.int32(0x7FFFFFFF), np.int32(31), np.int64(32)
+_LEAST, _INDEX = np.int64(-0x7FFFFFFFFFFFFFFF), np.int64(0xFFFFFFFF)
+
+
+class Limits(NamedTuple):
+    """Where v may be, and what it costs to leave zero."""
+
+    lower: Any
+    upper: Any
+    kink: Any
+    apart: bool  # do the two sides of zero stay apart?
+
+
+@jit(fast=True)
+def _key(value, index):
+    """An integer whose order is that of the values, in single precision, with the index in its lower half.
+
+    Its maximum vectorises, which the place of a maximum of floating point numbers does not.
+    """
+    bits = np.float32(value).view(np.int32)
+    bits = bits ^ ((bits >> _SIGN) & _MAGNITUDE)
+    return (np.int64(bits) << _HALF) | np.int64(index)
+
+
+@jit(fast=True)
+def _update(G, row_i, row_j, step, rise, fall, middle):
+    """Take the step's change of G; who gains most by rising, and who by falling.
+
+    Keys are of differences from the middle: near the optimum all that counts is small there.
+    """
+    best_up = best_down = _LEAST
+    for k in range(len(G)):
+        g = G[k] + step * (np.float64(row_i[k]) - np.float64(row_j[k]))
+        G[k] = g
+        best_up = max(best_up, _key(rise[k] - (g - middle), k))
+        best_down = max(best_down, _key(fall[k] + (g - middle), k))
+    return best_up & _INDEX, best_down & _INDEX
+
+
+@jit(fast=True)
+def _extremes(G, rise, fall, middle):
+    """Who gains most by rising, and who by falling."""
+    best_up = best_down = _LEAST
+    for k in range(len(G)):
+        best_up = max(best_up, _key(rise[k] - (G[k] - middle), k))
+        best_down = max(best_down, _key(fall[k] + (G[k] - middle), k))
+    return best_up & _INDEX, best_down & _INDEX
+
+
+@jit(fast=True)
+def _partner(G, row_i, diagonal, at_i, slope_i, fall, least):
+    """The j with which i lowers the objective most, bounds aside: (difference of slopes)^2 / curvature."""
+    best = np.int64(0)
+    small, at = np.float32(least), np.float32(at_i)
+    for k in range(len(G)):
+        difference = np.float32(max(fall[k] + G[k] - slope_i, 0.0))
+        curvature = max(
+            np.float32(at + np.float32(diagonal[k]) - np.float32(2) * np.float32(row_i[k])), small
+        )
+        gain = np.float32(difference * difference / curvature)
+        best = max(best, (np.int64(np.float32(gain).view(np.int32)) << _HALF) | np.int64(k))
+    return best & _INDEX
+
+
+@jit(fast=True)
+def _open(k, v, limits, rise, fall):
+    """Note what a change of v_k costs in either direction, on its side of zero; -inf where it cannot be."""
+    lower, upper, kink, apart = limits
+    above, below = (0 if v[k] >= 0 else 1), (0 if v[k] > 0 else 1)
+    rise[:, k] = fall[:, k] = -np.inf
+    if v[k] < upper[k]:
+        rise[above if apart else 0, k] = -kink[k] if v[k] >= 0 else kink[k]
+    if v[k] > lower[k]:
+        fall[below if apart else 0, k] = kink[k] if v[k] > 0 else -kink[k]
+
+
+@jit(fast=True)
+def _move(i, j, step, v, limits):
+    """v_i += step, v_j -= step, or as much of it as bounds and kinks allow; exactly on them."""
+    lower, upper, kink, apart = limits
+    end_i = 0.0 if v[i] < 0 and (apart or kink[i] > 0) else upper[i]
+    end_j = 0.0 if v[j] > 0 and (apart or kink[j] > 0) else lower[j]
+    room_i, room_j = end_i - v[i], v[j] - end_j
+    if step < room_i and step < room_j:
+        v[i] += step
+        v[j] -= step
+    elif room_i <= room_j:
+        step = room_i
+        v[j] = end_j if room_i == room_j else v[j] - step
+        v[i] = end_i
+    else:
+        step = room_j
+        v[i] += step
+        v[j] = end_j
+    return step
+
+
+@jit(fast=True)
+def second_order(K, G, v, limits, steps, target, least, known):
+    """Steps on pairs chosen by the second-order rule until the violation is at most `target`.
+
+    Returns the number of steps and the violation, and updates G and v in place. `known`, which begins as NaN,
+    holds the middles of the slopes: another call with it goes on as if there had been one call for all steps.
+    """
+    size, apart = len(G), limits.apart
+    diagonal, rise, fall = np.empty(size), np.empty((2, size)), np.empty((2, size))
+    for k in range(size):
+        diagonal[k] = K[k, k]
+        _open(k, v, limits, rise, fall)
+    middle = known.copy()
+    for side in range(0 if middle[0] == middle[0] else 2 if apart else 1):
+        middle[side] = 0.0
+        i, down = _extremes(G, rise[side], fall[side], 0.0)
+        if np.isfinite(rise[side, i]) and np.isfinite(fall[side, down]):
+            middle[side] = 0.5 * (G[i] - rise[side, i] + G[down] + fall[side, down])
+    i = j = taken = 0
+    step = 0.0
+    while True:
+        side = 0
+        known[:] = middle
+        i, down = _update(G, K[i], K[j], step, rise[0], fall[0], middle[0])
+        slope = G[i] - rise[0, i]
+        violation = G[down] + fall[0, down] - slope
+        middle[0] = slope + 0.5 * violation if np.isfinite(violation) else 0.0
+        if apart:
+            other, down = _extremes(G, rise[1], fall[1], middle[1])
+            beyond = G[other] - rise[1, other]
+            more = G[down] + fall[1, down] - beyond
+            middle[1] = beyond + 0.5 * more if np.isfinite(more) else 0.0
+            if more > violation:
+                side, i, slope, violation = 1, other, beyond, more
+        if not violation > target or taken >= steps:
+            return taken, violation
+        j = _partner(G, K[i], diagonal, diagonal[i], slope, fall[side], least)
+        curvature = max(diagonal[i] + diagonal[j] - 2 * np.float64(K[i, j]), least)
+        step = _move(i, j, (G[j] + fall[side, j] - slope) / curvature, v, limits)
+        _open(i, v, limits, rise, fall)
+        _open(j, v, limits, rise, fall)
+        taken += 1

@@ -1,0 +1,1 @@
+"""Chains as the solvers of their dual problems hold them."""

@@ -1,0 +1,1 @@
+"""What `auto` decides by."""

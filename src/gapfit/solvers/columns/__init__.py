@@ -1,0 +1,1 @@
+"""Columns of X as coordinates of the problem."""

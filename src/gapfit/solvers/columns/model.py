@@ -1,0 +1,290 @@
+"""The quadratic model of the risk on some columns, and its minimisation.
+
+Near a point with derivatives u and second derivatives D of the risk in the scores, J is about
+
+    <u, f> + f'Df / 2 + l1 |w|_1 + l2 |w|^2 / 2     over lower <= w <= upper,
+
+f being the change of the scores: sum_j (w_j - its start) x_j, plus one number for the intercept, which is
+eliminated. Sweeps of coordinate descent find out which coordinates are zero. Among the others the model is a
+parabola as long as no sign changes. Where the matrix of its second derivatives is quickly set up, nothing
+else is needed of X: sweeps read that matrix, and equations are solved directly. Otherwise conjugate gradients
+minimise the parabola, in far fewer passes than sweeps do. What they leave is much larger in a few equations
+than in all others (those of the heaviest columns), and the largest decides how large the gap is: these few
+are solved as a small system in the end.
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gapfit import limits
+from gapfit._types import Indices, Slope, Vector
+from gapfit.records import storable
+from gapfit.solvers.columns.columns import Selection
+from gapfit.solvers.columns.terms import Terms
+
+_ROUNDS = 20  # of sweeps and of steps among the coordinates that are not zero
+_SWEEPS = 5  # as long as it is not settled which coordinates are zero; and in a round, until no sign changes,
+_MORE = 3  # or so many times as many if they are quick, or one if they cost as much as conjugate gradients
+_RUNS = 3  # in a round, if each ends at a kink
+_PRODUCTS = 200  # in a run,
+_LOOK = 10  # which ends at the next look after it has passed a kink, looking every so many products,
+_FORCING = 0.003  # or when the gradient has shrunk so much
+_SMALL = 100  # equations that are solved directly,
+_WORTH = 20  # or more, if that is no more work than so many passes over the entries
+_SOLVED = 32  # equations, the worst that are left, which are solved as a small system of their own
+_WRONG = 0.05  # of its way is where a model that was good for no more is not worth an exact minimum
+_FINER = 0.1  # or is typically so much below the tolerance
+
+
+@storable
+class Effort(NamedTuple):
+    """What minimising a model is worth, by what the last one was.
+
+    One that was right for a tiny share of its way only is not worth an exact minimum; and one that took many
+    passes over the entries would have been worth a matrix.
+    """
+
+    rounds: int = _ROUNDS
+    passes: float = _WORTH
+
+    def after(self, passes: float, share: float) -> "Effort":
+        """A model that took so many passes, and was right for such a share of its way."""
+        rounds = max(self.rounds // 2, 1) if share < _WRONG else min(2 * self.rounds, _ROUNDS)
+        return Effort(rounds, max(passes, _WORTH) if passes else self.passes)
+
+
+class ColumnModel:
+    """The model around a point, on some columns. `w` moves away from the point's weights.
+
+    `a` are the derivatives of the risk in the weights there; u and D the first and second ones in the scores.
+    The matrix is set up if that is no more work than the passes over the entries that the effort allows.
+    """
+
+    def __init__(
+        self,
+        columns: Selection, terms: Terms, w: Slope, a: Slope, u: Vector, D: Vector,
+        *, centred: bool, settled: bool, effort: "Effort",
+    ) -> None:  # fmt: skip
+        self.terms, self.w, self.settled = terms, w.copy(), settled
+        self.rounds = effort.rounds if settled else 1
+        per_total = 1.0 / float(D.sum()) if centred else 0.0
+        self.form: _ByMatrix | _ByColumns
+        if settled and (len(w) <= _SMALL or columns.gram_work(D) <= effort.passes * columns.entries):
+            self.form = _ByMatrix(columns, a, D, per_total)
+        else:
+            self.form = _ByColumns(columns, u, D, per_total)
+
+    @property
+    def passes(self) -> float:
+        """Over the entries, which minimisation has taken."""
+        return self.form.passes
+
+    def minimise(self, tolerance: float) -> Slope:
+        """The w near the model's minimum at which no sweep changes a derivative by more than this; only some
+        sweeps closer to it if it is not settled which coordinates are zero there."""
+        for _ in range(self.rounds):
+            for _ in range(self.form.sweeps if self.settled else _SWEEPS):
+                limits.look()
+                signs = np.sign(self.w)
+                if self.form.sweep(self.terms, self.w) <= tolerance:
+                    return self.w
+                if self.settled and np.array_equal(np.sign(self.w), signs):
+                    break
+            for _ in range(_RUNS if self.settled else 0):
+                limits.look()
+                if not self.glide(tolerance):
+                    return self.w
+        return self.w
+
+    def glide(self, tolerance: float) -> bool:
+        """Minimise among the coordinates at which the model is smooth; did a kink stop that?"""
+        form, (l1, l2, lower, upper) = self.form, self.terms
+        smooth = np.flatnonzero((self.w > lower) & (self.w < upper) & ((self.w != 0) | (l1 == 0)))
+        if not len(smooth):
+            return False
+        here, low, high = self.w[smooth], lower[smooth], upper[smooth]
+        if l1 > 0:  # no further than to zero
+            low = np.where(here > 0, np.maximum(low, 0.0), low)
+            high = np.where(here < 0, np.minimum(high, 0.0), high)
+        gradient = form.derivatives(smooth) + l1 * np.sign(here) + l2 * here
+
+        def beyond_a_kink(v: Slope) -> bool:
+            return bool(((here + v < low) | (here + v > high)).any())
+
+        way = form.solve(smooth, l2, -gradient, tolerance, beyond_a_kink)
+        if not np.isfinite(way).all():
+            return False  # beyond single precision; sweeps are not
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reach = np.where(way > 0, (high - here) / way, np.where(way < 0, (low - here) / way, np.inf))
+        whole_way = form.image(smooth, way)
+
+        def towards(length: float) -> tuple[float, Slope, Vector]:
+            """Go that length, each coordinate up to its kink: how far on the straight line to that target the
+            model falls (it is a parabola, since no sign changes), the target, and the image of the step."""
+            target = np.clip(here + length * way, low, high)
+            there = np.flatnonzero(reach <= length)
+            target[there] = np.where(way > 0, high, low)[there]
+            step = target - here
+            image = length * whole_way
+            if len(there):
+                image += form.image(smooth[there], (step - length * way)[there])
+            slope, bend = float(gradient @ step), form.bend(smooth, step, image) + l2 * float(step @ step)
+            return 1.0 if bend <= -slope else max(-slope / bend, 0.0), target, image
+
+        kinks = np.unique(reach[reach < 1])
+        share, target, image = towards(1.0)
+        if share < 1 and len(kinks):
+            # to the last kink up to which the model falls all the way; to the first it does
+            near, far = 0, len(kinks)
+            share, target, image = towards(float(kinks[0]))
+            while far - near > 1:
+                middle = (near + far) // 2
+                trial = towards(float(kinks[middle]))
+                if trial[0] == 1:
+                    near, (share, target, image) = middle, trial
+                else:
+                    far = middle
+        form.go(smooth, share * (target - here), share * image)
+        self.w[smooth] = target if share == 1 else here + share * (target - here)
+        return len(kinks) > 0
+
+
+class _ByMatrix:
+    """The second derivatives as a matrix, for few columns: then rows of X are not needed any more."""
+
+    sweeps = _MORE * _SWEEPS
+    passes = 0.0
+
+    def __init__(self, columns: Selection, a: Slope, D: Vector, per_total: float) -> None:
+        self.H, self.a = columns.gram(D), a.copy()
+        square = self.H.diagonal().copy()
+        if per_total:
+            m = columns.adjoint(D)
+            self.H -= np.outer(per_total * m, m)
+        # where the difference cancels, rounding is all there is to know of it
+        np.fill_diagonal(self.H, np.maximum(self.H.diagonal(), 1e-15 * square))
+        self.rounding = 16 * columns.precision * square  # it must stay positive definite
+
+    def sweep(self, terms: Terms, w: Slope) -> float:
+        """One pass of coordinate descent; the largest change of a derivative by its own coordinate."""
+        from gapfit.compiled.columns import sweep_matrix
+
+        return float(sweep_matrix(self.H, w, self.a, terms))
+
+    def derivatives(self, some: Indices) -> Slope:
+        """Of the quadratic part, at the w of the last `sweep` or `go`."""
+        return self.a[some]
+
+    def solve(self, some: Indices, l2: float, b: Slope, tolerance: float, far_enough: Any) -> Slope:
+        """The step after which these derivatives have changed by b, l2 included."""
+        del tolerance, far_enough
+        H = self.H[np.ix_(some, some)]
+        H[np.diag_indices(len(some))] += l2 + self.rounding[some]
+        return np.asarray(np.linalg.solve(H, b))
+
+    def image(self, some: Indices, step: Slope) -> Vector:
+        """What a step of these coordinates changes; linear in the step."""
+        return np.asarray(step @ self.H[some])
+
+    def bend(self, some: Indices, step: Slope, image: Vector) -> float:
+        """Second derivative of the quadratic part along the step."""
+        return float(step @ image[some])
+
+    def go(self, some: Indices, step: Slope, image: Vector) -> None:
+        """Take the step."""
+        self.a += image
+
+
+class _ByColumns:
+    """The same, by products with the columns."""
+
+    def __init__(self, columns: Selection, u: Vector, D: Vector, per_total: float) -> None:
+        self.columns, self.D, self.per_total = columns, D, per_total
+        self.sweeps = 1 if columns.columns.sparse else _SWEEPS
+        self.passes = 0.0
+        self.r, self.shift = u.copy(), 0.0
+        self.m, self.square = columns.moments(D)
+        self.h = np.maximum(self.square - per_total * self.m**2, 1e-15 * self.square)
+
+    def sweep(self, terms: Terms, w: Slope) -> float:
+        """See `_ByMatrix`."""
+        from gapfit.compiled.columns import Model, sweep
+
+        self.passes += 1.0
+        model = Model(self.h, self.m, self.r, self.D, self.per_total)
+        worst, self.shift = sweep(self.columns.flat, self.columns.slots, model, terms, w, self.shift)
+        return float(worst)
+
+    @cached_property
+    def curved(self) -> Callable[[Slope], Slope]:
+        """The second derivatives as a map, the intercept fixed."""
+        return self.columns.curved(self.D)
+
+    def derivatives(self, some: Indices) -> Slope:
+        """See `_ByMatrix`."""
+        return self.columns.take(some).adjoint(self.r) + self.shift * self.m[some]
+
+    def solve(self, some: Indices, l2: float, b: Slope, tolerance: float, far_enough: Any) -> Slope:
+        """Nearly, or as far as makes sense."""
+        m = self.m[some]
+
+        def times(v: Slope) -> Slope:
+            self.passes += 2.0
+            whole = np.zeros_like(self.m)
+            whole[some] = v
+            return self.curved(whole)[some] - self.per_total * float(m @ v) * m + l2 * v
+
+        way, left = _conjugate_gradients(times, b, self.h[some] + l2, tolerance, far_enough)
+        if not far_enough(way):
+            worst = np.sort(np.argsort(-np.abs(left))[:_SOLVED])
+            part = _ByMatrix(self.columns.take(some[worst]), left[worst], self.D, self.per_total)
+            way[worst] += part.solve(np.arange(len(worst)), l2, left[worst], tolerance, far_enough)
+        return way
+
+    def image(self, some: Indices, step: Slope) -> Vector:
+        """The change of the scores."""
+        return self.columns.take(some).scores(step)
+
+    def bend(self, some: Indices, step: Slope, image: Vector) -> float:
+        """See `_ByMatrix`."""
+        return float(image @ (self.D * image)) - self.per_total * float(self.m[some] @ step) ** 2
+
+    def go(self, some: Indices, step: Slope, image: Vector) -> None:
+        """See `_ByMatrix`."""
+        self.r += self.D * image
+        self.shift -= self.per_total * float(self.m[some] @ step)
+
+
+def _conjugate_gradients(
+    times: Callable[[Slope], Slope],
+    b: Slope,
+    diagonal: Slope,
+    tolerance: float,
+    far_enough: Callable[[Slope], bool],
+) -> tuple[Slope, Slope]:
+    """x with times(x) = b, nearly, or on the way there, and b - times(x); preconditioned by the diagonal."""
+    x, r = np.zeros_like(b), b.copy()
+    z = r / diagonal
+    p, rz = z, float(r @ z)
+    goal = _FORCING**2 * rz
+    for k in range(1, _PRODUCTS + 1):
+        image = times(p)
+        bend = float(p @ image)
+        if not bend > 0:
+            break
+        x += (rz / bend) * p
+        r -= (rz / bend) * image
+        z = r / diagonal
+        before, rz = rz, float(r @ z)
+        if rz <= goal or _typical(r) <= _FINER * tolerance or (k % _LOOK == 0 and far_enough(x)):
+            break
+        p = z + (rz / before) * p
+    return x, r
+
+
+def _typical(r: Slope) -> float:
+    """The largest number, but for those that a system of their own will take care of."""
+    return float(np.partition(np.abs(r), -_SOLVED - 1)[-_SOLVED - 1]) if len(r) > _SOLVED else 0.0

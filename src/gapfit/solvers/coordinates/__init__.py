@@ -1,0 +1,1 @@
+"""Samples as coordinates of a dual problem."""

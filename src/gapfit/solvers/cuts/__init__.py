@@ -1,0 +1,1 @@
+"""Models made of cuts, and their minima."""

@@ -1,0 +1,123 @@
+"""The masters of all kinds of penalty.
+
+A quadratic conjugate is a QP on the Gram matrix of the cuts; any other differentiable conjugate a sequence of
+such QPs; a polyhedral penalty a linear program.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
+
+from gapfit import limits
+from gapfit._types import Slope, Vector
+from gapfit.problem import Problem
+from gapfit.solvers.cuts.master import Master
+from gapfit.solvers.cuts.quadratic_master import QuadraticMaster
+from gapfit.solvers.cuts.simplex_qp import maximise_on_simplex
+
+_SECONDS = 2e-6  # for each entry of a linear program, at least
+
+
+class SmoothMaster(Master):
+    """A differentiable conjugate: Newton's method on the simplex, a QP and an exact line search a step."""
+
+    def _solve(self) -> None:
+        A, c, x = np.column_stack([cut.a for cut in self.cuts]), self.constants, self.shares
+        alpha, penalty = self.problem.alpha, self.problem.penalty
+
+        def gradient(x: Vector) -> Vector:
+            return np.asarray(c + A.T @ penalty.argmax(A @ x / -alpha))
+
+        # D is flat at its maximum, so the optimality of the shares (and with it the accuracy of w) is judged
+        # by the gradient: no cut may promise more than the mixture has
+        residual = np.inf
+        for _ in range(60):
+            limits.look()
+            g = gradient(x)
+            previous, residual = residual, float((g - g @ x).max())
+            exact = residual <= 4e-16 * float(np.abs(c).max() + np.abs(g).max())
+            if exact or previous <= residual < 1e-9:
+                break
+            H = penalty.curvature(A @ x / -alpha, A) / alpha
+            step = maximise_on_simplex(H, g + H @ x, x) - x
+            x = x + _line_maximum(partial(_slope_along, gradient, x, step)) * step
+        self.shares = np.maximum(x, 0.0) / np.maximum(x, 0.0).sum()
+
+
+def _slope_along(gradient: Callable[[Vector], Vector], x: Vector, step: Vector, s: float) -> float:
+    with np.errstate(over="ignore", invalid="ignore"):  # where an exponential overflows, D is -inf
+        slope = float(gradient(x + s * step) @ step)
+    return slope if np.isfinite(slope) else -np.inf
+
+
+def _line_maximum(slope: Callable[[float], float]) -> float:
+    """Where the decreasing function `slope` vanishes on [0, 1]; 1 if it does not, up to rounding."""
+    at_zero, at_one = slope(0.0), slope(1.0)
+    if not at_zero > 0 or at_one >= -1e-2 * at_zero:
+        return 1.0  # all there is to gain, or nothing but rounding
+    lo, hi, slope_lo, slope_hi = 0.0, 1.0, at_zero, at_one
+    for k in range(60):
+        s = lo + (hi - lo) * (slope_lo / (slope_lo - slope_hi) if np.isfinite(slope_hi) and k % 2 else 0.5)
+        value = slope(s)
+        if abs(value) <= 1e-3 * at_zero:
+            return s
+        lo, slope_lo, hi, slope_hi = (s, value, hi, slope_hi) if value > 0 else (lo, slope_lo, s, value)
+    return lo
+
+
+class LinearMaster(Master):
+    """A polyhedral penalty (l1, possibly in a box): a linear program in w = p - q and the model's height."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.reach = 1e3
+
+    def state(self) -> dict[str, Any]:
+        return {**super().state(), "reach": self.reach}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        super().restore(state)
+        self.reach = state.get("reach", self.reach)
+
+    def _solve(self) -> Slope:
+        d = self.problem.design.shape[1]
+        lo, hi = self.problem.penalty.bounds(d)
+        if all(cut.a.any() for cut in self.cuts):
+            # without the zero plane the first programs may be unbounded: w stays within reach, which grows
+            lo, hi = np.maximum(lo, np.minimum(-self.reach, hi)), np.minimum(hi, np.maximum(self.reach, lo))
+        positive = np.column_stack([np.maximum(lo, 0.0), np.maximum(hi, 0.0)])
+        negative = np.column_stack([np.maximum(-hi, 0.0), np.maximum(-lo, 0.0)])
+        # divided by alpha, so that the program's tolerances are relative to the penalty
+        A = np.array([cut.a for cut in self.cuts]) / self.problem.alpha
+        limits.look(_SECONDS * A.size)  # setting up the program knows no limit
+        answer = linprog(
+            np.ones(2 * d + 1),
+            A_ub=np.column_stack([A, -A, -np.ones(len(A))]),
+            b_ub=-self.constants / self.problem.alpha,
+            bounds=np.vstack([positive, negative, [[-np.inf, np.inf]]]),
+            method="highs-ds",
+            options={
+                "primal_feasibility_tolerance": 1e-10,
+                "dual_feasibility_tolerance": 1e-10,
+                **({"time_limit": limits.left()} if limits.left() < np.inf else {}),
+            },
+        )
+        limits.look()
+        if answer.x is None:
+            return self.problem.start()  # keep the shares: still a valid bound
+        shares = np.maximum(-answer.ineqlin.marginals, 0.0)
+        self.shares = shares / shares.sum()
+        w = np.clip(answer.x[:d] - answer.x[d : 2 * d], lo, hi)
+        if (np.abs(w) >= self.reach).any():
+            self.reach *= 10
+        return np.asarray(w)
+
+
+def master_for(problem: Problem) -> Master:
+    """The master that fits the penalty."""
+    if problem.penalty.quadratic:
+        return QuadraticMaster(problem)
+    return LinearMaster(problem) if problem.penalty.polyhedral else SmoothMaster(problem)

@@ -1,0 +1,1 @@
+"""Newton steps: systems, products and line searches."""

@@ -1,0 +1,146 @@
+"""Newton's method by conjugate gradients for losses of one score a sample: w and the intercept together.
+
+The step is that of `newton.py`, and so is its lower bound. The system is not factorised but solved by
+conjugate gradients, preconditioned by the diagonal; one step here is one product with the Hessian. What is
+left of the system, r, is what the slope of the dual point lacks: it costs the bound |r|^2 / (2 alpha). Far
+from the optimum systems are left as soon as more products gain little. Near it they are solved until r costs
+less than the curvature of the derivatives, and at any of these products the driver may take the point.
+"""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gapfit._types import Slope, Vector
+from gapfit.design.forms import Rows
+from gapfit.losses.forms import Curvature
+from gapfit.problem import Problem
+from gapfit.solution import Iterate
+from gapfit.solvers.base import Steps
+from gapfit.solvers.newton import bound_of, is_astray, place
+from gapfit.solvers.second_order.curved_rows import CurvedRows
+from gapfit.solvers.second_order.line import Place, along
+
+_EPS = float(np.finfo(float).eps)
+_SLOW = 0.5  # of the mean gain of a product so far: one that gains less may be the last
+_NEAR = 0.02  # of J, promised by a step: then the bound is worth solving its system for
+_BENT = 0.2  # times decrement^1.5 / J^0.5 is commonly lost on the curvature of the derivatives,
+_BENT_SHARE = 0.25  # and of that r may cost so much
+_DIGITS = 1e-11  # of the residual's square: single precision gives no more
+_PRODUCTS = 300  # for one system
+
+
+def newton_cg_scores(problem: Problem, state: dict[str, Any]) -> Steps:
+    """One step: a product with the Hessian, and sometimes a line search."""
+    descent = _Descent(problem)
+    objective = (problem.alpha, problem.penalty)
+    if state.get("objective") == objective:
+        descent.restore(state)
+    else:
+        descent.point = place(problem, state.get("w", problem.start()), None)
+    moving = True
+    while moving:
+        moving = descent.step()
+        now = {"objective": objective, **descent.state(), "ended": not moving}
+        estimate = descent.estimate if moving else 0.0  # it is to look at the last point in any case
+        yield Iterate(descent.w, descent.b, descent.bound, descent.primal, now.copy, estimate, descent.J)
+
+
+class _Descent:
+    """A point, and the system for the step from there while it is being solved. Arrays are never changed."""
+
+    point: Place
+    w: Slope | partial[Slope]  # where the driver may look
+    _KEPT = (
+        "point", "D", "mean", "total", "diagonal", "gradient", "s", "f", "r", "way", "now", "first", "gain",
+        "count", "solving",
+    )  # fmt: skip
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.solving = False
+        self.rows = CurvedRows(problem)
+
+    def state(self) -> dict[str, Any]:
+        """All that `restore` needs to go on with the same bytes."""
+        return {"descent": {name: getattr(self, name) for name in self._KEPT}}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        for name, value in state["descent"].items():
+            setattr(self, name, value)
+
+    def step(self) -> bool:
+        """A product; False if what is left to gain is rounding."""
+        if not self.solving:
+            self._set_up()
+        solved = self._multiply()
+        point, problem = self.point, self.problem
+        t = -point.e / self.total - float(self.mean @ self.s) if self.total > 0 else np.zeros_like(point.e)
+        scores_step = self.f + float(self.mean @ self.s)
+        decrement = -float(self.gradient @ self.s) - float(point.e @ t)
+        cost = problem.inner(self.r, self.r) / (2 * problem.alpha)
+        bent = _BENT * decrement * min(1.0, float(np.sqrt(max(decrement, 0.0) / max(abs(point.J), 1e-300))))
+        near = decrement <= _NEAR * abs(point.J)
+        dual = partial(_sum, point.u, self.D, scores_step, t)
+        if not solved and not (self.slow and (not near or cost <= _BENT_SHARE * bent)):
+            self.w, self.b, self.J = partial(np.add, point.w, self.s), point.b + t, point.J - 0.5 * decrement
+            self.primal, self.estimate, self.bound = None, cost + bent, partial(_bound, problem, point, dual)
+            return True
+        self.solving = False
+        moving = decrement > 2 * _EPS * abs(point.J)
+        if moving:
+            if not self.rows.exact:
+                scores_step = problem.design.scores(self.s)
+            self.point = along(problem, point, self.s, scores_step, t, decrement)
+            if is_astray(self.point):
+                self.point = place(problem, self.point.w, None)
+            # J would fall by half the decrement if the model were right
+            self.estimate = cost + 0.5 * abs(point.J - self.point.J - 0.5 * decrement)
+        self.w, self.b, self.J = self.point.w, self.point.b, self.point.J
+        self.primal = self.J
+        self.bound = partial(_bound, problem, self.point, dual)
+        return moving
+
+    def _set_up(self) -> None:
+        """The system at this point."""
+        problem, point = self.problem, self.point
+        self.D = problem.form(Curvature).at(point.scores, point.b)
+        self.total = float(self.D.sum())
+        offset = problem.n_offsets > 0 and self.total > 0
+        slope = problem.form(Rows).matrix.adjoints(point.u)[0]
+        self.gradient = problem.alpha * problem.penalty.subgradient(point.w) + slope
+        self.mean = self.rows.mean(self.D) if offset else np.zeros_like(slope)
+        self.diagonal = problem.alpha + self.total * self.rows.spread
+        self.s, self.f = np.zeros_like(slope), np.zeros_like(point.u)
+        self.r = point.e.sum() * self.mean - self.gradient
+        self.way = self.r / self.diagonal
+        self.now = self.first = float(self.r @ self.way)
+        self.gain, self.count, self.solving = 0.0, 0, True
+
+    def _multiply(self) -> bool:
+        """A step of conjugate gradients; True if it is the last."""
+        if not self.now > 0:
+            return True
+        f, bent = self.rows.product(self.D, self.way, float(self.mean @ self.way))
+        bent += self.problem.alpha * self.problem.penalty.subgradient(self.way)
+        curve = float(self.way @ bent)
+        if not curve > 0:
+            return True  # rounding
+        t = self.now / curve
+        self.s, self.f, self.r = self.s + t * self.way, self.f + t * f, self.r - t * bent
+        gain = 0.5 * t * self.now
+        self.gain, self.count = self.gain + gain, self.count + 1
+        self.slow = gain * self.count <= _SLOW * self.gain
+        z = self.r / self.diagonal
+        before, self.now = self.now, float(self.r @ z)
+        self.way = z + self.now / before * self.way
+        return self.now <= _DIGITS * self.first or self.count >= _PRODUCTS
+
+
+def _sum(u: Vector, D: Vector, f: Vector, t: Vector) -> Vector:
+    return np.asarray(u + D * (f + t.sum()))
+
+
+def _bound(problem: Problem, point: Place, dual: Any) -> Any:
+    return bound_of(problem, point, dual())

@@ -1,0 +1,520 @@
+"""MetricClassifier: measures, thresholds, certified members, choices by cross-validation, and its laws."""
+
+import doctest
+import os
+import pickle
+import warnings
+from copy import deepcopy
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    f1_score,
+    fbeta_score,
+    jaccard_score,
+    matthews_corrcoef,
+    precision_score,
+    recall_score,
+    roc_auc_score,
+)
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from gapfit import LinearClassifier, MetricClassifier, Problem, Status, load, losses, save, solve
+from gapfit.design.memory import MemoryDesign
+from gapfit.estimators.pool.collapse import critical_score_weight
+from gapfit.estimators.pool.folds import _smoothed
+from gapfit.estimators.pool.members import Cost, Settings, TwoClasses
+from gapfit.estimators.pool.tilt import Tilt, _Tilted
+from gapfit.metrics import as_metric, best_threshold, sweep
+from gapfit.penalties import L2
+from gapfit.registry import as_solver
+
+FOLDER = Path(os.environ.get("GAPFIT_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
+
+RNG = np.random.default_rng(3)
+N = 240
+Y = RNG.random(N) < 0.2
+X = RNG.normal(size=(N, 4)) + 1.2 * Y[:, None] * [1.0, -1.0, 0.5, 0.0]
+WEIGHT = RNG.integers(0, 3, size=N)
+OVERLAPPING = RNG.normal(size=(N, 3)) + 0.2 * Y[:, None]
+APART = X + 6.0 * Y[:, None]
+
+QUICK = dict(alpha=1e-2, cv=3)
+
+
+def youden(tp, fp, fn, tn):
+    return tp / (tp + fn) - fp / (fp + tn)
+
+
+METRICS = {
+    "f1": "f1",
+    "f2": losses.FBeta(2.0),
+    "jaccard": "jaccard",
+    "matthews": "matthews",
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced_accuracy",
+    "break_even": "break_even",
+    "precision_at_k": losses.PrecisionAtK(20),
+    "recall_at_k": losses.RecallAtK(60),
+    "lift": losses.Lift(20),
+    "precision_at_recall": losses.PrecisionAtRecall(0.7),
+    "recall_at_precision": losses.RecallAtPrecision(0.7),
+    "roc_area": "roc_area",
+    "partial_roc_area": losses.PartialRocArea(0.2),
+    "function": youden,
+}
+every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+every_strategy = pytest.mark.parametrize("strategy", ["surrogate", "cost_path", "auto"])
+
+
+# -- scikit-learn's contract ------------------------------------------------------------------------------
+
+
+@parametrize_with_checks(
+    [
+        MetricClassifier(strategy="surrogate", alpha=1e-2),
+        MetricClassifier(strategy="cost_path", alpha=1e-2, cv=2),
+        MetricClassifier(alpha=1e-2, cv=2),
+        MetricClassifier(metric="roc_area", strategy="surrogate", alpha=1e-2),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("module", ["estimators.metric", "metrics"])
+def test_examples(module):
+    results = doctest.testmod(import_module(f"gapfit.{module}"))
+    assert results.attempted >= 1 and results.failed == 0
+
+
+def test_parameters_are_keywords_and_are_kept_as_they_are():
+    with pytest.raises(TypeError):
+        MetricClassifier("f1")
+    parameters = {name: object() for name in MetricClassifier().get_params()}
+    made = MetricClassifier(**parameters)
+    assert all(getattr(made, name) is value for name, value in parameters.items())
+
+
+# -- measures and thresholds ------------------------------------------------------------------------------
+
+
+SKLEARN = {
+    "f1": f1_score,
+    "jaccard": jaccard_score,
+    "matthews": matthews_corrcoef,
+    "accuracy": accuracy_score,
+    "balanced_accuracy": balanced_accuracy_score,
+    losses.FBeta(0.5): lambda y, p, **w: fbeta_score(y, p, beta=0.5, **w),
+    youden: lambda y, p, **w: recall_score(y, p, **w) + recall_score(~y, ~p, **w) - 1,
+}
+
+
+def draw(rng, n=11):
+    """Few scores with ties, both classes, weights."""
+    positive = rng.random(n) < 0.4
+    positive[:2] = True, False
+    return rng.integers(0, 6, n) / 4.0, positive, rng.integers(1, 4, n).astype(float)
+
+
+@pytest.mark.parametrize("metric", SKLEARN, ids=lambda metric: getattr(metric, "__name__", str(metric)))
+def test_the_best_threshold_is_that_of_brute_force(metric):
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        scores, positive, weight = draw(rng)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            values = [
+                SKLEARN[metric](positive, scores > cut, sample_weight=weight) for cut in np.r_[-1.0, scores]
+            ]
+            threshold, value = best_threshold(metric, scores, positive, weight)
+            there = SKLEARN[metric](positive, scores > threshold, sample_weight=weight)
+        assert abs(value - max(values)) < 1e-12 and abs(there - value) < 1e-12
+        assert as_metric(metric).value(scores, positive, weight, threshold) == value
+
+
+@pytest.mark.parametrize("metric", SKLEARN, ids=lambda metric: getattr(metric, "__name__", str(metric)))
+def test_a_unit_of_weight_changes_no_measure(metric):
+    rng = np.random.default_rng(4)
+    for _ in range(40):
+        scores, positive, weight = draw(rng, 30)
+        value = best_threshold(metric, scores, positive, weight)[1]
+        assert_allclose(best_threshold(metric, scores, positive, weight / 7.3)[1], value, atol=1e-9)
+
+
+@pytest.mark.parametrize("metric", ["f1", "matthews", losses.PrecisionAtRecall(0.8)], ids=str)
+def test_weights_need_not_be_whole(metric):
+    weight = (WEIGHT + 1) / 7.3
+    model = MetricClassifier(metric=metric, **QUICK).fit(X, Y, sample_weight=weight)
+    assert model.status_ in (Status.CERTIFIED, Status.LOCAL)
+    says_yes_to_all = np.average(Y, weights=weight)  # its precision
+    assert 1.5 * says_yes_to_all < model.score_ <= 1
+
+
+def test_floors_by_brute_force():
+    rng = np.random.default_rng(1)
+    cases = {
+        losses.PrecisionAtRecall(0.6): (precision_score, recall_score),
+        losses.RecallAtPrecision(0.6): (recall_score, precision_score),
+    }
+    for _ in range(30):
+        scores, positive, weight = draw(rng)
+        for metric, (value, floored) in cases.items():
+            options = dict(sample_weight=weight, zero_division=0)
+            best = max(
+                value(positive, scores > cut, **options)
+                * (floored(positive, scores > cut, **options) >= 0.6 - 1e-12)
+                for cut in np.r_[-1.0, scores]
+            )
+            assert abs(best_threshold(metric, scores, positive, weight)[1] - best) < 1e-12
+
+
+def test_at_k_equals_copies_and_shares_ties():
+    rng = np.random.default_rng(2)
+    for _ in range(100):
+        scores, positive, weight = draw(rng)
+        copies = np.repeat(np.arange(len(scores)), weight.astype(int))
+        ones = np.ones(len(copies))
+        k = int(rng.integers(1, len(copies)))
+        for loss in (losses.PrecisionAtK(k), losses.RecallAtK(k), losses.Lift(k), losses.BreakEven()):
+            metric = as_metric(loss)
+            value = metric.value(scores, positive, weight)
+            assert_allclose(metric.value(scores[copies], positive[copies], ones), value)
+            chosen = positive.dot(weight) if isinstance(loss, losses.BreakEven) else k
+            orders = [np.argsort(-scores[copies] + 1e-9 * rng.random(len(copies))) for _ in range(400)]
+            hits = np.mean([positive[copies][order[: int(chosen)]].sum() for order in orders])
+            found = value * chosen if isinstance(loss, losses.PrecisionAtK) else None
+            assert found is None or abs(found - hits) < 0.4
+
+
+@pytest.mark.parametrize("max_fpr", [1.0, 0.3])
+def test_areas(max_fpr):
+    rng = np.random.default_rng(3)
+    for _ in range(100):
+        scores, positive, weight = draw(rng)
+        value = as_metric(losses.PartialRocArea(max_fpr)).value(scores, positive, weight)
+        if max_fpr == 1.0:
+            assert_allclose(value, roc_auc_score(positive, scores, sample_weight=weight))
+        else:  # scikit-learn's is standardised
+            least, area = max_fpr**2 / 2, value * max_fpr
+            standard = 0.5 * (1 + (area - least) / (max_fpr - least))
+            expected = roc_auc_score(positive, scores, sample_weight=weight, max_fpr=max_fpr)
+            assert_allclose(standard, expected)
+
+
+def test_thresholds_between_neighbouring_numbers():
+    one = np.nextafter(1.0, 2.0)
+    cuts = sweep(np.array([1.0, one]), np.array([False, True]), np.ones(2))
+    assert_array_equal([[s > t for s in (1.0, one)] for t in cuts.thresholds], [[1, 1], [0, 1], [0, 0]])
+
+
+# -- surrogate --------------------------------------------------------------------------------------------
+
+
+@every_metric
+def test_the_surrogate_is_the_certified_optimum_of_its_problem(metric):
+    model = MetricClassifier(metric=metric, strategy="surrogate", alpha=1e-2, score_weight=2.0, tol=1e-5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        model.fit(X, Y, sample_weight=WEIGHT)
+    loss = deepcopy(as_metric(metric).loss)
+    if isinstance(loss, losses.ContingencyLoss):
+        loss.score_weight = 2.0
+    problem = Problem(X, np.where(Y, 1.0, -1.0), loss, alpha=1e-2, sample_weight=WEIGHT)
+    solution = solve(problem, tol=1e-5)
+    assert model.converged_ and model.status_ is Status.CERTIFIED and model.strategy_ == "surrogate"
+    assert abs(model.objective_ - solution.certificate.primal) <= model.dual_gap_ + solution.certificate.gap
+    assert_allclose(problem.oracle(model.coef_[0]).risk + 5e-3 * (model.coef_**2).sum(), model.objective_)
+    positive, weight = Y[WEIGHT > 0], WEIGHT[WEIGHT > 0].astype(float)
+    scores = model.decision_function(X)[WEIGHT > 0]
+    assert model.score_ == best_threshold(metric, scores, positive, weight)[1]
+    assert_allclose(model.score(X, Y, WEIGHT), model.score_)
+    if isinstance(loss, losses.PrecisionAtK):
+        assert abs(WEIGHT @ (model.decision_function(X) > 0) - 20) <= 2
+
+
+def test_the_warning_of_a_collapse():
+    with pytest.warns(UserWarning, match="says nothing.*every alpha.*cost_path") as log:
+        MetricClassifier(strategy="surrogate").fit(OVERLAPPING, Y)
+    assert log[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MetricClassifier(strategy="surrogate").fit(APART, Y)
+        share = (~Y).sum() / Y.sum()
+        MetricClassifier(strategy="surrogate", score_weight=share).fit(OVERLAPPING, Y)
+
+
+@pytest.mark.parametrize("loss", [losses.FBeta(), losses.FBeta(2.0), losses.Jaccard()], ids=str)
+def test_the_linear_program_tells_where_the_bound_begins_to_say_something(loss):
+    y = np.where(Y, 1.0, -1.0)
+    for weight in (np.ones(N), WEIGHT + 1.0):
+        critical = critical_score_weight(TwoClasses(MemoryDesign(OVERLAPPING), y, weight))
+        assert 0 < critical < (~Y).sum() / Y.sum() * 3
+        for factor, collapsed in ((0.98, True), (1.05, False)):
+            varied = deepcopy(loss)
+            varied.score_weight = factor * critical
+            problem = Problem(OVERLAPPING, y, varied, alpha=1e-7, sample_weight=weight)
+            solution = solve(problem, tol=1e-5, max_iter=3000)
+            assert (solution.certificate.primal > 1 - 2e-5) == collapsed
+    assert critical_score_weight(TwoClasses(MemoryDesign(APART), y, np.ones(N))) < 1e-6
+
+
+# -- cost path and pool -----------------------------------------------------------------------------------
+
+
+def test_the_cost_path_is_certified():
+    model = MetricClassifier(strategy="cost_path", alpha=[1e-1, 1e-3], cv=3).fit(X, Y)
+    assert model.strategy_ == "cost_path" and model.converged_ and model.alpha_ in (1e-1, 1e-3)
+    results = model.cv_results_
+    assert len(results["member"]) == 2 * 5 * 2 and set(results["strategy"]) == {"cost_path"}
+    assert max(results["gap"]) <= 1e-3 and model.score_ == max(results["score"])
+    (certificate,) = model.certificates_
+    assert certificate.relative_gap <= 1e-4 and certificate.gap == model.dual_gap_
+    chosen = eval(results["member"][int(np.argmax(results["score"]))], {"Cost": Cost})
+    y = np.where(Y, 1.0, -1.0)
+    weight = np.where(Y, 2 - chosen.t, chosen.t)
+    solution = solve(Problem(X, y, chosen.loss, alpha=chosen.alpha, sample_weight=weight))
+    assert abs(model.objective_ - solution.certificate.primal) <= model.dual_gap_ + solution.certificate.gap
+
+
+def test_costs_go_from_plain_to_balanced():
+    model = MetricClassifier(strategy="cost_path", **QUICK).fit(X, Y)
+    ts = sorted({eval(text, {"Cost": Cost}).t for text in model.cv_results_["member"]})
+    assert_allclose([ts[0], ts[-1]], [2 * Y.mean(), 1.0])
+
+
+def test_prices_at_k():
+    """For the first few, one at which about k would be labelled; for more than P the usual ones."""
+    P = Y.sum()
+    for k, expected in ((12.5, {12.5 / P, 1.0}), (P, {1.0}), (2 * P, np.geomspace(1.0, N / P - 1.0, 5))):
+        model = MetricClassifier(metric=losses.RecallAtK(k), strategy="cost_path", **QUICK).fit(X, Y)
+        prices = {2 / eval(text, {"Cost": Cost}).t - 1 for text in model.cv_results_["member"]}
+        assert_allclose(sorted(prices), sorted(expected))
+
+
+def test_the_threshold_is_that_of_the_mean_over_folds():
+    """By hand, for the member that was chosen."""
+    folds = list(StratifiedKFold(3).split(X, Y))
+    model = MetricClassifier(strategy="cost_path", alpha=1e-2, cv=folds).fit(X, Y)
+    k = int(np.argmax(model.cv_results_["score"]))
+    chosen = eval(model.cv_results_["member"][k], {"Cost": Cost})
+    settings = Settings(as_metric("f1"), L2(), as_solver("auto"), 1e-3, 1000)
+    seen = []
+    for train, test in folds:
+        samples = TwoClasses(MemoryDesign(X[train]), np.where(Y[train], 1.0, -1.0), np.ones(len(train)))
+        seen.append((chosen.fit(samples, settings, {}).scores(MemoryDesign(X[test])), Y[test]))
+
+    def mean(cut):
+        return np.mean([f1_score(y, scores > cut) for scores, y in seen])
+
+    best = max(mean(cut) for scores, _ in seen for cut in scores)
+    assert_allclose(model.score_, best, atol=0.02)
+    assert_allclose(mean(model.cv_results_["threshold"][k]), best, atol=0.02)
+
+
+@every_metric
+def test_auto_takes_every_metric(metric):
+    model = MetricClassifier(metric=metric, **QUICK).fit(X, Y)
+    assert model.strategy_ in ("surrogate", "cost_path", "tilt", "average")
+    assert model.converged_ == (model.strategy_ in ("surrogate", "cost_path"))
+    assert model.status_ is (Status.CERTIFIED if model.converged_ else Status.LOCAL)
+    assert np.isfinite(model.score_) and model.score_ >= max(model.cv_results_["score"])
+    assert all(certificate.relative_gap <= 1e-4 for certificate in model.certificates_)
+    assert 0 < (model.predict(X)).sum() < N
+    # nothing is claimed for what is no optimum of a convex problem
+    assert np.isfinite(model.dual_gap_) == (model.strategy_ in ("surrogate", "cost_path"))
+
+
+def test_the_tilt_descends_from_its_anchor_and_knows_its_gradient():
+    y = np.where(Y, 1.0, -1.0)
+    samples = TwoClasses(MemoryDesign(X), y, WEIGHT + 1.0)
+    settings = Settings(as_metric("f1"), L2(), as_solver("auto"), 1e-6, 1000)
+    tilt = Tilt(Cost("logistic", 0.6, 1e-2), 3.0, 0.1)
+    anchor = tilt.anchor.fit(samples, settings, {})
+    objective = _Tilted(tilt.anchor.problem(samples, L2()), samples, settings.metric, tilt, anchor.objective)
+    point = np.random.default_rng(0).normal(size=6)
+    _, gradient = objective(point)
+    steps = 1e-6 * np.eye(6)
+    numeric = [(objective(point + h)[0] - objective(point - h)[0]) / 2e-6 for h in steps]
+    assert_allclose(gradient, numeric, rtol=1e-4, atol=1e-6)
+    threshold, _ = best_threshold("f1", anchor.scores(samples.design), Y, samples.weight)
+    start, _ = objective(np.r_[anchor.w / objective.unit, anchor.b, threshold])
+    bent = tilt.fit(samples, settings, {})
+    assert bent.objective < start and bent.certificate == anchor.certificate
+
+
+# -- laws -------------------------------------------------------------------------------------------------
+
+
+@every_strategy
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_weights_are_copies_and_zero_is_absence(strategy, form):
+    model = MetricClassifier(strategy=strategy, **QUICK)
+    weighted = clone(model).fit(form(X), Y, sample_weight=WEIGHT)
+    copies = np.random.default_rng(0).permutation(np.repeat(np.arange(N), WEIGHT))
+    repeated = clone(model).fit(form(X[copies]), Y[copies])
+    assert_array_equal(repeated.coef_, weighted.coef_)
+    assert_array_equal(repeated.intercept_, weighted.intercept_)
+    assert repeated.score_ == weighted.score_ and repeated.strategy_ == weighted.strategy_
+
+
+def test_splitters_see_the_rows_as_given():
+    copies = np.repeat(np.arange(N), 2)  # a fold apart from its copy
+    group = np.tile([0, 1], N)
+    folds = [(np.flatnonzero(group == k), np.flatnonzero(group != k)) for k in (0, 1)]
+    doubled = MetricClassifier(strategy="cost_path", alpha=1e-2, cv=folds).fit(X[copies], Y[copies])
+    everything = np.arange(N)
+    same = MetricClassifier(strategy="cost_path", alpha=1e-2, cv=[(everything, everything)] * 2).fit(X, Y)
+    assert_allclose(doubled.score_, same.score_)
+    with pytest.raises(ValueError, match=r"cv.*both classes"):
+        MetricClassifier(cv=[(np.flatnonzero(Y), everything)]).fit(X, Y)
+
+
+def test_random_state_and_threads():
+    fits = [
+        MetricClassifier(**QUICK, random_state=seed, n_jobs=jobs).fit(X, Y) for seed, jobs in ((1, 1), (1, 2))
+    ]
+    assert_array_equal(fits[0].coef_, fits[1].coef_)
+    assert fits[0].score_ != MetricClassifier(**QUICK, random_state=2).fit(X, Y).score_
+
+
+@every_strategy
+def test_files_pickles_and_grids(strategy, tmp_path):
+    labels = np.where(Y, "sick", "sound")[:]
+    model = MetricClassifier(metric=losses.FBeta(0.5), strategy=strategy, alpha=[1e-1, 1e-2], cv=2)
+    model.fit(X, labels)
+    assert list(model.classes_) == ["sick", "sound"]
+    save(model, tmp_path / "model.gapfit")
+    for other in (load(tmp_path / "model.gapfit"), pickle.loads(pickle.dumps(model))):
+        assert_array_equal(other.predict(X), model.predict(X))
+        assert_array_equal(other.decision_function(X), model.decision_function(X))
+        assert other.get_params() == model.get_params() and vars(other).keys() == vars(model).keys()
+        assert other.cv_results_ == model.cv_results_ and other.certificates_ == model.certificates_
+        assert other.dual_gap_ == model.dual_gap_ and other.score(X, labels) == model.score(X, labels)
+    clone(model)
+    with pytest.raises(TypeError, match="metric"):
+        save(MetricClassifier(metric=youden), tmp_path / "model.gapfit")
+
+
+def test_in_company():
+    pipeline = make_pipeline(StandardScaler(), MetricClassifier(strategy="cost_path", **QUICK))
+    grid = GridSearchCV(pipeline, {"metricclassifier__metric": ["f1", losses.FBeta(2.0)]}, cv=2).fit(X, Y)
+    assert grid.best_estimator_.predict(X).dtype == bool
+    several = np.digitize(X[:, 0], [-0.5, 0.5])
+    with pytest.raises(ValueError, match="Only binary"):
+        MetricClassifier().fit(X, several)
+    rest = OneVsRestClassifier(MetricClassifier(strategy="cost_path", **QUICK)).fit(X, several)
+    assert accuracy_score(several, rest.predict(X)) > 0.6
+
+
+def test_limits_are_told():
+    with pytest.warns(ConvergenceWarning, match="max_iter") as log:
+        MetricClassifier(strategy="surrogate", max_iter=1, tol=1e-9).fit(X, Y)
+    assert log[0].filename == __file__
+    short = MetricClassifier(max_time=0.05)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        short.fit(X, Y)
+    assert 1 <= len(short.cv_results_["member"]) < 60
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"metric": "f2"}, ValueError, "metric must be one of"),
+        ({"metric": "precision_at_k"}, ValueError, r"losses.PrecisionAtK\(k\)"),
+        ({"metric": losses.Hinge()}, ValueError, "metric"),
+        ({"metric": losses.FBeta}, ValueError, "metric"),
+        ({"metric": lambda tp, fp, fn, tn: 1.0, "strategy": "cost_path"}, ValueError, "metric must give"),
+        ({"strategy": "best"}, ValueError, "strategy"),
+        ({"alpha": -1.0}, ValueError, "alpha"),
+        ({"alpha": []}, ValueError, "alpha"),
+        ({"alpha": "big"}, TypeError, "alpha"),
+        ({"score_weight": 0}, ValueError, "score_weight"),
+        ({"cv": 1}, ValueError, "cv"),
+        ({"cv": "three"}, ValueError, "cv"),
+        ({"random_state": "x"}, ValueError, "random_state"),
+    ],
+)
+def test_bad_input_is_named_and_changes_nothing(parameters, error, message):
+    fitted = MetricClassifier(**QUICK, strategy="cost_path").fit(X, Y)
+    before = fitted.set_params(**parameters).score_
+    with pytest.raises(error, match=message):
+        fitted.fit(X, Y)
+    assert fitted.score_ == before
+    assert not hasattr(fitted, "score_bounds")
+
+
+def test_a_class_with_a_single_sample():
+    model = MetricClassifier(strategy="cost_path", alpha=1e-2).fit(X[:20], np.arange(20) == 3)
+    assert model.predict(X[:20]).sum() >= 1
+
+
+# -- held out ---------------------------------------------------------------------------------------------
+
+
+def test_f1_on_mammography():
+    """More than a logistic model gives, with the threshold of the training data's best F1."""
+    path = FOLDER / "imbalanced" / "mammography.npz"
+    if not path.exists():
+        pytest.skip("the data are not there")
+    table = np.load(path)
+    ours, logistic = [], []
+    for split in range(2):
+        train, test = train_test_split(
+            np.arange(len(table["y"])), stratify=table["y"], test_size=0.5, random_state=split
+        )
+        scaler = StandardScaler().fit(table["X"][train].astype(float))
+        A, B = (scaler.transform(table["X"][rows].astype(float)) for rows in (train, test))
+        a, b = table["y"][train], table["y"][test]
+        ours.append(f1_score(b, MetricClassifier(alpha=[1e-3, 1e-4, 1e-5]).fit(A, a).predict(B)))
+        plain = LinearClassifier(loss="logistic", alpha=1e-4).fit(A, a)
+        threshold, _ = best_threshold("f1", plain.decision_function(A), a == 1)
+        logistic.append(f1_score(b, plain.decision_function(B) > threshold))
+    assert np.mean(ours) > np.mean(logistic) + 0.01
+
+
+def test_precision_at_k_where_the_first_are_of_another_kind_than_most():
+    """Negatives reach far in one direction, positives in the other, which tells less about most samples."""
+    rng = np.random.default_rng(0)
+
+    def some(n):
+        positive = rng.random(n) < 0.2
+        spread = np.where(positive[:, None], [0.5, 1.0], [1.5, 0.5])
+        return rng.normal(size=(n, 2)) * spread + positive[:, None] * [1.5, 0.5], positive
+
+    (A, a), (B, b) = some(1500), some(15_000)
+    ours = MetricClassifier(metric=losses.PrecisionAtK(50), alpha=1e-3).fit(A, a)
+    plain = LinearClassifier(loss="logistic", alpha=1e-3).fit(A, a)
+    found, known = (b[np.argsort(-model.decision_function(B))[:500]].mean() for model in (ours, plain))
+    assert found > known + 0.15
+
+
+# -- curves over thresholds -------------------------------------------------------------------------------
+
+
+def test_a_curve_is_averaged_over_its_neighbours():
+    labelled = np.arange(40.0)[::-1]  # fewer and fewer, as thresholds rise
+    flat, slope = np.full(40, 0.3), np.linspace(0, 1, 40)
+    assert_allclose(_smoothed(flat, labelled, 3.0), flat)
+    assert_allclose(_smoothed(slope, labelled, 3.0)[3:-3], slope[3:-3])
+    jagged = np.random.default_rng(0).random(40)
+    fine = np.linspace(-3.0, 3.0, 6001)
+    for k in (10, 20, 30):
+        near = np.interp(labelled[k] + fine, labelled[::-1], jagged[::-1])
+        assert_allclose(_smoothed(jagged, labelled, 3.0)[k], np.trapezoid(near, fine) / 6.0, rtol=1e-6)
+    lucky = np.where(np.arange(40) == 8, 0.9, np.where(abs(np.arange(40) - 30) < 4, 0.8, 0.1))
+    assert abs(_smoothed(lucky, labelled, 3.0).argmax() - 30) <= 3
+    assert _smoothed(jagged, labelled, 0.0) is jagged  # no errors, no neighbours
