@@ -87,7 +87,7 @@ def optimal_ball(problem: Problem, solution: Solution) -> Ball | None:
     if problem.penalty.modulus == 0:
         return None
     gap, minorant = _proof(problem, solution)
-    centre, radius = _weights(problem, solution.w.astype(np.float64), minorant, gap)
+    centre, radius = _weights(problem, solution.w.astype(np.float64, copy=False), minorant, gap)
     ball = Ball(problem.penalty, centre, radius, np.zeros_like(centre), 0.0, 0.0)
     if problem.n_offsets == 0:
         return ball
@@ -107,8 +107,11 @@ def _proof(problem: Problem, solution: Solution) -> tuple[float, Minorant]:
     if not np.isfinite(gap):
         return np.inf, solution.minorant
     above = dual + gap  # of J at the solution
+    if dual < primal and solution.minorant.made:  # then that is the bound of this minorant
+        return gap + 8 * EPS * abs(above), solution.minorant
     if dual >= primal:  # within the rounding of J
-        above = problem.most(solution.w.astype(np.float64), np.atleast_1d(solution.intercept)).above
+        w = solution.w.astype(np.float64, copy=False)
+        above = problem.most(w, np.atleast_1d(solution.intercept)).above
     minorant = solution.minorant if solution.minorant.made else problem.again(solution.minorant)
     own = above - problem.least(minorant).below
     if own > _DIGITS * gap and minorant.u is not None:
@@ -123,12 +126,14 @@ def _weights(problem: Problem, w: Slope, minorant: Minorant, gap: float) -> tupl
     stray = penalty.astray(w)  # what is known of w is known of a point of the domain
     square = gap / (alpha * penalty.modulus) * (1 + 8 * EPS)
     if penalty.inner_product:
-        v = problem.minimiser(minorant)
-        doubt = penalty.argmax_error(minorant.a / -alpha, minorant.spread / alpha)
+        mu = minorant.a / -alpha
+        v, doubt = penalty.argmax(mu), penalty.argmax_error(mu, minorant.spread / alpha)
         apart = max(penalty.norm_below(w - v) - doubt, 0.0)
         if np.isfinite(apart) and np.isfinite(square):
             rest = max(square - 0.25 * apart * apart, 0.0) + 8 * EPS * square
-            return 0.5 * (w + v), (float(np.sqrt(rest)) + 0.5 * doubt + stray) * (1 + 8 * EPS)
+            v += w
+            v *= 0.5
+            return v, (float(np.sqrt(rest)) + 0.5 * doubt + stray) * (1 + 8 * EPS)
     return w, (float(np.sqrt(2 * square)) + stray) * (1 + 8 * EPS)
 
 

@@ -240,7 +240,7 @@ class Best:
         if w is self.w:
             proof = self._proof(w, self.b, self.scores)
         else:
-            w64 = w.astype(np.float64)
+            w64 = w.astype(np.float64, copy=False)
             proof = self._proof(w, self.problem.tangent(self.problem.scores(w64), self.b).b, None)
             if not self._meets(proof.certificate, 1.0):
                 proof = self._better(proof, self._proof(self.w, self.b, self.scores))
@@ -252,7 +252,7 @@ class Best:
     def _proof(self, w: Slope, b: Vector, scores: Vector | None) -> Proof:
         """The certificate of a point, from nothing but X, y, w and the evidence. Where rounding is most of
         its gap, once more with sums of twice the digits."""
-        w64 = w.astype(np.float64)
+        w64 = w.astype(np.float64, copy=False)
         certificate, rests_on = proved(self.problem, w64, b, self.minorant, scores, exact=False)
         if not self._meets(certificate, 1.0) and self._rounding_matters(certificate):
             exactly = proved(self.problem, w64, b, self.minorant, None, exact=True)

@@ -109,7 +109,9 @@ class ElasticNet(Separable):
         if self.modulus == 0:
             return Estimate(np.inf if self.shrinkage(mu, slack) < 1 else 0.0, 0.0)
         beyond = np.maximum(np.abs(mu) - self.l1_ratio, 0.0) if self.l1_ratio else mu
-        move, length, square = slack + 4 * EPS * self.length(mu), self.length(beyond), square_sum(beyond)
+        square = square_sum(beyond)
+        length = float(np.sqrt(square.above))
+        move = slack + 4 * EPS * (self.length(mu) if self.l1_ratio else length)
         value = 0.5 * square.value / self.modulus
         error = 0.5 * square.error / self.modulus + gamma(16) * value
         return Estimate(value, error + move * (length + 0.5 * move) / self.modulus)
@@ -146,6 +148,9 @@ class L2(ElasticNet):
 
     def argmax(self, mu: Slope) -> Slope:
         return mu.copy()
+
+    def argmax_error(self, mu: Slope, slack: float) -> float:
+        return slack + 16 * EPS * self.length(mu)
 
     def subgradient(self, w: Slope) -> Slope:
         return w.copy()
