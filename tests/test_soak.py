@@ -33,6 +33,7 @@ SHARE, PARTS = 0.1, 4  # of the cases, and parts that they are run in
 ONCE_FAILED = [
     ("fuzz", 262775991, 662), ("fuzz", 262775991, 1353), ("fuzz", 262775991, 1634), ("fuzz", 975044167, 1184),
     ("fuzz", 975044167, 1329), ("fuzz", 975044167, 3322), ("warm", 262775991, 88), ("warm", 262775991, 150),
+    ("fuzz", 559569487, 1662), ("fuzz", 559569487, 2304), ("warm", 20261118, 0),
 ]  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from scipy.optimize import nnls
 from gapfit._types import Matrix, Vector
 from gapfit.errors import UnboundedProblem
 from gapfit.losses.base import Rest, Risk
+from gapfit.losses.forms import Smooth
 from gapfit.offset.single import resolution_of
 
 _EPS = float(np.finfo(float).eps)
@@ -110,6 +111,8 @@ def minimise_by_cuts(risk: Risk, scores: Vector, guess: Vector) -> tuple[float, 
         if answer is None:
             break
         if not np.abs(answer).max() <= far:
+            if best is not None and not risk.has(Smooth):
+                break  # made of planes and bounded, it has a minimum: too far out to be computed
             raise UnboundedProblem(f"{risk.loss!r} keeps falling as its offsets go to infinity on these data")
         settled = np.abs(answer - point).max() <= resolution_of(scores, float(np.abs(point).max()))
         value = tangents.add(answer)

@@ -48,7 +48,7 @@ class QuadraticForm(Penalty):
         return 0.5 * float(mu @ self.argmax(mu))
 
     def argmax(self, mu: Slope) -> Slope:
-        return np.asarray(cho_solve(self._factor, mu))
+        return np.asarray(cho_solve(self._factor, mu, check_finite=False))
 
     def value_above(self, w: Slope, *, exact: bool = False) -> Estimate:
         size = 0.5 * float(np.abs(w) @ np.abs(self.Q) @ np.abs(w))
@@ -75,7 +75,7 @@ class QuadraticForm(Penalty):
         return mu - self.Q @ x, gamma(x.size + 4) * (np.abs(mu) + np.abs(self.Q) @ np.abs(x))
 
     def curvature(self, mu: Slope, V: Matrix) -> Matrix:
-        return np.asarray(V.T @ cho_solve(self._factor, V))
+        return np.asarray(V.T @ cho_solve(self._factor, V, check_finite=False))
 
     def subgradient(self, w: Slope) -> Slope:
         return np.asarray(self.Q @ w)
@@ -93,7 +93,7 @@ class QuadraticForm(Penalty):
         """sqrt(x'Q^-1 x) by a solution z of Q z = x up to a residual: at most |z| + |Q^-1/2 residual|."""
         rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64) - centre
         d = len(self.Q)
-        Z: Matrix = np.asarray(cho_solve(self._factor, rows.T)).T
+        Z: Matrix = np.asarray(cho_solve(self._factor, rows.T, check_finite=False)).T
         products, sizes = Z @ self.Q, np.abs(Z) @ np.abs(self.Q)
         squares = (Z * products).sum(axis=1) + gamma(2 * d + 8) * (np.abs(Z) * sizes).sum(axis=1)
         residuals = np.abs(rows - products) + gamma(d + 8) * (np.abs(rows) + sizes)
