@@ -1,0 +1,58 @@
+"""gapfit's own entry in the race: the estimators, as a user calls them."""
+
+import numpy as np
+
+from gapfit import (
+    KernelNoveltyDetector,
+    KernelSVC,
+    KernelSVR,
+    LinearClassifier,
+    LinearRegressor,
+    OrdinalClassifier,
+    Problem,
+    registry,
+)
+from gapfit.losses import OrdinalThresholds
+from gapfit.solvers.base import missing_need
+
+from .objective import EPSILON, NU
+from .problems import LABELS
+
+KERNEL_TOL = 1e-4
+
+
+def fit(task, solver="auto"):
+    """The answer, and how the fit ended."""
+    drawn = task.drawn
+    if drawn.penalty == "kernel":
+        return _machine(task)
+    options = {"alpha": task.alpha, "tol": drawn.tol, "solver": solver, "penalty": task.penalty, "n_jobs": 1}
+    if drawn.loss == "ordinal":
+        model = OrdinalClassifier(loss=OrdinalThresholds(base="logistic"), **options).fit(task.X, task.y)
+        return (np.ravel(model.coef_), np.ravel(model.thresholds_)), model.status_.name
+    kind = LinearClassifier if drawn.loss in LABELS or task.y.dtype.kind == "i" else LinearRegressor
+    loss = "squared_hinge" if drawn.loss == "one_vs_rest" else task.loss
+    model = kind(loss=loss, fit_intercept=drawn.intercept, **options).fit(task.X, task.y)
+    several = task.y.dtype.kind == "i"
+    w = model.coef_ if several else np.ravel(model.coef_)
+    return (w, model.intercept_ if several else float(np.sum(model.intercept_))), model.status_.name
+
+
+def _machine(task):
+    made = {
+        "svc": lambda: KernelSVC(C=task.C, tol=KERNEL_TOL),
+        "multiclass_svc": lambda: KernelSVC(C=task.C, tol=KERNEL_TOL),
+        "nu_svc": lambda: KernelSVC(nu=NU, tol=KERNEL_TOL),
+        "svr": lambda: KernelSVR(C=task.C, epsilon=EPSILON, tol=KERNEL_TOL),
+        "one_class": lambda: KernelNoveltyDetector(nu=NU, tol=KERNEL_TOL),
+    }[task.drawn.loss]()
+    return None, made.fit(task.X, task.y).status_.name
+
+
+def solvers(task):
+    """All that take the problem, where it is one problem."""
+    if task.drawn.penalty == "kernel" or task.y.dtype.kind == "i":
+        return []
+    problem = Problem(task.X, task.y, task.loss, task.penalty, task.alpha, intercept=task.drawn.intercept)
+    methods = {name: registry.as_solver(name) for name in registry.SOLVERS if name != "auto"}
+    return [name for name, method in methods.items() if missing_need(method, problem) is None]
