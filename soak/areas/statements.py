@@ -15,7 +15,7 @@ from soak.rules import unhelpful
 from soak.settings import DRAWS, Setting
 
 CASES = 500
-LIMIT = 60.0
+LIMIT = 120.0
 FIGURE = "distance of two intervals / their widths"
 _TIGHT = 1e-11
 
