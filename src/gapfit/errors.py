@@ -86,6 +86,20 @@ def as_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     return value
 
 
+def as_positive(name: str, value: Any) -> float:
+    """The value, as it is, if it is a positive and finite number."""
+    if not 0 < as_number(name, value) < np.inf:
+        raise ValueError(f"{name} must be positive and finite, got {value!r}")
+    return value  # type: ignore[no-any-return]
+
+
+def as_share(name: str, value: Any) -> float:
+    """The value, as it is, if it is a number above 0 and at most 1."""
+    if not 0 < as_number(name, value) <= 1:
+        raise ValueError(f"{name} must lie in (0, 1], got {value!r}")
+    return value  # type: ignore[no-any-return]
+
+
 def as_number(name: str, value: Any) -> float:
     """The value if it is a real number (a bool is none); the caller checks its range."""
     if isinstance(value, bool) or not isinstance(value, Real):

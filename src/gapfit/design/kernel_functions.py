@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gapfit._types import Vector
-from gapfit.errors import as_number
+from gapfit.errors import as_number, as_positive
 
 
 class KernelFunction(ABC):
@@ -53,7 +53,7 @@ class Gaussian(KernelFunction):
     centred = True
 
     def __init__(self, gamma: float) -> None:
-        self.gamma = _positive("gamma", gamma)
+        self.gamma = float(as_positive("gamma", gamma))
 
     def apply(self, tile: Any, of_rows: Any, of_columns: Any) -> Any:
         of_rows, of_columns = self.gamma * of_rows, self.gamma * of_columns
@@ -75,7 +75,7 @@ class Polynomial(KernelFunction):
     """(gamma <x, z> + coef0)^degree; positive semidefinite for coef0 >= 0 and a whole degree."""
 
     def __init__(self, gamma: float, degree: float = 3, coef0: float = 0.0) -> None:
-        self.gamma = _positive("gamma", gamma)
+        self.gamma = float(as_positive("gamma", gamma))
         self.degree, self.coef0 = as_number("degree", degree), as_number("coef0", coef0)
         if not (self.degree >= 0 and self.degree == int(self.degree)):
             raise ValueError(f"degree must be a whole number that is not negative, got {degree!r}")
@@ -97,7 +97,7 @@ class Sigmoid(KernelFunction):
     psd = False
 
     def __init__(self, gamma: float, coef0: float = 0.0) -> None:
-        self.gamma, self.coef0 = _positive("gamma", gamma), as_number("coef0", coef0)
+        self.gamma, self.coef0 = float(as_positive("gamma", gamma)), as_number("coef0", coef0)
 
     def apply(self, tile: Any, of_rows: Any, of_columns: Any) -> Any:
         tile *= self.gamma
@@ -106,9 +106,3 @@ class Sigmoid(KernelFunction):
 
     def diagonal(self, squares: Vector) -> Vector:
         return np.tanh(self.gamma * squares + self.coef0)
-
-
-def _positive(name: str, value: Any) -> float:
-    if not 0 < (number := as_number(name, value)) < np.inf:
-        raise ValueError(f"{name} must be positive and finite, got {value!r}")
-    return number

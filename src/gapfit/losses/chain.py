@@ -151,7 +151,6 @@ class ChainRisk(Risk):
             yield kind(self.labels, self.tokens, self.p, self.cost, self.heat, self.n_labels)
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
-        del b
         value, u = self._value(scores)
         return value, u, np.zeros(0)
 

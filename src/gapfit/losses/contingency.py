@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from gapfit._types import Target, Vector
-from gapfit.errors import as_number
+from gapfit.errors import as_positive
 from gapfit.forms import loss_form
 from gapfit.losses.base import FREE, Cone, Loss, Risk
 from gapfit.losses.sorting import Ranked, ranked
@@ -48,9 +48,7 @@ class ContingencyLoss(Loss):
     unit_free: ClassVar[bool] = False
 
     def __init__(self, score_weight: float = 1.0) -> None:
-        if not 0 < as_number("score_weight", score_weight) < np.inf:
-            raise ValueError(f"score_weight must be positive and finite, got {score_weight!r}")
-        self.score_weight = score_weight
+        self.score_weight = as_positive("score_weight", score_weight)
 
     def check_target(self, y: Vector) -> None:
         check_labels(self, y)

@@ -17,7 +17,6 @@ class _Ratio(ContingencyLoss):
         """c, x and d for a weight P of positives."""
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
-        del groups
         return RatioRisk(self, y, weight)
 
 

@@ -10,6 +10,7 @@ from gapfit._types import Indices, Matrix, Target, Vector
 from gapfit.losses.base import Cone, Loss, Rest, Risk
 from gapfit.losses.forms import Curvature, Smooth
 from gapfit.losses.margin import Exponential, Hinge, Logistic, SmoothedHinge, SquaredHinge
+from gapfit.losses.ranking import levels_of
 from gapfit.rounding import UNIT, Estimate, exact_sum
 
 Kind = Literal["all", "immediate"]
@@ -54,16 +55,8 @@ class OrdinalThresholds(Loss):
         self.kind, self.base = kind, base
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
-        del groups
         y, p = self.prepare(y, weight)
-        levels, level = np.unique(y, return_inverse=True)
-        if len(levels) < 2:
-            raise ValueError(f"y holds one level only, {levels[0]:g}: there is no threshold for {self!r}")
-        if len(levels) > _MANY:
-            raise ValueError(
-                f"y holds {len(levels)} levels, and {self!r} is for at most {_MANY}; "
-                "cut y into fewer with np.digitize, or fit a regression"
-            )
+        levels, level = levels_of(self, y, _MANY)
         return ThresholdRisk(self, level, p, len(levels))
 
 

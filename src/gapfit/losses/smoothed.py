@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from gapfit._types import Matrix, Vector
-from gapfit.errors import IncompatibleSolver, as_number
+from gapfit.errors import IncompatibleSolver, as_positive
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.contingency import MOST_LABELLED, ContingencyLoss, ContingencyRisk
 from gapfit.losses.f_measure import RatioRisk
@@ -25,8 +25,7 @@ from gapfit.losses.forms import Smooth
 from gapfit.losses.selection import SelectionRisk
 from gapfit.losses.table import TableRisk
 from gapfit.records import storable
-
-_EPS = float(np.finfo(float).eps)
+from gapfit.rounding import EPS
 
 
 @storable
@@ -129,7 +128,7 @@ def _attainable(shares: Vector, counts: Vector) -> Vector:
     shares = shares * (mean / total)
     highest = np.cumsum(np.sort(shares)[::-1])
     equal = np.arange(1, len(shares) + 1) * (mean / len(shares))
-    over = highest - most > 4 * len(shares) * _EPS * mean  # what is less is rounding of these sums
+    over = highest - most > 4 * len(shares) * EPS * mean  # what is less is rounding of these sums
     if not over.any():
         return shares
     share = min(float(((highest - most)[over] / (highest - equal)[over]).max()), 1.0)
@@ -150,7 +149,7 @@ def _level(height: Vector, lift: Vector, b: float) -> float:
         weights /= weights.sum()
         pulls = weights * lift
         mean = float(pulls.sum())
-        if abs(mean) <= 4 * _EPS * float(np.abs(pulls).sum()):
+        if abs(mean) <= 4 * EPS * float(np.abs(pulls).sum()):
             return b
         variance = float(pulls @ lift) - mean * mean
         left, right = (left, b) if mean > 0 else (b, right)
@@ -216,9 +215,7 @@ class Smoothed(Loss):
     def __init__(self, loss: ContingencyLoss, mu: float = 0.01) -> None:
         if not isinstance(loss, ContingencyLoss):
             raise TypeError(f"loss must be a loss of a contingency table, got {loss!r}")
-        if not 0 < as_number("mu", mu) < np.inf:
-            raise ValueError(f"mu must be positive and finite, got {mu!r}")
-        self.loss, self.mu = loss, mu
+        self.loss, self.mu = loss, as_positive("mu", mu)
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
         return SmoothedRisk(self, Labellings(self.loss.bind(y, weight, groups)))

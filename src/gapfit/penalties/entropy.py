@@ -81,7 +81,6 @@ class SimplexEntropy(Penalty):
 
     def rounded(self, w: Slope, dtype: Any) -> Slope:
         """In full precision: in single precision the sum would not be one."""
-        del dtype
         return w
 
     def argmax(self, mu: Slope) -> Slope:
