@@ -74,7 +74,7 @@ def _scaled(w, q):
         return 0.0
     if low <= U1 and -4 <= q <= 23 and m & U3 == U1 and m << (upper + U9) == high:
         m -= U1  # half way between two numbers, and the lower one is even
-    return math.ldexp(float(np.int64((m + (m & U1)) >> U1)), power)
+    return math.ldexp(float(np.int64((m + (m & U1)) >> U1)), int(power))
 
 
 @jit(inline=True)
@@ -116,9 +116,9 @@ def number(text, p):
         d = text[p] ^ ZERO
         if d > 9:
             return 0.0, -1, True
-        e = 0
+        e = np.int64(0)
         while d <= 9:
-            e = min(e * 10 + d, 10**17)  # no text has so many digits before or behind the point
+            e = min(e * 10 + np.int64(d), 10**17)  # no text has so many digits before or behind the point
             p += 1
             d = text[p] ^ ZERO
         q += -e if down else e

@@ -121,9 +121,9 @@ def _read_query(text, p):
     query = 0
     d = text[p] ^ ZERO
     while d <= 9:
-        if query > (LAST_QID - d) // 10:
+        if query > (LAST_QID - np.int64(d)) // 10:
             return -1, p
-        query = query * 10 + d
+        query = query * 10 + np.int64(d)
         p += 1
         d = text[p] ^ ZERO
     return (query if p > start and _separates(text[p]) else -1), p
@@ -151,7 +151,7 @@ def _read_features(text, p, rules, room, n, n_slow):
         if d > 9:
             return (0 if _separates(text[p]) else FEATURE), p, n, n_slow, last
         while d <= 9:
-            index = index * 10 + d  # more than 18 digits may wrap around; they are refused below
+            index = index * 10 + np.int64(d)  # more than 18 digits may wrap around; they are refused below
             p += 1
             d = text[p] ^ ZERO
         if text[p] != COLON:
