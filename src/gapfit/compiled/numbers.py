@@ -78,13 +78,19 @@ def _scaled(w, q):
 
 
 @jit(inline=True)
+def digit(text, p):
+    """The digit at p; more than 9 if there is none."""
+    return np.int64(text[p] ^ ZERO)
+
+
+@jit(inline=True)
 def _digits(text, p, w):
     """The number w with the digits from p on at its end, and where they end."""
-    d = text[p] ^ ZERO
+    d = digit(text, p)
     while d <= 9:
         w = w * U10 + np.uint64(d)
         p += 1
-        d = text[p] ^ ZERO
+        d = digit(text, p)
     return w, p
 
 
@@ -113,14 +119,14 @@ def number(text, p):
         down = text[p] == MINUS
         if down or text[p] == PLUS:
             p += 1
-        d = text[p] ^ ZERO
+        d = digit(text, p)
         if d > 9:
             return 0.0, -1, True
-        e = np.int64(0)
+        e = 0
         while d <= 9:
-            e = min(e * 10 + np.int64(d), 10**17)  # no text has so many digits before or behind the point
+            e = min(e * 10 + d, 10**17)  # no text has so many digits before or behind the point
             p += 1
-            d = text[p] ^ ZERO
+            d = digit(text, p)
         q += -e if down else e
     if digits > 19:
         while text[start] == ZERO or text[start] == POINT:
