@@ -162,6 +162,10 @@ class MacroFRisk(VectorRisk):
         columns = slack.reshape(-1, self.outputs).T
         return float(np.mean([risk.rise(own) for risk, own in zip(self.columns, columns, strict=True)]))
 
+    def roundings(self, scores: Vector) -> int:
+        """Those of a column, and of their mean."""
+        return self.outputs + self.columns[0].roundings(scores[: len(scores) // self.outputs])
+
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         F, L = scores.reshape(-1, self.outputs), self.outputs
         U, total = np.empty(F.shape), 0.0
@@ -182,6 +186,9 @@ class TogetherRisk(VectorRisk):
 
     def rise(self, slack: Vector) -> float | None:
         return self.together.rise(slack)
+
+    def roundings(self, scores: Vector) -> int:
+        return 1 + self.together.roundings(scores)
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         F = self.matrix(scores, b)
