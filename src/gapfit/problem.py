@@ -122,14 +122,12 @@ class Problem(Objective):
         noise = gamma(2 * SUM) * (abs(c) + abs(known) + float(np.abs(u).sum()))
         if self.risk.has(Conjugate):
             noise += self.risk.conjugate_above(u, exact=False).error
-        size, spread, none = self.design.length(a), 2 * self.design.spread(u), np.zeros(self.n_offsets)
+        size, spread = self.design.length(a), 2 * self.design.spread(u)
         if self.n_offsets:
             left = self.risk.imbalance(u)
             more = self._unbalanced(abs(left.e) + left.error, c, size)
             noise, spread = noise + more[0], spread + more[1]
-        return Minorant(
-            a, none, c + known, "conjugate", noise, spread, size, u=u, maker=self.maker, made=False
-        )
+        return self._level(a, c + known, "conjugate", noise, spread=spread, size=size, u=u, made=False)
 
     def again(self, minorant: Minorant, *, exact: bool = False) -> Minorant:
         """The minorant, made anew from nothing but X, y and the dual point that it keeps."""
@@ -171,9 +169,11 @@ class Problem(Objective):
         more = self._unbalanced(rest, height, size)
         noise, spread = noise + more[0], spread + more[1]
         keep = u if evidence == "conjugate" or u.size <= _KEPT else None
-        return Minorant(
-            a, np.zeros(self.n_offsets), height, evidence, noise, spread, size, keep, self.maker, True
-        )
+        return self._level(a, height, evidence, noise, spread=spread, size=size, u=keep)
+
+    def _level(self, a: Slope, c: float, evidence: str, noise: float = 0.0, **more: Any) -> Minorant:
+        """A minorant that does not lean in b."""
+        return Minorant(a, np.zeros(self.n_offsets), c, evidence, noise, maker=self.maker, **more)
 
     def _unbalanced(self, rest: Vector, height: float, size: float) -> tuple[float, float]:
         """What it costs in height, and in length of the slope, to take the rest of the slopes in b away."""
@@ -202,15 +202,13 @@ class Problem(Objective):
         if not np.isfinite(self.risk.infimum):
             return None
         n, d = self.design.shape
-        c, none = self.risk.infimum, np.zeros(self.n_offsets)
+        c, u = self.risk.infimum, np.zeros(n) if n <= _KEPT else None
         noise = gamma(SUM) * max(abs(c), 1.0) if c else 0.0  # zero is exact, anything else computed
-        u = np.zeros(n) if n <= _KEPT else None
-        return Minorant(np.zeros(d), none, c, "conjugate", noise, u=u, maker=self.maker)
+        return self._level(np.zeros(d), c, "conjugate", noise, u=u)
 
     def nothing(self) -> Minorant:
         """A minorant that proves nothing: where the risk overflows, or has no minimum."""
-        n_weights = self.design.shape[1]
-        return Minorant(np.zeros(n_weights), np.zeros(self.n_offsets), -np.inf, "none", maker=self.maker)
+        return self._level(np.zeros(self.design.shape[1]), -np.inf, "none")
 
     def feasible(self, minorant: Minorant, *, proved: bool = True) -> Minorant:
         """The minorant mixed with the zero plane just so much that its lower bound is finite; if `proved`,

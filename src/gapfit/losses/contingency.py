@@ -84,6 +84,10 @@ class ContingencyRisk(Risk):
         """Weights are divided and multiplied, summed up in order, and differences of sums taken."""
         return 16 * scores.size + 256
 
+    def delta(self, tp: Any, fp: Any) -> Any:
+        """Delta of tables with these true and false positives; -inf where a labelling is not allowed."""
+        raise TypeError(f"{self.loss!r} does not say what its contingency tables cost")
+
     @abstractmethod
     def best_labelling(self, scores: Vector, b: float) -> tuple[float, Vector]:
         """Delta at the maximiser, and the share (0 to 1) of each sample that it labels positive."""

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gapfit._types import Matrix, Target, Vector
-from gapfit.errors import as_numbers
+from gapfit.errors import as_costs, as_count
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.multiclass import (
     ClassRisk,
@@ -15,7 +15,6 @@ from gapfit.losses.multiclass import (
     SimplexRisk,
     Simplices,
     as_labels,
-    check_count,
     count_classes,
 )
 from gapfit.losses.vector import as_table, one_hot
@@ -53,7 +52,7 @@ class CrammerSinger(Loss):
             raise ValueError(f"rescaling must be 'margin' or 'slack', got {rescaling!r}")
         self.costs = None if costs is None else _checked_costs(costs)
         self.rescaling = rescaling
-        self.n_classes = check_count(n_classes)
+        self.n_classes = as_count("n_classes", n_classes, 2)
         if self.costs is not None and self.n_classes not in (None, len(self.costs)):
             raise ValueError(f"n_classes is {n_classes}, but costs has {len(self.costs)} rows")
 
@@ -122,11 +121,9 @@ class SlackRisk(CostRisk):
 
 
 def _checked_costs(costs: ArrayLike) -> tuple[tuple[float, ...], ...]:
-    table = as_numbers("costs", costs)
-    if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < 2:
-        raise ValueError(f"costs must be a square table for two classes or more, got shape {table.shape}")
-    if not (np.isfinite(table).all() and (table >= 0).all()):
-        raise ValueError("costs must hold finite numbers that are not negative")
-    if table.diagonal().any():
+    table = as_costs("costs", costs)
+    if len(table) < 2:
+        raise ValueError(f"costs must be for two classes or more, got {len(table)}")
+    if np.diagonal(table).any():
         raise ValueError("costs must be zero on the diagonal: the truth costs nothing")
-    return tuple(tuple(row) for row in table.tolist())
+    return table

@@ -12,7 +12,6 @@ simplices, one for each sample. A common shift of a sample's scores changes noth
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -195,13 +194,3 @@ def count_classes(y: Vector, n_classes: int | None) -> int:
     if needed > n_classes:
         raise ValueError(f"y needs {needed} classes, but there are {n_classes}")
     return n_classes
-
-
-def check_count(n_classes: Any) -> int | None:
-    if n_classes is None:
-        return None
-    if isinstance(n_classes, bool) or not isinstance(n_classes, Integral):
-        raise TypeError(f"n_classes must be a whole number or None, got {n_classes!r}")
-    if n_classes < 2:
-        raise ValueError(f"n_classes must be at least 2, got {n_classes!r}")
-    return int(n_classes)

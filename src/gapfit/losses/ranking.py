@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gapfit._types import Indices, Matrix, Target, Vector
-from gapfit.errors import as_numbers, as_share
+from gapfit.errors import as_costs, as_share
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.contingency import check_labels
 from gapfit.losses.sorting import descending
@@ -113,12 +113,7 @@ class OrdinalPairs(Loss):
 
     def __init__(self, cost: Literal["difference"] | ArrayLike = "difference") -> None:
         if not isinstance(cost, str):
-            table = as_numbers("cost", cost)
-            if table.ndim != 2 or table.shape[0] != table.shape[1]:
-                raise ValueError(f"cost must be a square table, got shape {table.shape}")
-            if not (np.isfinite(table).all() and (table >= 0).all()):
-                raise ValueError("cost must hold finite numbers that are not negative")
-            cost = tuple(tuple(row) for row in table.tolist())
+            cost = as_costs("cost", cost)
         elif cost != "difference":
             raise ValueError(f"cost must be 'difference' or a table, got {cost!r}")
         self.cost = cost

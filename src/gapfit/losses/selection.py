@@ -118,6 +118,13 @@ class SelectionRisk(ContingencyRisk):
         self.slope = np.where(self.positive, *self.scale)
         self.price = np.where(self.positive, -miss, alarm)
 
+    def delta(self, tp: Any, fp: Any) -> Any:
+        base, miss, alarm, chosen = self.prices
+        if chosen is not None and chosen != round(chosen):
+            raise ValueError(f"k must be a whole number to smooth {self.loss!r}")
+        cost = base + miss * (self.P - tp) + alarm * fp
+        return np.asarray(cost if chosen is None else np.where(tp + fp == chosen, cost, -np.inf))
+
     def best_labelling(self, scores: Vector, b: float) -> tuple[float, Vector]:
         base, miss, alarm, chosen = self.prices
         gain = self.price + self.slope * (scores + b)

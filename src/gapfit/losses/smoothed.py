@@ -9,8 +9,7 @@ is differentiable, and R - mu log(number of labellings) <= R_mu <= R. A labellin
 positives and negatives it labels positive, so that sums over all 2^n of them take O(n^2).
 """
 
-from collections.abc import Callable, Iterator
-from functools import singledispatch
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,10 +19,7 @@ from gapfit._types import Matrix, Vector
 from gapfit.errors import IncompatibleSolver, as_positive
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.contingency import MOST_LABELLED, ContingencyLoss, ContingencyRisk
-from gapfit.losses.f_measure import RatioRisk
 from gapfit.losses.forms import Smooth
-from gapfit.losses.selection import SelectionRisk
-from gapfit.losses.table import TableRisk
 from gapfit.records import storable
 from gapfit.rounding import EPS
 
@@ -51,7 +47,7 @@ class Labellings:
         copies = np.repeat(np.arange(len(risk.weight)), risk.weight.astype(np.intp))
         self.copies = tuple(copies[risk.positive[copies] == side] for side in (True, False))
         counts = np.arange(risk.P + 1.0)[:, None], np.arange(risk.N + 1.0)[None, :]
-        self.loss: Matrix = delta_of(risk)(*np.broadcast_arrays(*counts))
+        self.loss: Matrix = risk.delta(*np.broadcast_arrays(*counts))
         self.allowed = np.isfinite(self.loss)
         self.loss = np.where(self.allowed, self.loss, 0.0)
         # what a unit of the offset adds to each table
@@ -166,36 +162,6 @@ def _level(height: Vector, lift: Vector, b: float) -> float:
 
 def _log_binomial(n: int, k: Vector) -> Vector:
     return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))
-
-
-@singledispatch
-def delta_of(risk: ContingencyRisk) -> Callable[[Vector, Vector], Matrix]:
-    """Delta as a function of true and false positives; -inf where a labelling is not allowed."""
-    raise TypeError(f"{risk.loss!r} does not say what its contingency tables cost")
-
-
-@delta_of.register
-def _(risk: RatioRisk) -> Callable[[Vector, Vector], Matrix]:
-    c, x, d = risk.coefficients
-    return lambda tp, fp: np.maximum(1.0 - c * tp / (x * tp + fp + d), 0.0)
-
-
-@delta_of.register
-def _(risk: TableRisk) -> Callable[[Vector, Vector], Matrix]:
-    return risk.delta
-
-
-@delta_of.register
-def _(risk: SelectionRisk) -> Callable[[Vector, Vector], Matrix]:
-    base, miss, alarm, chosen = risk.prices
-    if chosen is not None and chosen != round(chosen):
-        raise ValueError(f"k must be a whole number to smooth {risk.loss!r}")
-
-    def delta(tp: Vector, fp: Vector) -> Matrix:
-        cost = base + miss * (risk.P - tp) + alarm * fp
-        return np.asarray(cost if chosen is None else np.where(tp + fp == chosen, cost, -np.inf))
-
-    return delta
 
 
 class Smoothed(Loss):

@@ -9,17 +9,10 @@ from scipy.special import xlogy
 
 from gapfit import threads
 from gapfit._types import Matrix, Target, Vector
+from gapfit.errors import as_count
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.forms import Smooth
-from gapfit.losses.multiclass import (
-    WORK,
-    ClassCurvature,
-    SimplexRisk,
-    Simplices,
-    as_labels,
-    check_count,
-    count_classes,
-)
+from gapfit.losses.multiclass import WORK, ClassCurvature, SimplexRisk, Simplices, as_labels, count_classes
 from gapfit.rounding import EPS
 
 
@@ -36,7 +29,7 @@ class Softmax(Loss):
     target = Target.CLASSES
 
     def __init__(self, n_classes: int | None = None) -> None:
-        self.n_classes = check_count(n_classes)
+        self.n_classes = as_count("n_classes", n_classes, 2)
 
     def as_target(self, y: Any, n: int) -> Any:
         return as_labels(y, n)
