@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gapfit._types import Vector
+from gapfit._types import Parametric, Vector
 from gapfit.errors import as_number, as_positive
 
 
-class KernelFunction(ABC):
-    """A kernel that is a function of inner products. Representation and equality follow the parameters."""
+class KernelFunction(Parametric, ABC):
+    """A kernel that is a function of inner products."""
 
     centred: ClassVar[bool] = False  # does subtracting one vector from all samples change nothing?
     psd: ClassVar[bool] = True  # is every matrix of its values positive semidefinite?
@@ -26,15 +26,6 @@ class KernelFunction(ABC):
     @abstractmethod
     def diagonal(self, squares: Vector) -> Vector:
         """k(x, x) for samples of these squared lengths."""
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
-
-    def __hash__(self) -> int:
-        return hash((type(self), tuple(vars(self).items())))
 
 
 class Linear(KernelFunction):

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gapfit._types import Matrix, Target, Vector
+from gapfit._types import Matrix, Parametric, Target, Vector
 from gapfit.checks import as_column
 from gapfit.forms import HasForms
 from gapfit.losses.forms import Conjugate
@@ -236,8 +236,8 @@ class Risk(HasForms, ABC):
         return Estimate(value, gamma(SUM + 16) * (abs(value) + float(np.abs(u).sum())))
 
 
-class Loss(ABC):
-    """The parameters of a loss. Representation, equality and hash follow them."""
+class Loss(Parametric, ABC):
+    """The parameters of a loss."""
 
     target: ClassVar[Target | None] = None  # what y holds; None: whatever the estimator has
     unit_free: ClassVar[bool] = True  # does multiplying all weights by a number change nothing?
@@ -245,16 +245,6 @@ class Loss(ABC):
     @abstractmethod
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
         """Join targets and positive weights; `groups` are queries, for losses that rank within them."""
-
-    def __repr__(self) -> str:
-        parameters = ", ".join(f"{key}={value!r}" for key, value in vars(self).items())
-        return f"{type(self).__name__}({parameters})"
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
-
-    def __hash__(self) -> int:
-        return hash((type(self), tuple(vars(self).items())))
 
     def as_target(self, y: Any, n: int) -> Any:
         """The targets of n samples, checked as far as no weights are needed: here a number for each."""
