@@ -167,11 +167,11 @@ cases = pytest.mark.parametrize(("entropic", "dense"), [(False, False), (False, 
 @cases
 def test_sweeps_go_down_and_keep_what_follows_from_v(rng, entropic, dense):
     case = Case(rng, entropic, dense)
-    order, state, place = np.arange(N), np.uint64(1), case.place()
+    order, state, place = np.arange(N), 1, case.place()
     before = case.value(case.b)
     assert dual_coordinate.costs(case.table, entropic) == pytest.approx(psi(case.table, entropic))
     for _ in range(5):
-        order, state, _, gap, s, c = dual_sweeps.sweep(case.dual, place, order, state, math.inf)
+        order, state, _, gap, s, c = dual_sweeps.sweep(case.dual, place, order, np.uint64(state), math.inf)
         place = dual.Place(place.z, case.b, s, c)
         case.holds(place)
         assert gap >= 0 and len(order) == N
