@@ -12,15 +12,19 @@ SOAK_ARGS ?=
 BIN := $(VENV)/bin
 OLDEST := test_solve.py test_threads.py cli/test_cli.py persistence/test_persistence.py
 
-.PHONY: demo test soak lint types installed oldest docs bench lab clean
+.PHONY: demo test interpreted soak lint types installed oldest docs bench lab clean
 
 demo: $(VENV)/.installed-plot
 	$(BIN)/python examples/demo.py
 
-# What a change must leave in order; beside it `make oldest` and `make docs`.
+# What a change must leave in order; beside it `make interpreted`, `make oldest` and `make docs`.
 test: lint types
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
 	$(MAKE) --no-print-directory installed
+
+# The compiled code's own tests, without compilation: numba's translation and Python agree on what it says.
+interpreted: $(VENV)/.installed-test
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(wildcard tests/compiled/test_compiled_*.py)
 
 # gapfit under attack, on a seed drawn anew: under 40 minutes on two cores, one table. A tenth of it is in the
 # tests. Less: `make soak SOAK_ARGS="--scale 0.1"`; one area: `make soak SOAK_ARGS="--only fuzz"`.

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 from corpus.write import models
+
 from gapfit import save
 
 MODELS = models()

@@ -66,7 +66,8 @@ ARROWS: dict[str, set[str]] = {
     "structures": DATA,
     "registry": {"losses", "penalties", "design", "solvers"},
     "offset": {"losses"},
-    "problem": DATA | {"offset", "registry"},
+    "objective": DATA | {"offset", "registry"},
+    "problem": DATA | {"objective", "offset"},
     "certify": MATHEMATICS,
     "levels": MATHEMATICS,
     "statements": MATHEMATICS | {"levels"},
@@ -240,10 +241,32 @@ def test_the_search_finds_numbered_columns() -> None:
     assert not numbered_columns(ast.parse('H[0, 0] = F[i, 0] + x[i, j] + table[i]["v"]'))
 
 
-def test_compiled_files_are_short() -> None:
-    """One idea each."""
-    compiled = [path for path in FILES if unit_of(path) == "compiled"]
-    assert not [p.name for p in compiled if len(p.read_text(encoding="utf-8").splitlines()) > 300]
+def test_every_compiled_file_has_a_test_of_its_own() -> None:
+    """One that calls it directly, and runs without compilation as well: see `make interpreted`."""
+    called = {
+        part.name
+        for path in (TESTS / "compiled").glob("test_compiled_*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module == "gapfit.compiled"
+        for part in node.names
+    }
+    there = {path.stem for path in FILES if unit_of(path) == "compiled"} - {"__init__", "_jit"}
+    assert called == there
+
+
+# Still to be cut by idea. Names only ever leave this list.
+LONG = {"dual_cd", "metrics", "primal_cd", "semismooth_newton", "simplex_cd"}
+
+
+def test_files_are_short_or_say_why() -> None:
+    """One idea each. A longer file gives its reason in the first lines: "Long, because ..."."""
+    long = {
+        path.stem
+        for path in FILES
+        if len(path.read_text(encoding="utf-8").splitlines()) > 300
+        and "Long, because" not in (ast.get_docstring(TREES[path]) or "")
+    }
+    assert long <= LONG
 
 
 def test_no_import_cycle() -> None:

@@ -166,7 +166,9 @@ def test_data_changed_in_place_are_noticed():
 
 def test_data_are_read_once_a_solve_and_once_a_path(monkeypatch):
     read = []
-    monkeypatch.setattr("gapfit.problem.fingerprint", lambda *things: read.append(1) or fingerprint(*things))
+    monkeypatch.setattr(
+        "gapfit.objective.fingerprint", lambda *things: read.append(1) or fingerprint(*things)
+    )
     X, y = np.random.default_rng(0).normal(size=(30, 3)), np.tile([-1.0, 1.0], 15)
     problem = Problem(X, y, "squared_hinge")
     first = solve(problem)

@@ -15,9 +15,10 @@ from gapfit.design.memory import MemoryDesign
 from gapfit.projections import project_simplex
 from gapfit.registry import SOLVERS, as_solver
 from gapfit.solution import Iterate
-from gapfit.solvers import dual_cd, smo_exact
+from gapfit.solvers import dual_cd
 from gapfit.solvers.base import missing_need
 from gapfit.solvers.newton import factorised
+from gapfit.solvers.pairs import exact
 
 LONG = 60.0  # seconds in which nothing here can be if it ends at all
 
@@ -163,7 +164,7 @@ def test_how_much_is_done_at_once_changes_no_byte(loss, intercept, monkeypatch):
 def test_how_many_pairs_are_done_at_once_changes_no_byte(model, monkeypatch):
     X, y = drawn(3, 120, 4)
     whole = model.fit(X, y).dual_coef_
-    monkeypatch.setattr(smo_exact, "_AT_ONCE", 1)
+    monkeypatch.setattr(exact, "_AT_ONCE", 1)
     assert model.fit(X, y).dual_coef_.tobytes() == whole.tobytes()
 
 

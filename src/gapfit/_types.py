@@ -1,4 +1,4 @@
-"""Names for the arrays that travel through gapfit, and for what those of targets hold."""
+"""Names for the arrays that travel through gapfit, for what targets hold, and for what has parameters."""
 
 from enum import Flag, auto
 from typing import Any
@@ -11,6 +11,19 @@ Slope = NDArray[np.float64]  # lives where w lives
 Matrix = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Data = Any  # a NumPy array or a SciPy sparse matrix or array
+
+
+class Parametric:
+    """What is known by its parameters, the attributes: representation, equality and hash follow them."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), tuple(vars(self).items())))
 
 
 class Target(Flag):

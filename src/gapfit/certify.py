@@ -6,9 +6,8 @@ from gapfit._types import Slope, Vector
 from gapfit.errors import ContractError
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
+from gapfit.rounding import EPS
 from gapfit.solution import Certificate
-
-_EPS = float(np.finfo(float).eps)
 
 
 def certify(
@@ -50,5 +49,5 @@ def proved(
 
 def running(primal: float, minorant: Minorant, dual: float) -> Certificate:
     """What a fit goes by on its way: an objective as it was computed, and the lower bound proved."""
-    gap = max(float(primal - dual), 0.0) + (64 * _EPS * abs(primal) if np.isfinite(primal) else 0.0)
+    gap = max(float(primal - dual), 0.0) + (64 * EPS * abs(primal) if np.isfinite(primal) else 0.0)
     return Certificate(float(primal), float(min(dual, primal)), gap, minorant.evidence)

@@ -16,7 +16,7 @@ def as_groups(groups: Any, n: int) -> NDArray[np.int64]:
     """Queries of any kind, numbered."""
     groups = np.asarray(groups)
     if groups.shape != (n,):
-        raise ValueError(f"groups has shape {groups.shape}, and X has {n} rows: one query for each")
+        raise ValueError(f"groups must hold one query a sample: shape {groups.shape}, not {(n,)}")
     return np.unique(groups, return_inverse=True)[1].astype(np.int64)
 
 

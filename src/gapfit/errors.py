@@ -1,7 +1,7 @@
 """The typed errors of gapfit. Bad input is an ordinary ValueError or TypeError that names the argument."""
 
 from collections.abc import Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -84,6 +84,41 @@ def as_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
     return value
+
+
+def as_count(name: str, value: Any, least: int) -> int | None:
+    """None, or the value if it is a whole number, and no less than that."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be a whole number or None, got {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value!r}")
+    return int(value)
+
+
+def as_costs(name: str, table: Any) -> tuple[tuple[float, ...], ...]:
+    """A square table of finite numbers that are not negative; as tuples, so that losses can be compared."""
+    numbers = as_numbers(name, table)
+    if numbers.ndim != 2 or numbers.shape[0] != numbers.shape[1]:
+        raise ValueError(f"{name} must be a square table, got shape {numbers.shape}")
+    if not (np.isfinite(numbers).all() and (numbers >= 0).all()):
+        raise ValueError(f"{name} must hold finite numbers that are not negative")
+    return tuple(tuple(row) for row in numbers.tolist())
+
+
+def as_positive(name: str, value: Any) -> float:
+    """The value, as it is, if it is a positive and finite number."""
+    if not 0 < as_number(name, value) < np.inf:
+        raise ValueError(f"{name} must be positive and finite, got {value!r}")
+    return value  # type: ignore[no-any-return]
+
+
+def as_share(name: str, value: Any) -> float:
+    """The value, as it is, if it is a number above 0 and at most 1."""
+    if not 0 < as_number(name, value) <= 1:
+        raise ValueError(f"{name} must lie in (0, 1], got {value!r}")
+    return value  # type: ignore[no-any-return]
 
 
 def as_number(name: str, value: Any) -> float:

@@ -125,11 +125,7 @@ def _held(thing: Any) -> list[Any]:
         return [secrets.token_hex(16)]
     if not isinstance(held, Mapping):
         return [held]
-    return [{key: value for key, value in held.items() if not _is_kept(kind, key)}]
-
-
-def _is_kept(kind: type, name: Any) -> bool:
-    return isinstance(name, str) and isinstance(getattr(kind, name, None), cached_property)
+    return [{k: v for k, v in held.items() if not isinstance(getattr(kind, str(k), None), cached_property)}]
 
 
 def _condensed(array: NDArray[Any]) -> bytes:

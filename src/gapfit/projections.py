@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from gapfit._types import Vector
 from gapfit.errors import GapfitError, as_numbers
+from gapfit.rounding import EPS, exact_sum
 
-_EPS = float(np.finfo(float).eps)
+_TAKES = 3  # of what rounding has left of a sum
 
 
 class InfeasibleProjection(GapfitError, ValueError):
@@ -54,10 +55,39 @@ def project_between(m: Vector, lower: Vector, upper: Vector, sigma: Vector, z: f
     """The same where z is known to lie strictly between what <sigma, a> can be; step = sigma / weights."""
     from gapfit.compiled.projection import multiplier  # compiled code is loaded only when it is to run
 
-    t = multiplier(*(_frozen(x) for x in (m, step, sigma, lower, upper)), z, 4 * _EPS)
+    t = multiplier(*(_frozen(x) for x in (m, step, sigma, lower, upper)), z, 4 * EPS)
     near = t * step
     near += m
     return np.asarray(np.clip(near, lower, upper, out=near))
+
+
+def project_dual_box(u: Vector, lower: Vector, upper: Vector, p: Vector, balance: float | None) -> Vector:
+    """The nearest point in the box, and on the hyperplane sum(u) = balance if one is asked for.
+
+    Distances are weighted by 1/p, so that a sample of weight k is treated as k samples.
+    """
+    if balance is None:
+        return np.clip(u, lower, upper)
+    if np.isfinite(u.sum()) and lower.sum() < balance < upper.sum():
+        near = project_between(u, lower, upper, np.ones_like(u), balance, p)
+    else:
+        near = project_box_hyperplane(u, lower, upper, np.ones_like(u), balance, weights=1.0 / p)
+    return _balanced(near, lower, upper, balance)
+
+
+def _balanced(u: Vector, lower: Vector, upper: Vector, balance: float) -> Vector:
+    """u with what rounding has left of sum(u) - balance taken off the smallest entries that have room for it:
+    the smaller an entry, the finer it is resolved."""
+    for _ in range(_TAKES):
+        rest = exact_sum(np.append(u, -balance)).value
+        if rest == 0:
+            break
+        room = (u - rest >= lower) & (u - rest <= upper)
+        k = int(np.where(room, np.abs(u), np.inf).argmin())
+        if not room[k]:
+            break
+        u[k] -= rest
+    return u
 
 
 def project_simplex(m: Any, total: float = 1.0) -> NDArray[np.float64]:

@@ -156,3 +156,13 @@ def test_what_does_not_go_together_is_named():
 def test_other_penalties():
     for loss in JOINT:
         assert solve(Problem(X, Y, loss, "l1", 1e-2), tol=1e-2).converged
+
+
+def test_roundings_are_those_of_the_parts():
+    """What is made of another risk is rounded no less than that."""
+    y, weight, scores = Y.astype(float), np.ones(len(Y)), np.zeros(Y.size)
+    column = FBeta().bind(2.0 * y[:, 0] - 1.0, weight).roundings(scores[: len(Y)])
+    whole = FBeta().bind(2.0 * y.ravel() - 1.0, np.ones(Y.size)).roundings(scores)
+    assert MacroF().bind(y, weight).roundings(scores) > column
+    assert MicroF().bind(y, weight).roundings(scores) > whole
+    assert LabelRanking().bind(y, weight).roundings(scores) > whole

@@ -7,6 +7,7 @@ that takes care of rounding.
 import math
 
 from gapfit.compiled._jit import jit
+from gapfit.compiled.precise import two_sum
 
 
 @jit(inline=True)
@@ -37,12 +38,9 @@ def maximise_around(atoms, around, start, stop, value, rise):
     sign, lin, kink, quad, lo, hi, _ = atoms
     f, low, shift, slack, unit = around
     for i in range(start, stop):
-        moved = f[i] + shift
-        part = moved - f[i]
-        lost = (f[i] - (moved - part)) + (shift - part)
-        z = lin[i] - sign[i] * moved
-        part = z - lin[i]
-        z += (lin[i] - (z - part)) + (-sign[i] * moved - part) - sign[i] * (lost + low[i])
+        moved, lost = two_sum(f[i], shift)
+        z, rest = two_sum(lin[i], -sign[i] * moved)
+        z += rest - sign[i] * (lost + low[i])
         reach = slack[i] + 2.0 * unit * (abs(z) + kink[i])
         here, _ = _maximum(z, kink[i], quad[i], lo[i], hi[i])
         least, _ = _maximum(z - reach, kink[i], quad[i], lo[i], hi[i])

@@ -15,6 +15,7 @@ import numpy as np
 from gapfit.compiled._jit import jit
 from gapfit.compiled.chain_labels import transposed_exp
 from gapfit.compiled.chain_sums import Edges, notes, sum_product
+from gapfit.compiled.rows import longest
 
 
 class Chains(NamedTuple):
@@ -25,15 +26,6 @@ class Chains(NamedTuple):
     p: Any  # weights of the chains
     cost: Any  # cost[y, k] of label k where y is right
     heat: float  # of the soft maximum
-
-
-@jit
-def longest(tokens, first, last):
-    """The length of the longest chain, at least 1."""
-    size = 1
-    for i in range(first, last):
-        size = max(size, tokens[i + 1] - tokens[i])
-    return size
 
 
 @jit

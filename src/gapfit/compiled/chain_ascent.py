@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit.compiled._jit import jit
-from gapfit.compiled.chain import longest
 from gapfit.compiled.chain_labels import transposed_exp
 from gapfit.compiled.chain_sums import FAINT, Edges, notes, sum_product
+from gapfit.compiled.rows import longest
 
 _REFRESH = 8  # visits, after which the transitions are looked at again
 _OFF = 0.2  # by which a step may miss the best one: it then gains 96 per cent of what that would

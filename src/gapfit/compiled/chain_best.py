@@ -6,7 +6,7 @@ Scores and chains are those of `chain.py`.
 import numpy as np
 
 from gapfit.compiled._jit import jit
-from gapfit.compiled.chain import longest
+from gapfit.compiled.rows import longest
 
 
 @jit

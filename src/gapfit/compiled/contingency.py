@@ -16,6 +16,7 @@ or falls and then rises, since more positives are best for a larger q, by at mos
 import numpy as np
 
 from gapfit.compiled._jit import jit
+from gapfit.compiled.precise import two_sum
 
 
 @jit
@@ -97,6 +98,5 @@ def linear_on_diagonals(high, slope, positive, negative):
 @jit
 def _add(total, lost, term):
     """total + term, and what has been lost to rounding so far."""
-    summed = total + term
-    part = summed - total
-    return summed, lost + ((total - (summed - part)) + (term - part))
+    total, less = two_sum(total, term)
+    return total, lost + less

@@ -7,6 +7,7 @@ The exponential is a polynomial: it vectorises, which the mathematical library's
 import numpy as np
 
 from gapfit.compiled._jit import jit
+from gapfit.compiled.rows import dense_dot
 
 _LOG2E = np.float32(1.44269504)
 _LN2_HIGH, _LN2_LOW = np.float32(0.693359375), np.float32(2.12194440e-4)
@@ -61,19 +62,11 @@ def exponents(tile, of_rows, of_columns, twice_gamma):
             tile[r, k] = min(twice_gamma * tile[r, k] - of_rows[r] - of_columns[k], 0.0)
 
 
-@jit(fast=True, reorder=True)
-def _dot(entries, weights):
-    total = 0.0
-    for k in range(len(weights)):
-        total += np.float64(entries[k]) * weights[k]
-    return total
-
-
 @jit(fast=True)
 def add_weighted_sums(tile, weights, out):
     """out += tile @ weights, the sums in double precision."""
     for r in range(tile.shape[0]):
-        out[r] += _dot(tile[r], weights)
+        out[r] += dense_dot(tile[r], weights)
 
 
 @jit(fast=True)

@@ -15,14 +15,6 @@ from gapfit.compiled._jit import jit
 
 
 @jit
-def _log_add(x, y):
-    """log(exp x + exp y)."""
-    if x < y:
-        x, y = y, x
-    return x if y == -np.inf else x + np.log1p(np.exp(y - x))
-
-
-@jit
 def _log_sum(x):
     """log(sum of exp x)."""
     top = -np.inf
@@ -44,7 +36,7 @@ def _forwards(theta):
     for i in range(n):
         F[i + 1, 0] = F[i, 0]
         for t in range(1, i + 2):
-            F[i + 1, t] = _log_add(F[i, t], theta[i] + F[i, t - 1])
+            F[i + 1, t] = np.logaddexp(F[i, t], theta[i] + F[i, t - 1])
     return F
 
 
@@ -65,7 +57,7 @@ def _backwards(theta, F, ends, log_z, shares):
             terms[t] = F[i, t] + theta[i] + B[t + 1]
         shares[i] = min(max(np.exp(_log_sum(terms[: i + 1]) - log_z), 0.0), 1.0)
         for t in range(i + 1):
-            B[t] = _log_add(B[t], theta[i] + B[t + 1])
+            B[t] = np.logaddexp(B[t], theta[i] + B[t + 1])
 
 
 @jit

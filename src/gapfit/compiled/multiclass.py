@@ -15,6 +15,7 @@ import numpy as np
 
 from gapfit.compiled._jit import jit, prefetch
 from gapfit.compiled.class_weights import LANES, add, add_rows, add_some, entries, scores, some_scores
+from gapfit.compiled.rows import longest
 from gapfit.compiled.simplices import project
 
 __all__ = ["LANES", "SAMPLE", "Live", "Losses", "Point", "Terms", "add_rows", "readmit", "sweep"]
@@ -167,10 +168,8 @@ def sweep(rows, losses, table, point, terms, live, order, threshold):
     classes, number = live
     K, wide = A.shape[1], W.shape[1]
     all_scores, a, new, logs, steps = np.zeros(wide), np.empty(K), np.empty(K), np.empty(K), np.zeros(wide)
-    longest = 0
-    for n in range(indptr.size - 1):
-        longest = max(longest, indptr[n + 1] - indptr[n])
-    all_values, all_columns = np.empty(longest + 1, data.dtype), np.empty(longest + 1, np.uint32)
+    room = longest(indptr, 0, indptr.size - 1) + 1
+    all_values, all_columns = np.empty(room, data.dtype), np.empty(room, np.uint32)
     shares = A.ravel()
     gap = pulls = 0.0
     for n in range(order.size):

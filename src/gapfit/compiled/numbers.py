@@ -74,17 +74,23 @@ def _scaled(w, q):
         return 0.0
     if low <= U1 and -4 <= q <= 23 and m & U3 == U1 and m << (upper + U9) == high:
         m -= U1  # half way between two numbers, and the lower one is even
-    return math.ldexp(float(np.int64((m + (m & U1)) >> U1)), power)
+    return math.ldexp(float(np.int64((m + (m & U1)) >> U1)), int(power))
+
+
+@jit(inline=True)
+def digit(text, p):
+    """The digit at p; more than 9 if there is none."""
+    return np.int64(text[p] ^ ZERO)
 
 
 @jit(inline=True)
 def _digits(text, p, w):
     """The number w with the digits from p on at its end, and where they end."""
-    d = text[p] ^ ZERO
+    d = digit(text, p)
     while d <= 9:
         w = w * U10 + np.uint64(d)
         p += 1
-        d = text[p] ^ ZERO
+        d = digit(text, p)
     return w, p
 
 
@@ -113,14 +119,14 @@ def number(text, p):
         down = text[p] == MINUS
         if down or text[p] == PLUS:
             p += 1
-        d = text[p] ^ ZERO
+        d = digit(text, p)
         if d > 9:
             return 0.0, -1, True
         e = 0
         while d <= 9:
             e = min(e * 10 + d, 10**17)  # no text has so many digits before or behind the point
             p += 1
-            d = text[p] ^ ZERO
+            d = digit(text, p)
         q += -e if down else e
     if digits > 19:
         while text[start] == ZERO or text[start] == POINT:

@@ -11,6 +11,7 @@ All arrays come from the caller: NumPy asks the system for large pages, which ma
 import numpy as np
 
 from gapfit.compiled._jit import jit
+from gapfit.compiled.precise import two_sum
 
 _FEW = 24  # scores that are sorted by insertion
 _OFTEN = 3  # dealt so often in vain, a run is left to a sort by comparisons
@@ -166,14 +167,9 @@ def prefix_sums(values, weights, order, mass, moment):
     count, dropped = 0.0, 0.0
     for i in range(len(values)):
         weight = weights[order[i]]
-        counted = count + weight
-        part = counted - count
-        dropped += (count - (counted - part)) + (weight - part)
-        count = counted
-        mass[i + 1] = counted + dropped
-        term = weight * values[i]
-        summed = total + term
-        part = summed - total
-        lost += (total - (summed - part)) + (term - part)
-        total = summed
-        moment[i + 1] = summed + lost
+        count, less = two_sum(count, weight)
+        dropped += less
+        mass[i + 1] = count + dropped
+        total, less = two_sum(total, weight * values[i])
+        lost += less
+        moment[i + 1] = total + lost

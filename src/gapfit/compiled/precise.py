@@ -22,8 +22,8 @@ def _product(x, y):
     return product, ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
 
 
-@jit
-def _sum(x, y):
+@jit(inline=True)
+def two_sum(x, y):
     """x + y, rounded, and what rounding has taken from it."""
     total = x + y
     part = total - x
@@ -41,10 +41,10 @@ def scores(rows, w, first, last, high, low, size):
         for k in range(start, indptr[i + 1]):
             j = k - start if dense else indices[k]
             product, lost = _product(float(data[k]), w[j])
-            total, less = _sum(total, product)
+            total, less = two_sum(total, product)
             rest += lost + less
             absolute += abs(product)
-        high[i], low[i] = _sum(total, rest)
+        high[i], low[i] = two_sum(total, rest)
         size[i] = absolute
 
 
@@ -59,7 +59,7 @@ def add_adjoint(rows, u, high, low, size):
             for k in range(start, indptr[i + 1]):
                 j = k - start if dense else indices[k]
                 product, lost = _product(float(data[k]), u[i])
-                high[j], less = _sum(high[j], product)
+                high[j], less = two_sum(high[j], product)
                 low[j] += lost + less
                 size[j] += abs(product)
 
@@ -69,6 +69,6 @@ def column_sums(columns, total, lost, size):
     """total_j + lost_j is the sum of column j, and size_j that of what each addition has lost."""
     for i in range(columns.shape[0]):
         for j in range(columns.shape[1]):
-            total[j], rest = _sum(total[j], columns[i, j])
+            total[j], rest = two_sum(total[j], columns[i, j])
             lost[j] += rest
             size[j] += abs(rest)

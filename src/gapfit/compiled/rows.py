@@ -44,6 +44,15 @@ def as_rows(data: Any, indices: Any, indptr: Any) -> Rows:
     return rows
 
 
+@jit
+def longest(starts, first, last):
+    """The length of the longest of the runs that begin there, from first to last; at least 1."""
+    size = 1
+    for i in range(first, last):
+        size = max(size, starts[i + 1] - starts[i])
+    return size
+
+
 @jit(fast=True, reorder=True)
 def dense_dot(x, w):
     """<x, w>, in several lanes."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit.compiled._jit import jit
-from gapfit.compiled.numbers import ZERO, number
+from gapfit.compiled.numbers import digit, number
 
 TAB, NEWLINE, RETURN, SPACE, HASH, COMMA, COLON = b"\t\n\r #,:"
 LETTER_D, LETTER_I, LETTER_Q = b"diq"
@@ -119,13 +119,13 @@ def _read_query(text, p):
     p += 4
     start = p
     query = 0
-    d = text[p] ^ ZERO
+    d = digit(text, p)
     while d <= 9:
         if query > (LAST_QID - d) // 10:
             return -1, p
         query = query * 10 + d
         p += 1
-        d = text[p] ^ ZERO
+        d = digit(text, p)
     return (query if p > start and _separates(text[p]) else -1), p
 
 
@@ -147,13 +147,13 @@ def _read_features(text, p, rules, room, n, n_slow):
         p = _skip_blanks(text, p)
         start = p
         index = 0
-        d = text[p] ^ ZERO
+        d = digit(text, p)
         if d > 9:
             return (0 if _separates(text[p]) else FEATURE), p, n, n_slow, last
         while d <= 9:
             index = index * 10 + d  # more than 18 digits may wrap around; they are refused below
             p += 1
-            d = text[p] ^ ZERO
+            d = digit(text, p)
         if text[p] != COLON:
             return FEATURE, start, n, n_slow, last
         if p - start > 18 or index - base >= columns:

@@ -129,12 +129,10 @@ class Design(HasForms, ABC):
 
     def precise_scores(self, w: Slope) -> "Precise | None":
         """A w with twice the digits, where the design knows how."""
-        del w
         return None
 
     def precise_adjoint(self, u: Vector) -> "Precise | None":
         """A'u with twice the digits, where the design knows how."""
-        del u
         return None
 
     def digest(self) -> str:
@@ -147,7 +145,6 @@ class Design(HasForms, ABC):
 
     def restore(self, state: Any) -> None:
         """Remember that."""
-        del state
 
     def penalty(self, penalty: "Penalty") -> "Penalty":
         """The penalty in terms of this design's weights."""

@@ -139,12 +139,8 @@ class ChainDesign(Design):
         """R(A w, b), added up over runs of chains: the scores of all tokens are many times as large as X."""
         if self.edge is not None:
             return super().risk(risk, w, b)
-        K, total = self.n_labels, 0.0
-        for chains in runs(self.tokens):
-            first, last = self.tokens[chains.start], self.tokens[chains.stop]
-            scores = np.empty((last - first) * K + K * K + 2 * K)
-            scores[-K * K - 2 * K :] = w[-K * K - 2 * K :]
-            self._nodes(w[: self.node_weights], scores[: (last - first) * K].reshape(-1, K), int(first))
+        total = 0.0
+        for chains, _, scores in self._runs(w):
             total += risk.take(chains).value_and_subgradient(scores, b)[0]
         return float(total), None
 
@@ -152,18 +148,24 @@ class ChainDesign(Design):
         """As `risk`."""
         if self.edge is not None:
             return super().risk_above(risk, w, b, stray)
-        K, slack = self.n_labels, self.slack(w) + stray
-        tail = K * K + 2 * K
+        slack = self.slack(w) + stray
         value = error = 0.0
-        for chains in runs(self.tokens):
-            first, last = self.tokens[chains.start], self.tokens[chains.stop]
-            scores = np.empty((last - first) * K + tail)
-            scores[-tail:] = w[-tail:]
-            self._nodes(w[: self.node_weights], scores[: (last - first) * K].reshape(-1, K), int(first))
-            own = np.concatenate([slack[first * K : last * K], slack[-tail:]])
+        for chains, places, scores in self._runs(w):
+            own = np.concatenate([slack[places], slack[self.n_nodes :]])
             some = risk.take(chains).value_above(scores, np.zeros_like(scores), b, own)
             value, error = value + some.value, error + some.error
         return Estimate(float(value), float(error) + gamma(len(self.tokens)) * float(value))
+
+    def _runs(self, w: Slope) -> Iterator[tuple[slice, slice, Vector]]:
+        """Runs of chains, where their nodes are among the scores, and their scores; without edge features."""
+        K = self.n_labels
+        tail = K * K + 2 * K
+        for chains in runs(self.tokens):
+            first, last = int(self.tokens[chains.start]), int(self.tokens[chains.stop])
+            scores = np.empty((last - first) * K + tail)
+            scores[-tail:] = w[-tail:]
+            self._nodes(w[: self.node_weights], scores[:-tail].reshape(-1, K), first)
+            yield chains, slice(first * K, last * K), scores
 
     @cached_property
     def depth(self) -> tuple[int, int]:
@@ -232,7 +234,6 @@ class ChainDesign(Design):
 
     def distances(self, penalty: "Penalty", centre: Slope) -> Vector:
         """How far a score can move with w; there is nothing to centre."""
-        del centre
         K, n = self.n_labels, self.n_samples
         norms = penalty.dual_norms(self.memory.X, np.zeros(self.memory.shape[1]))
         edges = np.ones(1)

@@ -24,6 +24,7 @@ _BLOCK = 2**22  # entries of a block of columns, where there are many features
 _SPARSE = 3  # times as many entries, most of them zero, are as quickly multiplied as stored zeros are skipped
 
 Tile = Callable[[Indices], Any]  # rows -> K[rows, columns]
+Keep = Callable[[slice], Callable[[slice, Any], None]]  # columns -> (rows, tile) -> nothing
 
 
 class Tiles(ABC):
@@ -69,9 +70,15 @@ class Tiles(ABC):
             threads.each(fill, parts)
 
     def sums(
-        self, columns: Indices, weights: Vector, dtype: Any, rows: Indices | None = None, source: Any = None
+        self,
+        columns: Indices,
+        weights: Vector,
+        dtype: Any,
+        rows: Indices | None = None,
+        source: Any = None,
+        keep: Keep | None = None,
     ) -> Vector:
-        """K[rows, columns] @ weights, added up in double precision."""
+        """K[rows, columns] @ weights, added up in double precision; `keep` is shown all tiles."""
         from gapfit.compiled.gram import add_weighted_sums  # compiled code is loaded only when it is to run
 
         rows = np.arange((source or self).n) if rows is None else rows
@@ -79,11 +86,15 @@ class Tiles(ABC):
         for first in range(0, len(columns), self.width):
             some = slice(first, first + self.width)
             of, weight = self.columns(columns[some], dtype, source), np.ascontiguousarray(weights[some])
+            shown = None if keep is None else keep(some)
             parts = threads.parts(len(rows), self.work * len(rows) * len(weight))
 
-            def add(part: slice, of: Tile = of, weight: Vector = weight) -> None:
+            def add(part: slice, of: Tile = of, weight: Vector = weight, shown: Any = shown) -> None:
                 for chosen in strips(part, len(weight)):
-                    add_weighted_sums(of(rows[chosen]), weight, out[chosen])
+                    tile = of(rows[chosen])
+                    add_weighted_sums(tile, weight, out[chosen])
+                    if shown is not None:
+                        shown(chosen, tile)
 
             threads.each(add, parts)
         return out

@@ -5,13 +5,14 @@ memory in a fraction of the time that it takes to compute it again; else nothing
 were not used for longest make room for others.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gapfit import threads
 from gapfit._types import Indices, Vector
-from gapfit.design.gram import Tiles, strips
+from gapfit.design.gram import Tiles
 
 _DEAR = 60  # multiplications for an entry from which on memory that is new to the process costs less
 _ROWS = 2048  # of sums that are added up at once
@@ -90,26 +91,16 @@ class KeptColumns:
 
     def _computed(self, columns: Indices, weights: Vector) -> Vector:
         """The sum of columns that were not kept; from now on they are, as far as there is room."""
-        from gapfit.compiled.gram import add_weighted_sums
 
-        if not len(self.kept):
-            return self.tiles.sums(columns, weights, np.float32)
-        tiles, out = self.tiles, np.zeros(self.tiles.n)
-        every = np.arange(tiles.n)
-        for first in range(0, len(columns), tiles.width):
-            some = slice(first, first + tiles.width)
-            of, weight = tiles.columns(columns[some], np.float32), np.ascontiguousarray(weights[some])
+        def keep(some: slice) -> Callable[[slice, Any], None]:
             slots = self._slots(columns[some])
-            parts = threads.parts(tiles.n, tiles.work * tiles.n * len(weight))
 
-            def add(part: slice, of: Any = of, weight: Vector = weight, slots: Indices = slots) -> None:
-                for chosen in strips(part, len(weight)):
-                    tile = of(every[chosen])
-                    add_weighted_sums(tile, weight, out[chosen])
-                    self.kept[slots, chosen] = tile[:, : len(slots)].T
+            def put(rows: slice, tile: Any) -> None:
+                self.kept[slots, rows] = tile[:, : len(slots)].T
 
-            threads.each(add, parts)
-        return out
+            return put
+
+        return self.tiles.sums(columns, weights, np.float32, keep=keep if len(self.kept) else None)
 
     def _slots(self, columns: Indices) -> Indices:
         """Where the first of these columns go: to the slots that were not in use for longest."""

@@ -14,32 +14,22 @@ import numpy as np
 from gapfit._types import Data, Slope, Vector
 from gapfit.design.base import Design, Precise
 from gapfit.design.definite import WHOLE, negative_direction, symmetric
+from gapfit.design.expansion import Expansion, Product
 from gapfit.design.gram import CallableTiles, FunctionTiles, MatrixTiles, Tiles
 from gapfit.design.kernel_functions import KernelFunction
 from gapfit.design.memory import MemoryDesign
 from gapfit.forms import design_form
-from gapfit.records import storable
-from gapfit.rounding import gamma
+from gapfit.rounding import EPS, gamma
 
 if TYPE_CHECKING:
     from gapfit.penalties.base import Penalty
 
 MEMORY = 1_000_000_000  # bytes
 _SMALL = 2000  # samples whose kernel matrix is kept
-_REMEMBERED = 4  # products K w
 _CHAIN = 16  # products each of which was found by changing another
 _EXACT = _SMALL**2  # entries of K that exact distances from the mean may cost: where they are kept
-_EPS = float(np.finfo(float).eps)
 
 Kernel = str | KernelFunction | Callable[[Any, Any], Any]
-
-
-@storable
-class _Product(NamedTuple):
-    w: Slope
-    scores: Vector
-    chain: int  # how many changes ago it was computed from scratch
-    size: float  # the lengths of all that was added up
 
 
 @design_form("a kernel")
@@ -50,7 +40,7 @@ class Gram(NamedTuple):
     memory: int  # bytes that tiles, copies of X and factors may take together, as a guide
 
 
-class KernelDesign(Design):
+class KernelDesign(Expansion):
     """The map w -> K w, K the kernel matrix of n samples.
 
     Parameters
@@ -61,9 +51,8 @@ class KernelDesign(Design):
     memory : bytes that tiles, copies of X and factors may take together, as a guide for solvers.
     """
 
-    dtype = np.dtype(np.float64)
-
     def __init__(self, X: Data | Tiles, kernel: Kernel = "precomputed", memory: int = MEMORY) -> None:
+        super().__init__()
         self.source = X if isinstance(X, Tiles) else _tiles(X, kernel)
         self.memory = memory
         n = self.source.n
@@ -72,19 +61,9 @@ class KernelDesign(Design):
         if n <= _SMALL and 16 * n * n <= memory and not isinstance(self.source, MatrixTiles):
             each = np.arange(n)
             self.tiles = MatrixTiles(symmetric(self.source.tile(each, each, np.float64)))
-        self._products: list[_Product] = []
 
     def forms(self) -> Iterator[Any]:
         yield Gram(self.tiles, self.memory)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_products": []}  # which can be made again
-
-    def state(self) -> Any:
-        return list(self._products)
-
-    def restore(self, state: Any) -> None:
-        self._products = list(state)
 
     @property
     def largest(self) -> float:
@@ -94,8 +73,8 @@ class KernelDesign(Design):
         """K w; what differs from an earlier w is all that has to be computed."""
         return self._product(w).scores
 
-    def _product(self, w: Slope) -> _Product:
-        near, changed = _Product(np.zeros_like(w), np.zeros(self.shape[0]), 0, 0.0), np.flatnonzero(w)
+    def _product(self, w: Slope) -> Product:
+        near, changed = Product(np.zeros_like(w), np.zeros(self.shape[0]), 0, 0.0), np.flatnonzero(w)
         for known in self._products:
             if known.chain < _CHAIN and len(other := np.flatnonzero(w != known.w)) < len(changed):
                 near, changed = known, other
@@ -104,27 +83,13 @@ class KernelDesign(Design):
         step = w - near.w
         change = self.tiles.sums(changed, step[changed], np.float64)
         chain, size = near.chain + 1 if near.w.any() else 0, near.size + 2 * self.length(step)
-        made = _Product(w.copy(), near.scores + change, chain, size)
+        made = self._remember(Product(w.copy(), near.scores + change, chain, size))
         made.scores.flags.writeable = False
-        self._products = [made, *self._products[: _REMEMBERED - 1]]
         return made
-
-    def adjoint(self, u: Vector) -> Slope:
-        return u.copy()
-
-    def inner(self, a: Slope, w: Slope) -> float:
-        """a'Kw."""
-        factor, other = self._factors(a, w)
-        return float(factor @ self.scores(other))
 
     def inner_error(self, a: Slope, w: Slope) -> float:
         factor, other = self._factors(a, w)
         return float(np.abs(factor) @ self.slack(other)) + super().inner_error(a, w)
-
-    def _factors(self, a: Slope, w: Slope) -> tuple[Slope, Slope]:
-        """The two, the second of which is multiplied by K: the one for which that is known."""
-        known = any(np.array_equal(a, product.w) for product in self._products)
-        return (w, a) if known else (a, w)
 
     @cached_property
     def depth(self) -> tuple[int, int]:
@@ -139,7 +104,7 @@ class KernelDesign(Design):
 
     @cached_property
     def row_sizes(self) -> Vector:
-        return np.asarray(np.sqrt(np.maximum(self.tiles.diagonal, 0.0)) * (1 + 8 * _EPS))
+        return np.asarray(np.sqrt(np.maximum(self.tiles.diagonal, 0.0)) * (1 + 8 * EPS))
 
     def precise_scores(self, w: Slope) -> Precise | None:
         """Where K is kept, its entries are numbers like any others."""
@@ -147,22 +112,8 @@ class KernelDesign(Design):
             return None
         return MemoryDesign(np.ascontiguousarray(self.tiles.K, dtype=np.float64)).precise_scores(w)
 
-    def length(self, w: Slope) -> float:
-        """|K_ij| is at most the product of the two samples' lengths."""
-        return float(np.abs(w) @ self.row_sizes) * (1 + gamma(w.size + 8))
-
     def distances(self, penalty: "Penalty", centre: Slope) -> Vector:
-        del penalty  # there is but one
         return _distances(self.tiles.diagonal, self, self, centre)
-
-    def penalty(self, penalty: "Penalty") -> "Penalty":
-        from gapfit.penalties.hilbert import HilbertNorm  # which knows designs
-
-        if isinstance(penalty, HilbertNorm):
-            penalty = penalty.plain
-        if not penalty.euclidean:
-            raise ValueError(f"a kernel needs the L2 penalty, got {penalty!r}")
-        return HilbertNorm(self, penalty)
 
     @cached_property
     def indefinite(self) -> str | None:
@@ -222,7 +173,7 @@ class OtherSamples(Design):
     def slack(self, w: Slope) -> Vector:
         tiles = self.train.source
         roundings = min(tiles.width, self.shape[1]) + -(-self.shape[1] // tiles.width) + tiles.roundings
-        sizes = np.sqrt(np.maximum(self.rows.diagonal, 0.0)) * (1 + 8 * _EPS)
+        sizes = np.sqrt(np.maximum(self.rows.diagonal, 0.0)) * (1 + 8 * EPS)
         return np.asarray(sizes * (gamma(roundings + 4) * self.length(w)))
 
     def length(self, w: Slope) -> float:
@@ -238,7 +189,6 @@ class OtherSamples(Design):
         return self.train.inner(a, w)
 
     def distances(self, penalty: "Penalty", centre: Slope) -> Vector:
-        del penalty
         if isinstance(self.rows, MatrixTiles):
             raise ValueError(
                 "the distance of other samples needs their own kernel values, which a matrix lacks"
@@ -252,14 +202,14 @@ def _distances(diagonal: Vector, rows: Design, train: KernelDesign, centre: Slop
     Exact where K is not too large. Else by the triangle inequality: the farthest training sample is farther.
     """
     if not centre.any():
-        return np.sqrt(np.maximum(diagonal, 0.0) * (1 + 8 * _EPS))
+        return np.sqrt(np.maximum(diagonal, 0.0) * (1 + 8 * EPS))
     if rows.size <= _EXACT:
         near, square = rows.scores(centre), train.inner(centre, centre)
         lost = 2 * rows.slack(centre) + train.inner_error(centre, centre)
-        lost += 8 * _EPS * (np.abs(diagonal) + 2 * np.abs(near) + abs(square))
+        lost += 8 * EPS * (np.abs(diagonal) + 2 * np.abs(near) + abs(square))
         return np.sqrt(np.maximum(diagonal - 2 * near + square, 0.0) + lost)
     total = float(np.abs(centre).sum())  # 1, up to rounding
-    return np.asarray(np.sqrt(np.maximum(diagonal, 0.0)) + total * np.sqrt(train.largest) * (1 + 8 * _EPS))
+    return np.asarray(np.sqrt(np.maximum(diagonal, 0.0)) + total * np.sqrt(train.largest) * (1 + 8 * EPS))
 
 
 def _tiles(X: Data, kernel: Kernel) -> Tiles:
@@ -272,5 +222,5 @@ def _tiles(X: Data, kernel: Kernel) -> Tiles:
     given = np.asarray(X)
     if given.ndim != 2 or given.shape[0] != given.shape[1]:
         raise ValueError(f"X must be a square kernel matrix, got shape {given.shape}")
-    unit = float(np.finfo(given.dtype).eps) if given.dtype == np.float32 else _EPS
+    unit = float(np.finfo(given.dtype).eps) if given.dtype == np.float32 else EPS
     return MatrixTiles(symmetric(given.astype(np.float64, copy=False)), unit)

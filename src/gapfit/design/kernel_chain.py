@@ -12,35 +12,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gapfit._types import Data, Matrix, Slope, Vector
-from gapfit.design.base import Design
 from gapfit.design.chain import as_lengths, whole_chains
+from gapfit.design.expansion import Expansion, Product
 from gapfit.design.gram import Tiles
 from gapfit.design.kernel import Kernel, KernelDesign
 from gapfit.room import ask_for
-from gapfit.rounding import gamma
 
 if TYPE_CHECKING:
     from gapfit.penalties.base import Penalty
 
 _MOST = 20_000  # tokens
-_REMEMBERED = 4  # products
 
 
-class KernelChainDesign(Design):
+class KernelChainDesign(Expansion):
     """The map from coefficients of kernel functions to the scores of a chain model.
 
     Parameters
     ----------
-    X : array or CSR matrix (tokens, d), the chains one after another.
-    lengths : how many tokens each chain has.
-    n_labels : K.
+    X, lengths, n_labels : as of `ChainDesign`.
     kernel : a kernel function of `gapfit.design.kernel_functions`, or a function of two matrices of tokens
         that returns the matrix of their kernel values.
     """
 
-    dtype = np.dtype(np.float64)
-
     def __init__(self, X: Data | Tiles, lengths: Any, n_labels: int, kernel: Kernel = "precomputed") -> None:
+        super().__init__()
         self.kernel = KernelDesign(X, kernel, memory=0)
         n, K = self.kernel.shape[0], int(n_labels)
         if n > _MOST:
@@ -50,17 +45,9 @@ class KernelChainDesign(Design):
         self.tokens = np.concatenate(([0], np.cumsum(self.lengths)))
         scores = n * K + K * K + 2 * K
         self.shape, self.size = (scores, scores), n * n * K
-        self._products: list[tuple[Slope, Vector]] = []
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = {key: value for key, value in vars(self).items() if key != "matrix"}
-        return {**kept, "_products": []}  # both can be made again
-
-    def state(self) -> Any:
-        return list(self._products)
-
-    def restore(self, state: Any) -> None:
-        self._products = list(state)
+        return {key: value for key, value in super().__getstate__().items() if key != "matrix"}
 
     @cached_property
     def matrix(self) -> Matrix:
@@ -80,43 +67,23 @@ class KernelChainDesign(Design):
 
     def scores(self, w: Slope) -> Vector:
         """Node scores, transitions, start, end."""
-        for known, product in self._products:
-            if np.array_equal(known, w):
-                return product.copy()
+        for known in self._products:
+            if np.array_equal(known.w, w):
+                return known.scores.copy()
         product = w.copy()
         nodes = self.n_samples * self.n_labels
         if w[:nodes].any():
             product[:nodes] = (self.matrix @ w[:nodes].reshape(-1, self.n_labels)).ravel()
-        self._products = [(w.copy(), product), *self._products[: _REMEMBERED - 1]]
-        return product.copy()
-
-    def adjoint(self, u: Vector) -> Slope:
-        return u.copy()
-
-    def inner(self, a: Slope, w: Slope) -> float:
-        known = any(np.array_equal(a, other) for other, _ in self._products)
-        return float(w @ self.scores(a)) if known else float(a @ self.scores(w))
+        return self._remember(Product(w.copy(), product)).scores.copy()
 
     @cached_property
     def row_sizes(self) -> Vector:
         ends = np.ones(self.n_labels * (self.n_labels + 2))
         return np.concatenate([np.repeat(self.kernel.row_sizes, self.n_labels), ends])
 
-    def length(self, w: Slope) -> float:
-        return float(np.abs(w) @ self.row_sizes) * (1 + gamma(w.size + 8))
-
     @property
     def depth(self) -> tuple[int, int]:
         return self.n_samples + self.kernel.tiles.roundings, 0
-
-    def penalty(self, penalty: "Penalty") -> "Penalty":
-        from gapfit.penalties.hilbert import HilbertNorm  # which knows designs
-
-        if isinstance(penalty, HilbertNorm):
-            penalty = penalty.plain
-        if not penalty.euclidean:
-            raise ValueError(f"a kernel needs the L2 penalty, got {penalty!r}")
-        return HilbertNorm(self, penalty)
 
     def check_convex(self) -> None:
         self.kernel.check_convex()

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gapfit._types import Vector
-from gapfit.errors import as_number
+from gapfit._types import Parametric, Vector
+from gapfit.errors import as_number, as_positive
 
 
-class KernelFunction(ABC):
-    """A kernel that is a function of inner products. Representation and equality follow the parameters."""
+class KernelFunction(Parametric, ABC):
+    """A kernel that is a function of inner products."""
 
     centred: ClassVar[bool] = False  # does subtracting one vector from all samples change nothing?
     psd: ClassVar[bool] = True  # is every matrix of its values positive semidefinite?
@@ -26,15 +26,6 @@ class KernelFunction(ABC):
     @abstractmethod
     def diagonal(self, squares: Vector) -> Vector:
         """k(x, x) for samples of these squared lengths."""
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
-
-    def __hash__(self) -> int:
-        return hash((type(self), tuple(vars(self).items())))
 
 
 class Linear(KernelFunction):
@@ -53,7 +44,7 @@ class Gaussian(KernelFunction):
     centred = True
 
     def __init__(self, gamma: float) -> None:
-        self.gamma = _positive("gamma", gamma)
+        self.gamma = float(as_positive("gamma", gamma))
 
     def apply(self, tile: Any, of_rows: Any, of_columns: Any) -> Any:
         of_rows, of_columns = self.gamma * of_rows, self.gamma * of_columns
@@ -75,7 +66,7 @@ class Polynomial(KernelFunction):
     """(gamma <x, z> + coef0)^degree; positive semidefinite for coef0 >= 0 and a whole degree."""
 
     def __init__(self, gamma: float, degree: float = 3, coef0: float = 0.0) -> None:
-        self.gamma = _positive("gamma", gamma)
+        self.gamma = float(as_positive("gamma", gamma))
         self.degree, self.coef0 = as_number("degree", degree), as_number("coef0", coef0)
         if not (self.degree >= 0 and self.degree == int(self.degree)):
             raise ValueError(f"degree must be a whole number that is not negative, got {degree!r}")
@@ -97,7 +88,7 @@ class Sigmoid(KernelFunction):
     psd = False
 
     def __init__(self, gamma: float, coef0: float = 0.0) -> None:
-        self.gamma, self.coef0 = _positive("gamma", gamma), as_number("coef0", coef0)
+        self.gamma, self.coef0 = float(as_positive("gamma", gamma)), as_number("coef0", coef0)
 
     def apply(self, tile: Any, of_rows: Any, of_columns: Any) -> Any:
         tile *= self.gamma
@@ -106,9 +97,3 @@ class Sigmoid(KernelFunction):
 
     def diagonal(self, squares: Vector) -> Vector:
         return np.tanh(self.gamma * squares + self.coef0)
-
-
-def _positive(name: str, value: Any) -> float:
-    if not 0 < (number := as_number(name, value)) < np.inf:
-        raise ValueError(f"{name} must be positive and finite, got {value!r}")
-    return number

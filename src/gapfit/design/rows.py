@@ -8,7 +8,7 @@ from scipy import sparse
 
 from gapfit import threads
 from gapfit._types import Data, Vector
-from gapfit.rounding import gamma
+from gapfit.rounding import EPS, gamma
 
 _BLOCK_ELEMENTS = 2**20
 _CACHE_ELEMENTS = 2**17
@@ -63,7 +63,7 @@ def row_norms(X: Data, centre: Vector, order: float = 2.0) -> Vector:
             less = np.subtract(X[first : first + size], centre, dtype=np.float64)
             less *= less
             norms[first : first + size] = less @ ones
-        return np.asarray(np.sqrt(norms * (1 + 2 * (d + 2) * np.finfo(float).eps)))
+        return np.asarray(np.sqrt(norms * (1 + 2 * (d + 2) * EPS)))
     size = max(1, _BLOCK_ELEMENTS // max(d, 1))
     for first in range(0, n, size):
         rows = X[first : first + size]
@@ -83,9 +83,9 @@ def _distances(X: Data, centre: Vector) -> Vector:
     """The Euclidean ones of sparse rows, which stay sparse."""
     from gapfit.compiled.rows import as_rows, put_distances
 
-    stored, out, eps = as_rows(X.data, X.indices, X.indptr), np.empty(X.shape[0]), float(np.finfo(float).eps)
+    stored, out = as_rows(X.data, X.indices, X.indptr), np.empty(X.shape[0])
     parts = threads.parts(X.shape[0], X.nnz)
-    threads.each(lambda rows: put_distances(stored, rows.start, rows.stop, centre, eps, out), parts)
+    threads.each(lambda rows: put_distances(stored, rows.start, rows.stop, centre, EPS, out), parts)
     return out
 
 

@@ -6,6 +6,7 @@ from gapfit.losses.base import Risk as Risk
 from gapfit.losses.chain import ChainCRF as ChainCRF
 from gapfit.losses.chain import ChainMargin as ChainMargin
 from gapfit.losses.contingency import ContingencyLoss as ContingencyLoss
+from gapfit.losses.crammer_singer import CrammerSinger as CrammerSinger
 from gapfit.losses.f_measure import FBeta as FBeta
 from gapfit.losses.f_measure import Jaccard as Jaccard
 from gapfit.losses.floors import PrecisionAtRecall as PrecisionAtRecall
@@ -16,8 +17,6 @@ from gapfit.losses.margin import Logistic as Logistic
 from gapfit.losses.margin import Novelty as Novelty
 from gapfit.losses.margin import SmoothedHinge as SmoothedHinge
 from gapfit.losses.margin import SquaredHinge as SquaredHinge
-from gapfit.losses.multiclass import CrammerSinger as CrammerSinger
-from gapfit.losses.multiclass import Softmax as Softmax
 from gapfit.losses.multilabel import Hamming as Hamming
 from gapfit.losses.multilabel import LabelRanking as LabelRanking
 from gapfit.losses.multilabel import MacroF as MacroF
@@ -46,5 +45,6 @@ from gapfit.losses.selection import Lift as Lift
 from gapfit.losses.selection import PrecisionAtK as PrecisionAtK
 from gapfit.losses.selection import RecallAtK as RecallAtK
 from gapfit.losses.smoothed import Smoothed as Smoothed
+from gapfit.losses.softmax import Softmax as Softmax
 from gapfit.losses.table import Contingency as Contingency
 from gapfit.losses.table import Matthews as Matthews

@@ -22,11 +22,10 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gapfit._types import Matrix, Target, Vector
+from gapfit._types import Matrix, Parametric, Target, Vector
 from gapfit.checks import as_column
 from gapfit.forms import HasForms
 from gapfit.losses.forms import Conjugate
-from gapfit.projections import project_between, project_box_hyperplane
 from gapfit.records import storable
 from gapfit.rounding import SUM, UNIT, Estimate, exact_sum, gamma
 
@@ -142,7 +141,6 @@ class Risk(HasForms, ABC):
 
     def best_offset(self, scores: Vector) -> tuple[float, float] | None:
         """The smallest and largest minimiser over a single b, where a formula is known."""
-        del scores
         return None
 
     def affine_offset(self) -> tuple[Vector, Estimate] | None:
@@ -151,7 +149,6 @@ class Risk(HasForms, ABC):
 
     def certain(self, lowest: Vector, highest: Vector) -> Certain:
         """What is certain of the derivative in each score that is between these; by default nothing."""
-        del highest
         never = np.zeros(len(lowest), dtype=bool)
         return Certain(never, never, never)
 
@@ -165,12 +162,10 @@ class Risk(HasForms, ABC):
 
     def leaning(self, scores: Vector, b: Vector) -> Leaning | None:
         """Tangents that lean in every direction of several offsets, where they are known without a search."""
-        del scores, b
         return None
 
     def offset_hessian(self, scores: Vector, b: Vector) -> Matrix | None:
         """The second derivatives in several offsets, where there are any: a quick way to their minimum."""
-        del scores, b
         return None
 
     def unattained(self) -> str | None:
@@ -181,7 +176,6 @@ class Risk(HasForms, ABC):
 
     def rise(self, slack: Vector) -> float | None:
         """By how much R can rise where each score moves by at most its slack; None where that is unknown."""
-        del slack
         return None
 
     def roundings(self, scores: Vector) -> int:
@@ -213,7 +207,6 @@ class Risk(HasForms, ABC):
     def dual_error(self, u: Vector) -> Vector | None:
         """How far a point of the domain, at which the conjugate is as `conjugate_above` says, may be from u,
         score by score; None where u is such a point itself."""
-        del u
         return None
 
     def left(self, scores: Vector, b: Vector, e: Vector) -> Rest:
@@ -236,7 +229,6 @@ class Risk(HasForms, ABC):
         Domains are those of the weights p_i as they are stored: to change them by a unit in the last place
         changes R by no more, which whoever asks allows for.
         """
-        del exact
         conjugate = self.form(Conjugate)
         if conjugate is None:
             raise TypeError(f"{self.loss!r} has no conjugate")
@@ -244,8 +236,8 @@ class Risk(HasForms, ABC):
         return Estimate(value, gamma(SUM + 16) * (abs(value) + float(np.abs(u).sum())))
 
 
-class Loss(ABC):
-    """The parameters of a loss. Representation, equality and hash follow them."""
+class Loss(Parametric, ABC):
+    """The parameters of a loss."""
 
     target: ClassVar[Target | None] = None  # what y holds; None: whatever the estimator has
     unit_free: ClassVar[bool] = True  # does multiplying all weights by a number change nothing?
@@ -253,16 +245,6 @@ class Loss(ABC):
     @abstractmethod
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
         """Join targets and positive weights; `groups` are queries, for losses that rank within them."""
-
-    def __repr__(self) -> str:
-        parameters = ", ".join(f"{key}={value!r}" for key, value in vars(self).items())
-        return f"{type(self).__name__}({parameters})"
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
-
-    def __hash__(self) -> int:
-        return hash((type(self), tuple(vars(self).items())))
 
     def as_target(self, y: Any, n: int) -> Any:
         """The targets of n samples, checked as far as no weights are needed: here a number for each."""
@@ -279,37 +261,4 @@ class Loss(ABC):
 
     def unattained(self, y: Vector) -> str | None:
         """Why no intercept attains the minimum for these targets, if that is so."""
-        del y
         return None
-
-
-def project_dual_box(u: Vector, lower: Vector, upper: Vector, p: Vector, balance: float | None) -> Vector:
-    """The nearest point in the box, and on the hyperplane sum(u) = balance if one is asked for.
-
-    Distances are weighted by 1/p, so that a sample of weight k is treated as k samples.
-    """
-    if balance is None:
-        return np.clip(u, lower, upper)
-    if np.isfinite(u.sum()) and lower.sum() < balance < upper.sum():
-        near = project_between(u, lower, upper, np.ones_like(u), balance, p)
-    else:
-        near = project_box_hyperplane(u, lower, upper, np.ones_like(u), balance, weights=1.0 / p)
-    return _balanced(near, lower, upper, balance)
-
-
-def _balanced(u: Vector, lower: Vector, upper: Vector, balance: float) -> Vector:
-    """u with what rounding has left of sum(u) - balance taken off the smallest entries that have room for it:
-    the smaller an entry, the finer it is resolved."""
-    for _ in range(_TAKES):
-        rest = exact_sum(np.append(u, -balance)).value
-        if rest == 0:
-            break
-        room = (u - rest >= lower) & (u - rest <= upper)
-        k = int(np.where(room, np.abs(u), np.inf).argmin())
-        if not room[k]:
-            break
-        u[k] -= rest
-    return u
-
-
-_TAKES = 3

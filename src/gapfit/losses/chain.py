@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from gapfit import threads
 from gapfit._types import Matrix, Target, Vector
+from gapfit.errors import as_costs
 from gapfit.forms import loss_form
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.forms import Smooth
@@ -151,7 +152,6 @@ class ChainRisk(Risk):
             yield kind(self.labels, self.tokens, self.p, self.cost, self.heat, self.n_labels)
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
-        del b
         value, u = self._value(scores)
         return value, u, np.zeros(0)
 
@@ -244,19 +244,13 @@ class ChainMargin(ChainLoss):
             raise ValueError(f"rescale must be 'margin' or 'slack', got {rescale!r}")
         if rescale == "slack" and cost is not None:
             raise ValueError("rescale='slack' counts errors; it takes no other cost")
-        # a tuple, so that losses can be compared
-        self.cost = None if cost is None else tuple(tuple(float(c) for c in row) for row in cost)
+        self.cost = None if cost is None else as_costs("cost", cost)
         self.rescale, self.labels = rescale, labels
 
     def costs(self, K: int) -> Matrix:
         if self.cost is None:
             return 1.0 - np.eye(K)
         costs = np.array(self.cost)
-        if (
-            costs.shape != (K, K)
-            or not np.isfinite(costs).all()
-            or (costs < 0).any()
-            or costs.diagonal().any()
-        ):
-            raise ValueError(f"cost must be a {K} x {K} matrix, not negative, with zeros on its diagonal")
+        if len(costs) != K or costs.diagonal().any():
+            raise ValueError(f"cost must be a {K} x {K} matrix with zeros on its diagonal")
         return costs

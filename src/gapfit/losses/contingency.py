@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from gapfit._types import Target, Vector
-from gapfit.errors import as_number
+from gapfit.errors import as_positive
 from gapfit.forms import loss_form
 from gapfit.losses.base import FREE, Cone, Loss, Risk
 from gapfit.losses.sorting import Ranked, ranked
@@ -48,9 +48,7 @@ class ContingencyLoss(Loss):
     unit_free: ClassVar[bool] = False
 
     def __init__(self, score_weight: float = 1.0) -> None:
-        if not 0 < as_number("score_weight", score_weight) < np.inf:
-            raise ValueError(f"score_weight must be positive and finite, got {score_weight!r}")
-        self.score_weight = score_weight
+        self.score_weight = as_positive("score_weight", score_weight)
 
     def check_target(self, y: Vector) -> None:
         check_labels(self, y)
@@ -85,6 +83,10 @@ class ContingencyRisk(Risk):
     def roundings(self, scores: Vector) -> int:
         """Weights are divided and multiplied, summed up in order, and differences of sums taken."""
         return 16 * scores.size + 256
+
+    def delta(self, tp: Any, fp: Any) -> Any:
+        """Delta of tables with these true and false positives; -inf where a labelling is not allowed."""
+        raise TypeError(f"{self.loss!r} does not say what its contingency tables cost")
 
     @abstractmethod
     def best_labelling(self, scores: Vector, b: float) -> tuple[float, Vector]:

@@ -3,6 +3,8 @@
 from abc import abstractmethod
 from typing import Any
 
+import numpy as np
+
 from gapfit._types import Vector
 from gapfit.errors import as_number
 from gapfit.losses.base import Risk
@@ -17,7 +19,6 @@ class _Ratio(ContingencyLoss):
         """c, x and d for a weight P of positives."""
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
-        del groups
         return RatioRisk(self, y, weight)
 
 
@@ -53,6 +54,10 @@ class RatioRisk(SortedRisk):
         super().__init__(loss, y, weight)
         self.coefficients = loss.coefficients(self.P)
 
+    def delta(self, tp: Any, fp: Any) -> Any:
+        c, x, d = self.coefficients
+        return np.maximum(1.0 - c * tp / (x * tp + fp + d), 0.0)
+
     def best_labelling(self, scores: Vector, b: float) -> tuple[float, Vector]:
         from gapfit.compiled.contingency import linear_fractional
 
@@ -60,5 +65,4 @@ class RatioRisk(SortedRisk):
         classes = self.classes(scores)
         sums = ((part.mass, part.moment) for part in classes)
         tp, fp = linear_fractional(*sums, classes.negative.scores, b, self.scale, c, x, d, self.whole)
-        delta = max(1.0 - c * tp / (x * tp + fp + d), 0.0)
-        return delta, self.label(classes, tp, fp)
+        return float(self.delta(tp, fp)), self.label(classes, tp, fp)

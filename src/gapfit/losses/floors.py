@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gapfit._types import Vector
-from gapfit.errors import as_number
+from gapfit.errors import as_share
 from gapfit.losses.base import Risk
 from gapfit.losses.contingency import ContingencyLoss
 from gapfit.losses.table import TableRisk
@@ -16,9 +16,7 @@ _ROUNDING = 1e-12  # a share within this of the floor has reached it
 
 class _Floor(ContingencyLoss):
     def __init__(self, floor: float, score_weight: float = 1.0) -> None:
-        if not 0 < as_number("floor", floor) <= 1:
-            raise ValueError(f"floor must lie in (0, 1], got {floor!r}")
-        self.floor = floor
+        self.floor = as_share("floor", floor)
         super().__init__(score_weight)
 
 
@@ -29,12 +27,10 @@ class PrecisionAtRecall(_Floor):
     """
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
-        del groups
         return TableRisk(self, partial(_precision_at_recall, floor=self.floor), "fp", y, weight)
 
 
 def _precision_at_recall(tp: Vector, fp: Vector, fn: Vector, tn: Vector, floor: float) -> Vector:
-    del tn
     found = tp >= floor * (tp + fn) - _ROUNDING * (tp + fn)
     return np.asarray(1.0 - np.where(found, tp, 0.0) / np.maximum(tp + fp, 1.0))
 
@@ -46,12 +42,10 @@ class RecallAtPrecision(_Floor):
     """
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
-        del groups
         return RecallRisk(self, y, weight)
 
 
 def _recall_at_precision(tp: Vector, fp: Vector, fn: Vector, tn: Vector, floor: float) -> Vector:
-    del tn
     precise = tp >= floor * (tp + fp) - _ROUNDING * (tp + fp)
     return np.asarray(1.0 - np.where(precise, tp, 0.0) / (tp + fn))
 

@@ -4,12 +4,11 @@ import numpy as np
 from scipy.special import logsumexp, xlogy
 
 from gapfit._types import Target, Vector
-from gapfit.errors import as_number
+from gapfit.errors import as_positive, as_share
 from gapfit.losses.base import Loss
 from gapfit.losses.piecewise import Atoms, PiecewiseLoss
 from gapfit.losses.pointwise import PointwiseLoss
-
-_TINY = float(np.finfo(float).tiny)
+from gapfit.rounding import TINY
 
 
 class _Margin(Loss):
@@ -46,26 +45,28 @@ class SmoothedHinge(_Margin, PiecewiseLoss):
     """
 
     def __init__(self, gamma: float = 1.0) -> None:
-        if not 0 < as_number("gamma", gamma) < np.inf:
-            raise ValueError(f"gamma must be positive and finite, got {gamma!r}")
-        self.gamma = gamma
+        self.gamma = as_positive("gamma", gamma)
 
     def atoms(self, y: Vector) -> Atoms:
         return Atoms.each(y, sign=y, lin=1.0, quad=self.gamma, hi=1.0)
 
 
-def _one_class(y: Vector) -> str | None:
-    return None if np.ptp(y) > 0 else "y holds one class only, so the best intercept is infinite"
-
-
-class Logistic(_Margin, PointwiseLoss):
-    """log(1 + exp(-y f)).   Conjugate at v = -y t: t log t + (1 - t) log(1 - t), 0 <= t <= 1."""
+class _Likelihood(_Margin, PointwiseLoss):
+    """A loss that falls for ever as margins grow."""
 
     smooth = True
     has_curvature = True
     has_conjugate = True
-    has_entropy = True
     never_flat = True
+
+    def unattained(self, y: Vector) -> str | None:
+        return None if np.ptp(y) > 0 else "y holds one class only, so the best intercept is infinite"
+
+
+class Logistic(_Likelihood):
+    """log(1 + exp(-y f)).   Conjugate at v = -y t: t log t + (1 - t) log(1 - t), 0 <= t <= 1."""
+
+    has_entropy = True
     curved_at_most = 0.25
 
     def value_and_slope(self, f: Vector, y: Vector) -> tuple[Vector, Vector]:
@@ -84,24 +85,16 @@ class Logistic(_Margin, PointwiseLoss):
         t = -y * v
         rest = 1.0 - t
         # t log t is zero at zero (and xlogy, which knows that, has no fast version for whole arrays)
-        log = np.log(np.maximum(rest, _TINY))
+        log = np.log(np.maximum(rest, TINY))
         lost = np.where(rest > 0, (1.0 - rest) - t, 0.0)  # by rounding 1 - t, whose logarithm would show it
-        return np.asarray(t * np.log(np.maximum(t, _TINY)) + rest * log + lost * (1.0 + log))
+        return np.asarray(t * np.log(np.maximum(t, TINY)) + rest * log + lost * (1.0 + log))
 
     def slope_range(self, y: Vector) -> tuple[Vector, Vector]:
         return np.minimum(-y, 0.0), np.maximum(-y, 0.0)
 
-    def unattained(self, y: Vector) -> str | None:
-        return _one_class(y)
 
-
-class Exponential(_Margin, PointwiseLoss):
+class Exponential(_Likelihood):
     """exp(-y f).   Conjugate at v = -y t: t log t - t, t >= 0."""
-
-    smooth = True
-    has_curvature = True
-    has_conjugate = True
-    never_flat = True
 
     def value_and_slope(self, f: Vector, y: Vector) -> tuple[Vector, Vector]:
         with np.errstate(over="ignore"):
@@ -116,7 +109,6 @@ class Exponential(_Margin, PointwiseLoss):
         return np.asarray(xlogy(t, t) - t)
 
     def conjugate_terms(self, v: Vector, y: Vector, value: Vector) -> Vector:
-        del y, value
         t = np.abs(v)
         return np.asarray(np.abs(xlogy(t, t)) + t)
 
@@ -126,9 +118,6 @@ class Exponential(_Margin, PointwiseLoss):
     def best_offset(self, f: Vector, y: Vector, p: Vector) -> tuple[float, float]:
         positive, negative = (logsumexp(-s * f[y == s], b=p[y == s]) for s in (1, -1))
         return (0.5 * float(positive - negative),) * 2
-
-    def unattained(self, y: Vector) -> str | None:
-        return _one_class(y)
 
 
 class Novelty(PiecewiseLoss):
@@ -144,9 +133,7 @@ class Novelty(PiecewiseLoss):
     infimum = -np.inf
 
     def __init__(self, nu: float = 0.5) -> None:
-        if not 0 < as_number("nu", nu) <= 1:
-            raise ValueError(f"nu must lie in (0, 1], got {nu!r}")
-        self.nu = nu
+        self.nu = as_share("nu", nu)
 
     def atoms(self, y: Vector) -> Atoms:
         return Atoms.each(y, hi=1.0 / self.nu, total=1.0)

@@ -12,12 +12,13 @@ import numpy as np
 
 from gapfit._types import Matrix, Target, Vector
 from gapfit.errors import as_number
-from gapfit.losses.base import Loss, Risk, project_dual_box
+from gapfit.losses.base import Loss, Risk
 from gapfit.losses.f_measure import FBeta, RatioRisk
 from gapfit.losses.forms import Conjugate
 from gapfit.losses.margin import Hinge
 from gapfit.losses.queries import Queries, QueryRisk
 from gapfit.losses.vector import Columns, VectorRisk, as_table
+from gapfit.projections import project_dual_box
 from gapfit.rounding import EPS, Estimate, plain_sum
 
 
@@ -41,7 +42,6 @@ class Hamming(MultilabelLoss):
     """
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
-        del groups
         return HammingRisk(self, y, weight)
 
 
@@ -56,11 +56,22 @@ class LabelRanking(MultilabelLoss):
     """
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
-        del groups
-        return LabelRankingRisk(self, y, weight)
+        n, L = y.shape
+        queries = Queries(y.ravel(), np.ones(n * L), np.repeat(np.arange(n), L))  # the samples are queries
+        pairs = y.sum(axis=1) * (L - y.sum(axis=1))
+        share = weight / weight.sum() / np.maximum(pairs, 1.0)
+        return TogetherRisk(self, QueryRisk(self, queries, share[queries.query]), L)
 
 
-class MacroF(MultilabelLoss):
+class _FMeasure(MultilabelLoss):
+    unit_free: ClassVar[bool] = False
+
+    def __init__(self, beta: float = 1.0) -> None:
+        FBeta(beta)  # says what it does not take
+        self.beta = as_number("beta", beta)
+
+
+class MacroF(_FMeasure):
     """The mean over labels of the multivariate bound of 1 - F_beta of that label:
 
     (1 / L) sum_l  max over ybar in {-1, +1}^n of  1 - F_beta(s_l, ybar) + (1 / n) sum_i f_il (ybar_i - s_il).
@@ -68,14 +79,7 @@ class MacroF(MultilabelLoss):
     Weights are multiplicities, as in `FBeta`. Every label needs a sample that has it and one that has not.
     """
 
-    unit_free: ClassVar[bool] = False
-
-    def __init__(self, beta: float = 1.0) -> None:
-        FBeta(beta)  # says what it does not take
-        self.beta = as_number("beta", beta)
-
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
-        del groups
         one_sided = np.flatnonzero(np.ptp(y, axis=0) == 0)
         if len(one_sided):
             label, has = one_sided[0], "every" if y[0, one_sided[0]] else "no"
@@ -85,7 +89,7 @@ class MacroF(MultilabelLoss):
         return MacroFRisk(self, y, weight)
 
 
-class MicroF(MultilabelLoss):
+class MicroF(_FMeasure):
     """The multivariate bound of 1 - F_beta over all n L label decisions together:
 
     max over ybar in {-1, +1}^(n L) of  1 - F_beta(s, ybar) + (1 / (n L)) sum_il f_il (ybar_il - s_il).
@@ -93,15 +97,10 @@ class MicroF(MultilabelLoss):
     Weights are multiplicities, as in `FBeta`: weight k of a sample counts its L decisions k times.
     """
 
-    unit_free: ClassVar[bool] = False
-
-    def __init__(self, beta: float = 1.0) -> None:
-        FBeta(beta)
-        self.beta = as_number("beta", beta)
-
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
-        del groups
-        return MicroFRisk(self, y, weight)
+        L = y.shape[1]
+        decisions = RatioRisk(FBeta(self.beta), 2.0 * y.ravel() - 1.0, np.repeat(weight, L))
+        return TogetherRisk(self, decisions, L)
 
 
 class HammingRisk(VectorRisk):
@@ -136,7 +135,6 @@ class HammingRisk(VectorRisk):
         return float((u.reshape(self.sign.shape) * self.sign).sum())
 
     def conjugate_above(self, u: Vector, *, exact: bool) -> Estimate:
-        del exact
         return plain_sum(u * self.sign.ravel())
 
     def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
@@ -146,29 +144,6 @@ class HammingRisk(VectorRisk):
             for m, s, c in zip(U.T, slope.T, self.c.T, strict=True)
         ]
         return np.stack(columns, axis=1).ravel()
-
-
-class LabelRankingRisk(VectorRisk):
-    """Pairs within samples, as in a ranking whose queries are the samples."""
-
-    infimum = 0.0
-
-    def __init__(self, loss: Loss, Y: Matrix, weight: Vector) -> None:
-        n, L = Y.shape
-        super().__init__(loss, L)
-        sample, ones = np.repeat(np.arange(n), L), np.ones(n * L)
-        queries = Queries(Y.ravel(), ones, sample)
-        pairs = Y.sum(axis=1) * (L - Y.sum(axis=1))
-        share = weight / weight.sum() / np.maximum(pairs, 1.0)
-        self.pairs = QueryRisk(loss, queries, share[queries.query])
-
-    def rise(self, slack: Vector) -> float:
-        return self.pairs.rise(slack)
-
-    def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
-        F = self.matrix(scores, b)
-        value, u, _ = self.pairs.value_and_subgradient(F.ravel(), np.zeros(0))
-        return self.flat(value, u.reshape(F.shape), b)
 
 
 class MacroFRisk(VectorRisk):
@@ -187,6 +162,10 @@ class MacroFRisk(VectorRisk):
         columns = slack.reshape(-1, self.outputs).T
         return float(np.mean([risk.rise(own) for risk, own in zip(self.columns, columns, strict=True)]))
 
+    def roundings(self, scores: Vector) -> int:
+        """Those of a column, and of their mean."""
+        return self.outputs + self.columns[0].roundings(scores[: len(scores) // self.outputs])
+
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         F, L = scores.reshape(-1, self.outputs), self.outputs
         U, total = np.empty(F.shape), 0.0
@@ -196,21 +175,24 @@ class MacroFRisk(VectorRisk):
         return self.flat(total / L, U / L, b)
 
 
-class MicroFRisk(VectorRisk):
-    """One risk for all decisions."""
+class TogetherRisk(VectorRisk):
+    """One risk for the scores of all labels together, each with the offset of its label."""
 
     infimum = 0.0
 
-    def __init__(self, loss: MicroF, Y: Matrix, weight: Vector) -> None:
-        super().__init__(loss, Y.shape[1])
-        self.decisions = RatioRisk(FBeta(loss.beta), 2.0 * Y.ravel() - 1.0, np.repeat(weight, Y.shape[1]))
+    def __init__(self, loss: Loss, together: Risk, outputs: int) -> None:
+        super().__init__(loss, outputs)
+        self.together = together
 
-    def rise(self, slack: Vector) -> float:
-        return self.decisions.rise(slack)
+    def rise(self, slack: Vector) -> float | None:
+        return self.together.rise(slack)
+
+    def roundings(self, scores: Vector) -> int:
+        return 1 + self.together.roundings(scores)
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         F = self.matrix(scores, b)
-        value, u, _ = self.decisions.value_and_subgradient(F.ravel(), np.zeros(0))
+        value, u, _ = self.together.value_and_subgradient(F.ravel(), np.zeros(0))
         return self.flat(value, u.reshape(F.shape), b)
 
 

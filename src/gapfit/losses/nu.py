@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from gapfit._types import Indices, Vector
-from gapfit.errors import UnboundedProblem, as_number
+from gapfit.errors import UnboundedProblem, as_share
 from gapfit.forms import loss_form
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.forms import Conjugate
@@ -29,9 +29,7 @@ class NuLoss(Loss):
     tube: ClassVar[bool]  # is the width that of a tube, which may not be negative, or of a margin?
 
     def __init__(self, nu: float = 0.5) -> None:
-        if not 0 < as_number("nu", nu) <= 1:
-            raise ValueError(f"nu must lie in (0, 1], got {nu!r}")
-        self.nu = nu
+        self.nu = as_share("nu", nu)
 
 
 class NuHinge(_Margin, NuLoss):
@@ -43,7 +41,6 @@ class NuHinge(_Margin, NuLoss):
     tube = False
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
-        del groups
         y, p = self.prepare(y, weight)
         most = 2 * min(float(p[y > 0].sum()), float(p[y < 0].sum()))
         if self.nu > most * (1 + 1e-12):
@@ -60,7 +57,6 @@ class NuTube(NuLoss):
     tube = True
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
-        del groups
         y, p = self.prepare(y, weight)
         everyone = np.ones(len(y), dtype=bool)
         return NuRisk(self, y, p, everyone, everyone)
@@ -137,8 +133,7 @@ class NuRisk(Risk):
         return np.asarray(np.abs(u) * (4 * off / total + 8 * EPS))
 
     def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
-        """A point of the domain, near u: sums of nu / 2 on either side, none above p."""
-        del balanced  # it always is
+        """A point of the domain, near u: sums of nu / 2 on either side, none above p. It is balanced."""
         if len(self.above) + len(self.below) > len(u):  # the sides overlap: the signs tell them apart
             u = np.clip(u, -self.p, self.p)
             up, down = np.maximum(u, 0.0), np.maximum(-u, 0.0)

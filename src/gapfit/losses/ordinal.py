@@ -10,6 +10,8 @@ from gapfit._types import Indices, Matrix, Target, Vector
 from gapfit.losses.base import Cone, Loss, Rest, Risk
 from gapfit.losses.forms import Curvature, Smooth
 from gapfit.losses.margin import Exponential, Hinge, Logistic, SmoothedHinge, SquaredHinge
+from gapfit.losses.ranking import levels_of
+from gapfit.losses.vector import Multiple
 from gapfit.rounding import UNIT, Estimate, exact_sum
 
 Kind = Literal["all", "immediate"]
@@ -54,16 +56,8 @@ class OrdinalThresholds(Loss):
         self.kind, self.base = kind, base
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
-        del groups
         y, p = self.prepare(y, weight)
-        levels, level = np.unique(y, return_inverse=True)
-        if len(levels) < 2:
-            raise ValueError(f"y holds one level only, {levels[0]:g}: there is no threshold for {self!r}")
-        if len(levels) > _MANY:
-            raise ValueError(
-                f"y holds {len(levels)} levels, and {self!r} is for at most {_MANY}; "
-                "cut y into fewer with np.digitize, or fit a regression"
-            )
+        levels, level = levels_of(self, y, _MANY)
         return ThresholdRisk(self, level, p, len(levels))
 
 
@@ -89,11 +83,11 @@ class ThresholdRisk(Risk):
         self.threshold: Indices = np.repeat(np.arange(levels - 1), np.diff(self.starts))
         self.sign = np.where(level[self.rows] > self.threshold, 1.0, -1.0)
         self.weight = p[self.rows]
-        self._risks: dict[tuple[int, int], _Below] = {}
+        self._risks: dict[tuple[int, int], Multiple] = {}
         self.whole = self._risk(0, levels - 1)
 
     def forms(self) -> Iterator[Any]:
-        if self.whole.inner.has(Smooth):
+        if self.whole.risk.has(Smooth):
             yield Smooth()
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
@@ -105,18 +99,18 @@ class ThresholdRisk(Risk):
         margins = self._margins(scores + low, b)
         largest = float(np.abs(b).max(initial=0.0))
         reach = (slack + 2 * UNIT * (np.abs(scores) + largest))[self.rows]
-        inner = self.whole.inner.value_above(margins, np.zeros_like(margins), np.zeros(1), reach)
-        mass = self.whole.mass
+        inner = self.whole.risk.value_above(margins, np.zeros_like(margins), np.zeros(1), reach)
+        mass = self.whole.factor
         return Estimate(mass * inner.value, mass * (inner.error + 4 * UNIT * abs(inner.value)))
 
     def best_offset(self, scores: Vector) -> tuple[float, float] | None:
         return self.whole.best_offset(scores[self.rows]) if self.offsets.size == 1 else None
 
     def offset_hessian(self, scores: Vector, b: Vector) -> Matrix | None:
-        curvature = self.whole.inner.form(Curvature)
+        curvature = self.whole.risk.form(Curvature)
         if curvature is None:
             return None
-        second = curvature.at(self._margins(scores, b), np.zeros(1)) * self.whole.mass
+        second = curvature.at(self._margins(scores, b), np.zeros(1)) * self.whole.factor
         return np.diag(np.add.reduceat(second, self.starts[:-1]))
 
     def offset_parts(self) -> "ThresholdRisk":
@@ -145,12 +139,12 @@ class ThresholdRisk(Risk):
         rest = super().imbalance(u)
         return Rest(-rest.e, rest.error)
 
-    def _risk(self, first: int, last: int) -> "_Below":
+    def _risk(self, first: int, last: int) -> Multiple:
         """Made once for each threshold, as every step of a solver asks for it; pools come and go."""
         if (first, last) not in self._risks:
             entries = slice(self.starts[first], self.starts[last])
-            weight = self.weight[entries]
-            risk = _Below(BASES[self.loss.base]().bind(self.sign[entries], weight), weight)
+            sign, weight = self.sign[entries], self.weight[entries]
+            risk = Multiple(BASES[self.loss.base]().bind(sign, weight), float(weight.sum()), -1.0)
             if last - first > 1:
                 return risk
             self._risks[first, last] = risk
@@ -159,25 +153,6 @@ class ThresholdRisk(Risk):
     def _margins(self, scores: Vector, b: Vector) -> Vector:
         """Of all entries; without offsets, the thresholds are zero."""
         return scores[self.rows] - b[self.threshold] if len(b) else scores[self.rows]
-
-
-class _Below(Risk):
-    """A mean over entries with the offset subtracted from the scores instead of added, as a sum."""
-
-    offsets = Cone(1)
-    infimum = 0.0
-    separable = True
-
-    def __init__(self, inner: Risk, weight: Vector) -> None:
-        self.inner, self.loss, self.mass = inner, inner.loss, float(weight.sum())
-
-    def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
-        value, u, e = self.inner.value_and_subgradient(scores, -b)
-        return self.mass * value, self.mass * u, -self.mass * e
-
-    def best_offset(self, scores: Vector) -> tuple[float, float] | None:
-        known = self.inner.best_offset(scores)
-        return None if known is None else (-known[1], -known[0])
 
 
 def least_error_thresholds(scores: Vector, level: Indices, weight: Vector) -> Vector:

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,10 +11,13 @@ from numpy.typing import ArrayLike
 from gapfit import threads
 from gapfit._types import Vector
 from gapfit.forms import loss_form
-from gapfit.losses.base import FREE, Certain, Loss, Rest, Risk, project_dual_box
+from gapfit.losses.base import FREE, Certain, Loss, Rest, Risk
 from gapfit.losses.forms import Conjugate, Curvature, Smooth
 from gapfit.losses.weighted_quantile import weighted_quantile
+from gapfit.projections import project_dual_box
 from gapfit.rounding import SUM, UNIT, Estimate, exact_dot, exact_sum, gamma, plain_sum
+
+Out = TypeVar("Out", bound=tuple[Any, ...])
 
 
 @loss_form("a loss made of lines and parabolas")
@@ -62,36 +65,35 @@ class Atoms(NamedTuple):
 
     def maximise(self, f: Vector) -> tuple[Vector, Vector]:
         """phi(f) and its derivative u, sample by sample."""
-        from gapfit.compiled import atoms  # compiled code is loaded only when it is to run
+        from gapfit.compiled.atoms import maximise  # compiled code is loaded only when it is to run
 
-        value, u = np.empty_like(f), np.empty_like(f)
-        threads.each(
-            lambda rows: atoms.maximise(self, f, rows.start, rows.stop, value, u),
-            threads.parts(len(f), _WORK * len(f)),
-        )
-        return value, u
+        return self._run(maximise, f, (np.empty_like(f), np.empty_like(f)))
 
     def maximise_around(self, f: Vector, low: Vector, shift: float, slack: Vector) -> tuple[Vector, Vector]:
         """phi(f + low + shift), and how much higher phi is anywhere within the slack of that."""
-        from gapfit.compiled import atoms
+        from gapfit.compiled.atoms import maximise_around
 
-        value, rise, around = np.empty_like(f), np.empty_like(f), (f, low, shift, slack, UNIT)
-        threads.each(
-            lambda rows: atoms.maximise_around(self, around, rows.start, rows.stop, value, rise),
-            threads.parts(len(f), _WORK * len(f)),
-        )
-        return value, rise
+        around = f, low, shift, slack, UNIT
+        return self._run(maximise_around, around, (np.empty_like(f), np.empty_like(f)))
 
     def conjugate(self, u: Vector) -> tuple[Vector, Vector]:
         """The conjugates at u, sample by sample, and what is added up to them in absolute values."""
-        from gapfit.compiled import atoms
+        from gapfit.compiled.atoms import conjugate
 
-        value, size = np.empty_like(u), np.empty_like(u)
-        threads.each(
-            lambda rows: atoms.conjugate(self, u, rows.start, rows.stop, value, size),
-            threads.parts(len(u), _WORK * len(u)),
-        )
-        return value, size
+        return self._run(conjugate, u, (np.empty_like(u), np.empty_like(u)))
+
+    def certain(self, lowest: Vector, highest: Vector) -> Certain:
+        """What is certain of the derivatives while scores are between these."""
+        from gapfit.compiled.atoms import classify
+
+        found = Certain(*np.empty((3, len(lowest)), dtype=bool))
+        return self._run(classify, (lowest, highest, UNIT), found)
+
+    def _run(self, kernel: Any, given: Any, out: Out) -> Out:
+        """Let compiled code, which does some samples at a time, write what it makes of all of them."""
+        parts = threads.parts(len(out[0]), _WORK * len(out[0]))
+        threads.each(lambda rows: kernel(self, given, rows.start, rows.stop, *out), parts)
+        return out
 
 
 _WORK = 8  # multiplications for a sample
@@ -108,7 +110,6 @@ class PiecewiseLoss(Loss):
         """phi as data, unweighted."""
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
-        del groups
         y, p = self.prepare(y, weight)
         return PiecewiseRisk(self, self.atoms(y).weighted(p), y, p, self.infimum)
 
@@ -140,7 +141,6 @@ class PiecewiseRisk(Risk):
         return float(np.abs(u) @ (np.abs(self.atoms.lin) + self.atoms.kink)) + abs(self.atoms.total)
 
     def roundings(self, scores: Vector) -> int:
-        del scores
         return _ROUNDINGS
 
     def value_above(self, scores: Vector, low: Vector, b: Vector, slack: Vector) -> Estimate:
@@ -194,14 +194,7 @@ class PiecewiseRisk(Risk):
         return weight / whole, Estimate(value, error / whole + gamma(2 * SUM) * abs(value))
 
     def certain(self, lowest: Vector, highest: Vector) -> Certain:
-        from gapfit.compiled import atoms
-
-        certain, bounds = Certain(*np.empty((3, len(lowest)), dtype=bool)), (lowest, highest, UNIT)
-        threads.each(
-            lambda rows: atoms.classify(self.atoms, bounds, rows.start, rows.stop, *certain),
-            threads.parts(len(lowest), _WORK * len(lowest)),
-        )
-        return certain
+        return self.atoms.certain(lowest, highest)
 
     def unattained(self) -> str | None:
         return self.loss.unattained(self.y)

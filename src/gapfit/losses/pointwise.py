@@ -9,8 +9,9 @@ import numpy as np
 
 from gapfit import threads
 from gapfit._types import Vector
-from gapfit.losses.base import FREE, Certain, Loss, Risk, project_dual_box
+from gapfit.losses.base import FREE, Certain, Loss, Risk
 from gapfit.losses.forms import BinaryEntropy, Conjugate, Curvature, Smooth
+from gapfit.projections import project_dual_box
 from gapfit.rounding import SUM, TINY, UNIT, Estimate, gamma, two_sum
 
 
@@ -47,21 +48,17 @@ class PointwiseLoss(Loss):
 
     def terms(self, f: Vector, y: Vector, value: Vector, slope: Vector) -> Vector:
         """What is added up to phi(y, f), in absolute values, for an f that has been rounded once."""
-        del y
         return np.abs(value) + np.abs(f * slope)
 
     def conjugate_terms(self, v: Vector, y: Vector, value: Vector) -> Vector:
         """What is added up to the conjugate at v, in absolute values."""
-        del y
         return np.abs(value) + np.abs(v)
 
     def best_offset(self, f: Vector, y: Vector, p: Vector) -> tuple[float, float] | None:
         """The smallest and largest b minimising sum p phi(y, f + b), where a formula is known."""
-        del f, y, p
         return None
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
-        del groups
         return PointwiseRisk(self, *self.prepare(y, weight))
 
 
@@ -109,7 +106,6 @@ class PointwiseRisk(Risk):
         return float(np.abs(u) @ (1.0 + np.abs(self.y)))
 
     def roundings(self, scores: Vector) -> int:
-        del scores
         return _ROUNDINGS
 
     def value_above(self, scores: Vector, low: Vector, b: Vector, slack: Vector) -> Estimate:
@@ -177,8 +173,7 @@ class PointwiseRisk(Risk):
         return -hi, -lo
 
     def conjugate_above(self, u: Vector, *, exact: bool) -> Estimate:
-        del exact  # what is lost is lost in each sample's conjugate
-
+        # sums with more digits would not help: what is lost is lost in each sample's conjugate
         def of(rows: slice) -> Vector:
             y, p = self.y[rows], self.p[rows]
             v = np.clip(u[rows] / p, self._slopes[0][rows], self._slopes[1][rows])

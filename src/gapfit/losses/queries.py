@@ -1,14 +1,14 @@
 """Who should be above whom in the answer to each query: means over pairs, and bounds of list measures."""
 
 from itertools import pairwise
-from numbers import Integral
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gapfit._types import Indices, Target, Vector
-from gapfit.errors import as_number
+from gapfit.checks import as_groups
+from gapfit.errors import as_count, as_number
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.ranking import RankRisk
 from gapfit.losses.sorting import descending
@@ -45,12 +45,7 @@ class Queries:
 
 def _numbered(groups: Any, n: int) -> Indices:
     """The query of each sample, numbered from zero; one for all without groups."""
-    if groups is None:
-        return np.zeros(n, np.intp)
-    groups = np.asarray(groups)
-    if groups.shape != (n,):
-        raise ValueError(f"groups must hold one query a sample: shape {groups.shape}, not {(n,)}")
-    return np.unique(groups, return_inverse=True)[1].astype(np.intp)
+    return np.zeros(n, np.intp) if groups is None else as_groups(groups, n).astype(np.intp, copy=False)
 
 
 class QueryRisk(RankRisk):
@@ -143,11 +138,7 @@ class NDCG(Loss):
     unit_free: ClassVar[bool] = False  # twice the copies make a list of twice the length
 
     def __init__(self, k: int | None = 10) -> None:
-        if k is not None and (isinstance(k, bool) or not isinstance(k, Integral)):
-            raise TypeError(f"k must be a whole number or None, got {k!r}")
-        if k is not None and k < 1:
-            raise ValueError(f"k must be at least 1, got {k!r}")
-        self.k = k
+        self.k = as_count("k", k, 1)
 
     def check_target(self, y: Vector) -> None:
         if (y < 0).any() or (y > 60).any():

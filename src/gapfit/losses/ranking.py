@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gapfit._types import Matrix, Target, Vector
-from gapfit.errors import as_number, as_numbers
+from gapfit._types import Indices, Matrix, Target, Vector
+from gapfit.errors import as_costs, as_share
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.contingency import check_labels
 from gapfit.losses.sorting import descending
@@ -40,7 +40,6 @@ class RankRisk(Risk):
         """
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
-        del b  # of size zero
         u = np.zeros_like(scores)
         if not np.isfinite(scores).all():
             return float(np.abs(scores).sum()), u, np.zeros(0)
@@ -62,7 +61,6 @@ class RocArea(_Area):
     """
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
-        del groups
         return AreaRisk(self, 1.0, y, weight)
 
 
@@ -75,12 +73,9 @@ class PartialRocArea(_Area):
     """
 
     def __init__(self, max_fpr: float = 0.1) -> None:
-        if not 0 < as_number("max_fpr", max_fpr) <= 1:
-            raise ValueError(f"max_fpr must lie in (0, 1], got {max_fpr!r}")
-        self.max_fpr = max_fpr
+        self.max_fpr = as_share("max_fpr", max_fpr)
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
-        del groups
         return AreaRisk(self, self.max_fpr, y, weight)
 
 
@@ -118,24 +113,14 @@ class OrdinalPairs(Loss):
 
     def __init__(self, cost: Literal["difference"] | ArrayLike = "difference") -> None:
         if not isinstance(cost, str):
-            table = as_numbers("cost", cost)
-            if table.ndim != 2 or table.shape[0] != table.shape[1]:
-                raise ValueError(f"cost must be a square table, got shape {table.shape}")
-            if not (np.isfinite(table).all() and (table >= 0).all()):
-                raise ValueError("cost must hold finite numbers that are not negative")
-            cost = tuple(tuple(row) for row in table.tolist())
+            cost = as_costs("cost", cost)
         elif cost != "difference":
             raise ValueError(f"cost must be 'difference' or a table, got {cost!r}")
         self.cost = cost
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
-        del groups
         y, p = self.prepare(y, weight)
-        levels, level = np.unique(y, return_inverse=True)
-        if len(levels) < 2:
-            raise ValueError(f"y must hold at least two levels for {self!r}")
-        if len(levels) > _MANY:
-            raise ValueError(f"y holds {len(levels)} levels; {self!r} is for at most {_MANY}")
+        levels, level = levels_of(self, y, _MANY)
         return OrdinalRisk(self, level, p, self.table(levels))
 
     def table(self, levels: Vector) -> Matrix:
@@ -147,6 +132,19 @@ class OrdinalPairs(Loss):
             raise ValueError(f"y must hold the levels 0 to {len(table) - 1} that `cost` has rows for")
         chosen = levels.astype(np.intp)
         return np.asarray(table[np.ix_(chosen, chosen)])
+
+
+def levels_of(loss: Loss, y: Vector, most: int) -> tuple[Vector, Indices]:
+    """The levels in y, at least two and not too many, and which of them each sample has."""
+    levels, level = np.unique(y, return_inverse=True)
+    if len(levels) < 2:
+        raise ValueError(f"y holds one level only, {levels[0]:g}, and {loss!r} needs at least two levels")
+    if len(levels) > most:
+        raise ValueError(
+            f"y holds {len(levels)} levels, and {loss!r} is for at most {most}; "
+            "cut y into fewer with np.digitize, or fit a regression"
+        )
+    return levels, level
 
 
 class OrdinalRisk(RankRisk):

@@ -4,34 +4,32 @@ import numpy as np
 from scipy.special import logsumexp, xlog1py, xlogy
 
 from gapfit._types import Target, Vector
-from gapfit.errors import as_number
+from gapfit.errors import as_number, as_positive
 from gapfit.losses.piecewise import Atoms, PiecewiseLoss
 from gapfit.losses.pointwise import PointwiseLoss
-from gapfit.rounding import TINY as _TINY
+from gapfit.rounding import TINY
 
 
-class Squared(PiecewiseLoss):
-    """r^2 / 2: least squares."""
-
+class _Residual(PiecewiseLoss):
     target = Target.REAL
+
+
+class Squared(_Residual):
+    """r^2 / 2: least squares."""
 
     def atoms(self, y: Vector) -> Atoms:
         return Atoms.each(y, lin=y, quad=1.0, lo=-np.inf, hi=np.inf)
 
 
-class Absolute(PiecewiseLoss):
+class Absolute(_Residual):
     """|r|: the median."""
-
-    target = Target.REAL
 
     def atoms(self, y: Vector) -> Atoms:
         return Atoms.each(y, lin=y, lo=-1.0, hi=1.0)
 
 
-class Quantile(PiecewiseLoss):
+class Quantile(_Residual):
     """max(q (y - f), (1 - q) (f - y)): the q-th quantile, 0 < q < 1."""
-
-    target = Target.REAL
 
     def __init__(self, q: float = 0.5) -> None:
         if not 0 < as_number("q", q) < 1:
@@ -42,45 +40,32 @@ class Quantile(PiecewiseLoss):
         return Atoms.each(y, lin=y, lo=self.q - 1.0, hi=self.q)
 
 
-def _check_epsilon(epsilon: float) -> float:
-    if not 0 <= as_number("epsilon", epsilon) < np.inf:
-        raise ValueError(f"epsilon must be non-negative and finite, got {epsilon!r}")
-    return epsilon
-
-
-class EpsilonInsensitive(PiecewiseLoss):
-    """max(0, |r| - epsilon): support vector regression."""
-
-    target = Target.REAL
-
+class _Tube(_Residual):
     def __init__(self, epsilon: float = 0.1) -> None:
-        self.epsilon = _check_epsilon(epsilon)
+        if not 0 <= as_number("epsilon", epsilon) < np.inf:
+            raise ValueError(f"epsilon must be non-negative and finite, got {epsilon!r}")
+        self.epsilon = epsilon
+
+
+class EpsilonInsensitive(_Tube):
+    """max(0, |r| - epsilon): support vector regression."""
 
     def atoms(self, y: Vector) -> Atoms:
         return Atoms.each(y, lin=y, kink=self.epsilon, lo=-1.0, hi=1.0)
 
 
-class SquaredEpsilonInsensitive(PiecewiseLoss):
+class SquaredEpsilonInsensitive(_Tube):
     """max(0, |r| - epsilon)^2."""
-
-    target = Target.REAL
-
-    def __init__(self, epsilon: float = 0.1) -> None:
-        self.epsilon = _check_epsilon(epsilon)
 
     def atoms(self, y: Vector) -> Atoms:
         return Atoms.each(y, lin=y, kink=self.epsilon, quad=0.5, lo=-np.inf, hi=np.inf)
 
 
-class Huber(PiecewiseLoss):
+class Huber(_Residual):
     """r^2 / 2 where |r| <= delta, delta |r| - delta^2 / 2 beyond."""
 
-    target = Target.REAL
-
     def __init__(self, delta: float = 1.0) -> None:
-        if not 0 < as_number("delta", delta) < np.inf:
-            raise ValueError(f"delta must be positive and finite, got {delta!r}")
-        self.delta = delta
+        self.delta = as_positive("delta", delta)
 
     def atoms(self, y: Vector) -> Atoms:
         return Atoms.each(y, lin=y, quad=1.0, lo=-self.delta, hi=self.delta)
@@ -114,7 +99,6 @@ class Poisson(PointwiseLoss):
             return np.where(y > 0, y * (grown - r), grown + 1.0), np.where(y > 0, y * grown, grown + 1.0)
 
     def terms(self, f: Vector, y: Vector, value: Vector, slope: Vector) -> Vector:
-        del value, slope
         r = f - self.centre(y)
         # log y is rounded as well, which moves r
         moved = np.abs(np.expm1(r)) * (1.0 + np.abs(f) + np.abs(r))
@@ -131,9 +115,8 @@ class Poisson(PointwiseLoss):
         return np.asarray(np.where(y > 0, near, xlogy(m, m) - v))
 
     def conjugate_terms(self, v: Vector, y: Vector, value: Vector) -> Vector:
-        del value
         m = np.maximum(v + y, 0.0)
-        log = np.log(np.maximum(m, _TINY)) - _log(y)  # v / y and v + y are rounded once each
+        log = np.log(np.maximum(m, TINY)) - _log(y)  # v / y and v + y are rounded once each
         return np.asarray(np.abs(v) * (2.0 + np.abs(_log(y)) + np.abs(log)) + np.abs(m * log))
 
     def centre(self, y: Vector) -> Vector:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit._types import Vector
-from gapfit.errors import as_number
+from gapfit.errors import as_positive
 from gapfit.losses.base import FREE, NONE, Risk
 from gapfit.losses.contingency import ContingencyLoss, ContingencyRisk
 from gapfit.losses.weighted_quantile import weighted_quantile
@@ -33,7 +33,6 @@ class _Linear(ContingencyLoss):
         """Delta, given the weights of the two classes."""
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
-        del groups
         return SelectionRisk(self, y, weight)
 
 
@@ -57,9 +56,7 @@ class BalancedAccuracy(_Linear):
 
 class _AtK(_Linear):
     def __init__(self, k: float, score_weight: float = 1.0) -> None:
-        if not 0 < as_number("k", k) < np.inf:
-            raise ValueError(f"k must be positive, got {k!r}")
-        self.k = k
+        self.k = as_positive("k", k)
         super().__init__(score_weight)
 
 
@@ -120,6 +117,13 @@ class SelectionRisk(ContingencyRisk):
         self.infimum = base if chosen in (None, self.P) else -np.inf  # ybar = y is allowed
         self.slope = np.where(self.positive, *self.scale)
         self.price = np.where(self.positive, -miss, alarm)
+
+    def delta(self, tp: Any, fp: Any) -> Any:
+        base, miss, alarm, chosen = self.prices
+        if chosen is not None and chosen != round(chosen):
+            raise ValueError(f"k must be a whole number to smooth {self.loss!r}")
+        cost = base + miss * (self.P - tp) + alarm * fp
+        return np.asarray(cost if chosen is None else np.where(tp + fp == chosen, cost, -np.inf))
 
     def best_labelling(self, scores: Vector, b: float) -> tuple[float, Vector]:
         base, miss, alarm, chosen = self.prices

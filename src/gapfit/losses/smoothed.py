@@ -9,24 +9,19 @@ is differentiable, and R - mu log(number of labellings) <= R_mu <= R. A labellin
 positives and negatives it labels positive, so that sums over all 2^n of them take O(n^2).
 """
 
-from collections.abc import Callable, Iterator
-from functools import singledispatch
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from gapfit._types import Matrix, Vector
-from gapfit.errors import IncompatibleSolver, as_number
+from gapfit.errors import IncompatibleSolver, as_positive
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.contingency import MOST_LABELLED, ContingencyLoss, ContingencyRisk
-from gapfit.losses.f_measure import RatioRisk
 from gapfit.losses.forms import Smooth
-from gapfit.losses.selection import SelectionRisk
-from gapfit.losses.table import TableRisk
 from gapfit.records import storable
-
-_EPS = float(np.finfo(float).eps)
+from gapfit.rounding import EPS
 
 
 @storable
@@ -52,7 +47,7 @@ class Labellings:
         copies = np.repeat(np.arange(len(risk.weight)), risk.weight.astype(np.intp))
         self.copies = tuple(copies[risk.positive[copies] == side] for side in (True, False))
         counts = np.arange(risk.P + 1.0)[:, None], np.arange(risk.N + 1.0)[None, :]
-        self.loss: Matrix = delta_of(risk)(*np.broadcast_arrays(*counts))
+        self.loss: Matrix = risk.delta(*np.broadcast_arrays(*counts))
         self.allowed = np.isfinite(self.loss)
         self.loss = np.where(self.allowed, self.loss, 0.0)
         # what a unit of the offset adds to each table
@@ -129,7 +124,7 @@ def _attainable(shares: Vector, counts: Vector) -> Vector:
     shares = shares * (mean / total)
     highest = np.cumsum(np.sort(shares)[::-1])
     equal = np.arange(1, len(shares) + 1) * (mean / len(shares))
-    over = highest - most > 4 * len(shares) * _EPS * mean  # what is less is rounding of these sums
+    over = highest - most > 4 * len(shares) * EPS * mean  # what is less is rounding of these sums
     if not over.any():
         return shares
     share = min(float(((highest - most)[over] / (highest - equal)[over]).max()), 1.0)
@@ -150,7 +145,7 @@ def _level(height: Vector, lift: Vector, b: float) -> float:
         weights /= weights.sum()
         pulls = weights * lift
         mean = float(pulls.sum())
-        if abs(mean) <= 4 * _EPS * float(np.abs(pulls).sum()):
+        if abs(mean) <= 4 * EPS * float(np.abs(pulls).sum()):
             return b
         variance = float(pulls @ lift) - mean * mean
         left, right = (left, b) if mean > 0 else (b, right)
@@ -167,36 +162,6 @@ def _level(height: Vector, lift: Vector, b: float) -> float:
 
 def _log_binomial(n: int, k: Vector) -> Vector:
     return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))
-
-
-@singledispatch
-def delta_of(risk: ContingencyRisk) -> Callable[[Vector, Vector], Matrix]:
-    """Delta as a function of true and false positives; -inf where a labelling is not allowed."""
-    raise TypeError(f"{risk.loss!r} does not say what its contingency tables cost")
-
-
-@delta_of.register
-def _(risk: RatioRisk) -> Callable[[Vector, Vector], Matrix]:
-    c, x, d = risk.coefficients
-    return lambda tp, fp: np.maximum(1.0 - c * tp / (x * tp + fp + d), 0.0)
-
-
-@delta_of.register
-def _(risk: TableRisk) -> Callable[[Vector, Vector], Matrix]:
-    return risk.delta
-
-
-@delta_of.register
-def _(risk: SelectionRisk) -> Callable[[Vector, Vector], Matrix]:
-    base, miss, alarm, chosen = risk.prices
-    if chosen is not None and chosen != round(chosen):
-        raise ValueError(f"k must be a whole number to smooth {risk.loss!r}")
-
-    def delta(tp: Vector, fp: Vector) -> Matrix:
-        cost = base + miss * (risk.P - tp) + alarm * fp
-        return np.asarray(cost if chosen is None else np.where(tp + fp == chosen, cost, -np.inf))
-
-    return delta
 
 
 class Smoothed(Loss):
@@ -216,9 +181,7 @@ class Smoothed(Loss):
     def __init__(self, loss: ContingencyLoss, mu: float = 0.01) -> None:
         if not isinstance(loss, ContingencyLoss):
             raise TypeError(f"loss must be a loss of a contingency table, got {loss!r}")
-        if not 0 < as_number("mu", mu) < np.inf:
-            raise ValueError(f"mu must be positive and finite, got {mu!r}")
-        self.loss, self.mu = loss, mu
+        self.loss, self.mu = loss, as_positive("mu", mu)
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
         return SmoothedRisk(self, Labellings(self.loss.bind(y, weight, groups)))

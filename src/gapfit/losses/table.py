@@ -45,7 +45,6 @@ class Contingency(ContingencyLoss):
         super().__init__(score_weight)
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
-        del groups
         return TableRisk(self, self.f, self.structure, y, weight)
 
 
@@ -57,7 +56,6 @@ class Matthews(ContingencyLoss):
     """
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
-        del groups
         return TableRisk(self, _matthews, "linear", y, weight)
 
 

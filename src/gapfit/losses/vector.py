@@ -39,7 +39,7 @@ class Columns:
     """The mean over columns of a risk for each, which has one offset: the offsets separate."""
 
     def __init__(self, risks: Sequence[Risk]) -> None:
-        self.risks = [_Share(risk, 1.0 / len(risks)) for risk in risks]
+        self.risks = [Multiple(risk, 1.0 / len(risks)) for risk in risks]
 
     def pooled(self, scores: Vector, first: int, last: int) -> tuple[Risk, Vector]:
         """One column; no two share an offset."""
@@ -55,20 +55,22 @@ class Columns:
         return np.array([exact_sum(own).value for own in u.reshape(len(self.risks), -1)])
 
 
-class _Share(Risk):
-    """A share of another risk."""
+class Multiple(Risk):
+    """Another risk of one offset times a number; `side` -1: the offset is subtracted instead of added."""
 
     offsets = FREE
 
-    def __init__(self, risk: Risk, share: float) -> None:
-        self.loss, self.risk, self.share = risk.loss, risk, share
+    def __init__(self, risk: Risk, factor: float, side: float = 1.0) -> None:
+        self.loss, self.risk, self.factor, self.side = risk.loss, risk, factor, side
+        self.infimum = factor * risk.infimum
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
-        value, u, e = self.risk.value_and_subgradient(scores, b)
-        return self.share * value, self.share * u, self.share * e
+        value, u, e = self.risk.value_and_subgradient(scores, self.side * b)
+        return self.factor * value, self.factor * u, self.side * self.factor * e
 
     def best_offset(self, scores: Vector) -> tuple[float, float] | None:
-        return self.risk.best_offset(scores)
+        known = self.risk.best_offset(scores)
+        return known if known is None or self.side > 0 else (-known[1], -known[0])
 
 
 def as_table(name: str, values: Any, n: int) -> Matrix:

@@ -20,13 +20,13 @@ from gapfit.errors import UnboundedProblem
 from gapfit.losses.base import Rest, Risk
 from gapfit.losses.forms import Smooth
 from gapfit.offset.single import resolution_of
+from gapfit.rounding import EPS
 
-_EPS = float(np.finfo(float).eps)
 _FAR = 1e18  # in units of the scores: offsets beyond this count as infinite
 _LOOKS = 1000
 _LOW, _HIGH = 0.3, 0.95  # where the level is between the bounds: after a look at R, and after a proof
 _PROVED = 1e-6  # squared distance of multipliers from a proof, above which there is a point
-_BALANCED = 16 * _EPS  # slopes below this are rounding, in units of what was added up to them
+_BALANCED = 16 * EPS  # slopes below this are rounding, in units of what was added up to them
 
 
 class Mixture(NamedTuple):
@@ -59,7 +59,7 @@ class Tangents:
 
     def _append(self, point: Vector, value: float, u: Vector, slope: Vector) -> None:
         size = float(np.abs(u).sum())
-        slope = np.where(np.abs(slope) <= 4 * _EPS * size, 0.0, slope)  # zero up to rounding is zero
+        slope = np.where(np.abs(slope) <= 4 * EPS * size, 0.0, slope)  # zero up to rounding is zero
         self.u.append(u)
         self.points = np.vstack([self.points, point])
         self.slopes = np.vstack([self.slopes, slope])
@@ -95,7 +95,7 @@ def minimise_by_cuts(risk: Risk, scores: Vector, guess: Vector) -> tuple[float, 
     far = _FAR * (1.0 + float(np.abs(scores).max(initial=0.0) + np.abs(guess).max()))
     share = _LOW
     for _ in range(_LOOKS):
-        if best is not None and upper - best.height <= 2 * _EPS * abs(upper):
+        if best is not None and upper - best.height <= 2 * EPS * abs(upper):
             break
         level = upper - fall
         if best is not None:
@@ -154,7 +154,7 @@ def _nearest_below(tangents: Tangents, point: Vector, level: float, upper: float
         mixture = _mixture(tangents, point, heights, shares, free)
         if mixture is not None:
             return mixture
-    if not rest[-1] < -_EPS:
+    if not rest[-1] < -EPS:
         return None
     return np.asarray(np.maximum(point - rest[:-1] / rest[-1] * unit, floor))
 

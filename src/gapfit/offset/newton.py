@@ -5,8 +5,8 @@ import numpy as np
 from gapfit._types import Vector
 from gapfit.losses.base import Risk
 from gapfit.losses.forms import Smooth
+from gapfit.rounding import EPS
 
-_EPS = float(np.finfo(float).eps)
 _STEPS = 40
 _HALVINGS = 30
 
@@ -29,7 +29,7 @@ def minimise_by_newton(
         if hessian is None:
             return None
         # what a shift of b by its rounding, and the summation of u, make of a slope of zero
-        rounding = 4 * _EPS * (np.abs(u).sum() + np.trace(hessian) * (size + np.abs(b).max()))
+        rounding = 4 * EPS * (np.abs(u).sum() + np.trace(hessian) * (size + np.abs(b).max()))
         if np.abs(e).max() <= rounding:
             return b, value, u, value, e
         step = np.linalg.lstsq(hessian, e, rcond=1e-13)[0]  # a common shift may not matter

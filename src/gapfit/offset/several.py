@@ -10,8 +10,7 @@ from gapfit.offset.cuts import minimise_by_cuts
 from gapfit.offset.newton import minimise_by_newton
 from gapfit.offset.separate import minimise_separately, separate_bounds
 from gapfit.offset.single import minimise_offset, minimum
-
-_EPS = float(np.finfo(float).eps)
+from gapfit.rounding import EPS
 
 
 class Balanced(NamedTuple):
@@ -37,10 +36,10 @@ def minimise_offsets(risk: Risk, scores: Vector, guess: Vector) -> Balanced:
     parts = risk.offset_parts()
     if parts is not None:
         value, u, e, height, b = minimise_separately(parts, scores, guess, ordered=cone.ordered)
-        rounding = 64 * _EPS * float(np.abs(u).sum())
+        rounding = 64 * EPS * float(np.abs(u).sum())
         if cone.harmless(e, rounding):
             wrong = cone.wrong(e)
-            return Balanced(value, u, height, b, Rest(wrong, 4 * cone.size * _EPS * np.abs(wrong)))
+            return Balanced(value, u, height, b, Rest(wrong, 4 * cone.size * EPS * np.abs(wrong)))
     return Balanced(*minimise_by_cuts(risk, scores, guess))
 
 

@@ -16,8 +16,8 @@ from gapfit._types import Vector
 from gapfit.errors import UnboundedProblem
 from gapfit.losses.base import Risk
 from gapfit.losses.forms import Curvature
+from gapfit.rounding import EPS
 
-_EPS = float(np.finfo(float).eps)
 _FAR = 1e18  # in units of the scores: an offset beyond this counts as infinite
 _DOUBLINGS = 110  # of the resolution, until that is so
 _NEWTON_STEPS = 12
@@ -36,7 +36,7 @@ def tangent(risk: Risk, scores: Vector, b: float) -> Tangent:
     """The tangent at (scores, b); a slope that is zero up to rounding is zero."""
     value, u, e = risk.value_and_subgradient(scores, np.array([b]))
     slope = float(e[0])
-    return Tangent(value, u, b, 0.0 if abs(slope) <= 4 * _EPS * float(np.abs(u).sum()) < np.inf else slope)
+    return Tangent(value, u, b, 0.0 if abs(slope) <= 4 * EPS * float(np.abs(u).sum()) < np.inf else slope)
 
 
 def minimise_offset(risk: Risk, scores: Vector, guess: float) -> tuple[float, Tangent]:
@@ -64,7 +64,7 @@ def minimise_offset(risk: Risk, scores: Vector, guess: float) -> tuple[float, Ta
             b = _middle(left, right)
         # between values of very different size the floor is rounding
         alike = max(left.value, right.value) - lowest.value <= abs(lowest.value)
-        settled = alike and lowest.value - floor <= 2 * _EPS * abs(lowest.value)
+        settled = alike and lowest.value - floor <= 2 * EPS * abs(lowest.value)
         if settled or right.b - left.b <= 2 * resolution or not left.b < b < right.b:
             return lowest.value, _balance(left, right, lowest.b)
         probe = tangent(risk, scores, b)
@@ -134,7 +134,7 @@ def _walk(risk: Risk, scores: Vector, start: Tangent, step: float) -> Tangent:
 def resolution_of(scores: Vector, b: float) -> float:
     """Offsets closer than this cannot be told apart in floating point."""
     largest = max(float(scores.max(initial=0.0)), -float(scores.min(initial=0.0)))
-    return 4 * _EPS * (1.0 + abs(b) + largest)
+    return 4 * EPS * (1.0 + abs(b) + largest)
 
 
 def _finite_middle(lo: float, hi: float) -> float:

@@ -68,7 +68,6 @@ class Penalty(HasForms, ABC):
 
     def shrinkage(self, mu: Slope, slack: float = 0.0) -> float:
         """The largest t <= 1 for which the conjugate is finite at t times everything within slack of mu."""
-        del mu, slack
         return 1.0
 
     # -- what is proved, rounding counted; distances are Euclidean, or those of the design's own space -------
@@ -105,7 +104,6 @@ class Penalty(HasForms, ABC):
 
     def astray(self, w: Slope) -> float:
         """How far w, rounded, is outside the domain, in the sum of its coordinates."""
-        del w
         return 0.0
 
     def rounded(self, w: Slope, dtype: Any) -> Slope:

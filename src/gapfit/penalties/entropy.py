@@ -9,7 +9,7 @@ from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.design.rows import row_norms
 from gapfit.penalties.base import Penalty
 from gapfit.penalties.separable import Separable
-from gapfit.rounding import EPS, SUM, Estimate, exact_sum, gamma, plain_sum
+from gapfit.rounding import EPS, SUM, TINY, Estimate, exact_sum, gamma, plain_sum
 
 
 class Entropy(Separable):
@@ -42,7 +42,7 @@ class Entropy(Separable):
         return self.argmax(mu)
 
     def subgradient(self, w: Slope) -> Slope:
-        return np.log(np.maximum(w, np.finfo(float).tiny))
+        return np.log(np.maximum(w, TINY))
 
     def prox(self, v: Slope, step: float) -> Slope:
         return _entropy_prox(v, step)
@@ -81,7 +81,6 @@ class SimplexEntropy(Penalty):
 
     def rounded(self, w: Slope, dtype: Any) -> Slope:
         """In full precision: in single precision the sum would not be one."""
-        del dtype
         return w
 
     def argmax(self, mu: Slope) -> Slope:
@@ -93,7 +92,7 @@ class SimplexEntropy(Penalty):
         return np.asarray((centred.T * w) @ centred)
 
     def subgradient(self, w: Slope) -> Slope:
-        return np.log(np.maximum(w, np.finfo(float).tiny))
+        return np.log(np.maximum(w, TINY))
 
     def prox(self, v: Slope, step: float) -> Slope:
         """The unnormalised answer, with the shift that makes it sum to one."""

@@ -10,7 +10,7 @@ from gapfit._types import Matrix, Slope, Vector
 from gapfit.errors import as_number, as_numbers
 from gapfit.penalties.base import Penalty
 from gapfit.penalties.forms import Net
-from gapfit.rounding import EPS, Estimate, gamma, plain_sum, square_sum
+from gapfit.rounding import EPS, TINY, Estimate, gamma, plain_sum, square_sum
 
 _ROUNDINGS = 16  # on the way to a summand
 
@@ -117,7 +117,7 @@ class ElasticNet(Separable):
         return Estimate(value, error + move * (length + 0.5 * move) / self.modulus)
 
     def argmax_slope(self, mu: Slope) -> Vector:
-        return np.where(np.abs(mu) > self.l1_ratio, 1.0, 0.0) / max(self.modulus, np.finfo(float).tiny)
+        return np.where(np.abs(mu) > self.l1_ratio, 1.0, 0.0) / max(self.modulus, TINY)
 
     def limits(self, mu: Slope) -> Vector:
         return np.full_like(mu, self.l1_ratio if self.polyhedral else np.inf)

@@ -23,9 +23,6 @@ class Assignment(Structure):
         gain[np.arange(len(y)), np.asarray(y)] -= 1.0
         return _best(gain)
 
-    def loss(self, y: Any, other: Any) -> float:
-        return float((np.asarray(y) != np.asarray(other)).sum())
-
     def argmax(self, x: Any, w: Vector) -> Any:
         return _best(np.asarray(x) @ w)
 

@@ -3,6 +3,8 @@
 from abc import ABC, abstractmethod
 from typing import Any
 
+import numpy as np
+
 from gapfit._types import Vector
 
 
@@ -23,9 +25,10 @@ class Structure(ABC):
     def loss_augmented_argmax(self, x: Any, y: Any, w: Vector) -> Any:
         """The y' that maximises loss(y, y') + <w, joint_features(x, y')>."""
 
-    @abstractmethod
     def loss(self, y: Any, other: Any) -> float:
-        """What it costs to predict `other` where y is right: not negative, and zero for y itself."""
+        """What it costs to predict `other` where y is right: not negative, and zero for y itself. By default
+        the number of places in which they differ."""
+        return float((np.asarray(y) != np.asarray(other)).sum())
 
     @abstractmethod
     def argmax(self, x: Any, w: Vector) -> Any:

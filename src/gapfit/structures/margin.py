@@ -108,7 +108,6 @@ class _StructuredRisk(Risk):
         return (change, cost) if cost + float(change @ w) > 0 else (np.zeros(len(w)), 0.0)
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
-        del b
         value, slope = 0.0, np.zeros(len(scores))
         for k, p in enumerate(self.p):
             change, cost = self.plane(k, scores)

@@ -33,9 +33,6 @@ class LabelSequence(Structure):
         gain[np.arange(len(y)), np.asarray(y)] = 0.0
         return self._best(np.asarray(x), w, gain)
 
-    def loss(self, y: Any, other: Any) -> float:
-        return float((np.asarray(y) != np.asarray(other)).sum())
-
     def argmax(self, x: Any, w: Vector) -> Any:
         return self._best(np.asarray(x), w, np.zeros((len(x), self.n_labels)))
 

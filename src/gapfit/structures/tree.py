@@ -32,9 +32,6 @@ class LabelTree(Structure):
         nodes[np.arange(self.n_labels), 1 - np.asarray(y).astype(int)] += 1.0
         return self._best(nodes, pairs)
 
-    def loss(self, y: Any, other: Any) -> float:
-        return float((np.asarray(y).astype(int) != np.asarray(other).astype(int)).sum())
-
     def argmax(self, x: Any, w: Vector) -> Any:
         return self._best(*self._scores(x, w))
 

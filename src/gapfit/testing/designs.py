@@ -60,9 +60,8 @@ def check_design(
 def _check_linear(design: Design, w: Slope, v: Slope) -> None:
     n = design.shape[0]
     found = design.scores(w)
-    require(
-        found.shape == (n,) and found.dtype == np.float64, design, f"scores(w) are not {n} float64 numbers"
-    )
+    numbers = found.shape == (n,) and found.dtype == np.float64
+    require(numbers, design, f"scores(w) are not {n} float64 numbers")
     require(not design.scores(np.zeros_like(w)).any(), design, "scores(0) is not 0")
     off = np.abs(design.scores(w + 2 * v) - found - 2 * design.scores(v))
     room = design.slack(w + 2 * v) + design.slack(w) + 2 * design.slack(v)
@@ -140,19 +139,11 @@ def _check_sizes(design: Design, rng: np.random.Generator) -> None:
         line = design.adjoint(unit)
         length = _length(design, line)
         held = design.row_sizes[k]
-        require(
-            length <= design.reach(unit) * (1 + 1e-9),
-            design,
-            f"row {k} has the length {length:.6g}, over reach",
-        )
-        require(length <= held * (1 + 1e-9), design, f"row {k} has the length {length:.6g}, over {held:.6g}")
+        for name, bound in (("reach", design.reach(unit)), ("row_sizes", held)):
+            require(length <= bound * (1 + 1e-9), design, f"row {k} has the length {length:.6g}, over {name}")
         for centre, reach in zip(about, distances, strict=True):
-            far = _length(design, line - centre)
-            require(
-                far <= reach[k] * (1 + 1e-9) + 1e-9 * held,
-                design,
-                f"row {k} is {far:.6g} away, over distances",
-            )
+            far, bound = _length(design, line - centre), reach[k] * (1 + 1e-9) + 1e-9 * held
+            require(far <= bound, design, f"row {k} is {far:.6g} away, over distances")
     entry = float(np.abs(design.scores(np.eye(1, d, int(rng.integers(d)))[0])).max())
     require(entry <= design.largest * (1 + 1e-9), design, f"an entry is {entry:.6g}, over largest")
 
@@ -210,9 +201,8 @@ def _check_forms(design: Design, w: Slope) -> None:
 
     def same(found: Vector, name: str, some: slice = slice(None)) -> None:
         off = np.abs(found - scores[some])
-        require(
-            (off <= 3 * slack[some]).all(), design, f"its {name} give scores that are {off.max():.3g} off"
-        )
+        what = f"its {name} give scores that are {off.max():.3g} off"
+        require((off <= 3 * slack[some]).all(), design, what)
 
     if design.has(Plain):
         off = abs(design.inner(w, w[::-1]) - float(w @ w[::-1]))

@@ -1,6 +1,6 @@
 """What a loss promises: convexity, subgradients, best offsets, copies as weights, rounding, its forms."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,11 @@ from gapfit.losses.forms import BinaryEntropy, Conjugate, Curvature, Smooth
 from gapfit.losses.multiclass import Simplices
 from gapfit.losses.piecewise import Atoms
 from gapfit.offset import minimise_offsets
+from gapfit.rounding import EPS
 from gapfit.testing.require import require
 
 _STEPS = (1e-7, 1e-5, 1e-3, 1e-1, 1.0, 10.0)
 _ROUNDING = 1e-13
-_EPS = float(np.finfo(float).eps)
 
 
 def check_loss(loss: Loss, y: Any, *, trials: int = 30, seed: int = 0) -> None:
@@ -35,18 +35,9 @@ def check_loss(loss: Loss, y: Any, *, trials: int = 30, seed: int = 0) -> None:
         b = np.sort(rng.normal(size=risk.offsets.size))
         _check_subgradient(loss, risk, scores, b, rng)
         _check_offset(loss, risk, scores)
-        if (conjugate := risk.form(Conjugate)) is not None:
-            _check_conjugate(loss, risk, conjugate, scores, rng)
-        if (atoms := risk.form(Atoms)) is not None:
-            _check_atoms(loss, risk, atoms, scores)
-        if (curvature := risk.form(Curvature)) is not None:
-            _check_curvature(loss, risk, curvature, rng.normal(size=len(scores)))
-        if risk.has(Smooth):
-            _check_smooth(loss, risk, scores, rng)
-        if (entropy := risk.form(BinaryEntropy)) is not None:
-            _check_entropy(loss, risk, entropy, rng)
-        if (simplices := risk.form(Simplices)) is not None:
-            _check_simplices(loss, risk, simplices, scores)
+        for kind, check in _FORMS.items():
+            if (form := risk.form(kind)) is not None:
+                check(risk, form, scores, rng)
         _check_estimates(loss, risk, scores, b, rng)
         _check_certain(loss, risk, scores, rng)
         if trial < 5:
@@ -78,10 +69,9 @@ def _check_subgradient(loss: Loss, risk: Risk, scores: Vector, b: Vector, rng: n
                 there = risk.value_and_subgradient(scores + move, b + shift)[0]
                 half = risk.value_and_subgradient(scores + 0.5 * move, b + 0.5 * shift)[0]
                 below = value + u @ move + e @ shift
-                noise = 8 * _EPS * (1 + abs(value) + abs(there) + np.abs(u) @ np.abs(scores + move))
-                require(
-                    there >= below - noise, loss, f"the subgradient inequality fails by {below - there:.3g}"
-                )
+                noise = 8 * EPS * (1 + abs(value) + abs(there) + np.abs(u) @ np.abs(scores + move))
+                what = f"the subgradient inequality fails by {below - there:.3g}"
+                require(there >= below - noise, loss, what)
                 require(half <= 0.5 * (value + there) + noise, loss, "it is not convex")
 
 
@@ -104,16 +94,12 @@ def _check_offset(loss: Loss, risk: Risk, scores: Vector) -> None:
             require(elsewhere >= value - noise, loss, "the offsets found are not the minimum over b")
             moved = scores + shift * np.cos(np.arange(len(scores)))
             there = risk.value_and_subgradient(moved, other)[0]
-            require(
-                there >= height + u @ (moved - scores) - noise * (1 + abs(there)),
-                loss,
-                "the tangent at the best offsets is above the risk elsewhere",
-            )
+            below = height + u @ (moved - scores) - noise * (1 + abs(there))
+            require(there >= below, loss, "the tangent at the best offsets is above the risk elsewhere")
 
 
-def _check_conjugate(
-    loss: Loss, risk: Risk, conjugate: Conjugate, scores: Vector, rng: np.random.Generator
-) -> None:
+def _check_conjugate(risk: Risk, conjugate: Conjugate, scores: Vector, rng: np.random.Generator) -> None:
+    loss = risk.loss
     value, u, _ = risk.value_and_subgradient(scores, np.zeros(risk.offsets.size))
     noise = 1e-11 * (1 + abs(value) + np.abs(u) @ np.abs(scores))
     gap = value + conjugate.value(u) - u @ scores
@@ -132,24 +118,26 @@ def _sums(risk: Risk, u: Vector) -> Vector:
     return np.asarray(u.reshape(-1, risk.offsets.size).sum(axis=0) if risk.offsets.size else np.zeros(0))
 
 
-def _check_atoms(loss: Loss, risk: Risk, atoms: Atoms, scores: Vector) -> None:
+def _check_atoms(risk: Risk, atoms: Atoms, scores: Vector, rng: np.random.Generator) -> None:
+    loss = risk.loss
     value, slopes = atoms.maximise(scores)
     direct, u, _ = risk.value_and_subgradient(scores, np.zeros(risk.offsets.size))
     require(abs(value.sum() - direct) <= 1e-12 * (1 + abs(direct)), loss, "the atoms give another value")
     require(np.allclose(slopes, u, rtol=1e-12, atol=0), loss, "the atoms give another subgradient")
 
 
-def _check_curvature(loss: Loss, risk: Risk, curvature: Curvature, scores: Vector) -> None:
+def _check_curvature(risk: Risk, curvature: Curvature, scores: Vector, rng: np.random.Generator) -> None:
+    scores = rng.normal(size=len(scores))  # away from kinks
     b, step = np.zeros(risk.offsets.size), 1e-6
     before, here, after = (risk.value_and_subgradient(scores + s * step, b)[1] for s in (-1.0, 0.0, 1.0))
     left, right = (here - before) / step, (after - here) / step
     away_from_seams = np.abs(left - right) <= 1e-3 * (np.abs(left) + np.abs(right))
     error = np.abs(curvature.at(scores, b) - 0.5 * (left + right))[away_from_seams]
     noise = 1e-4 * (np.abs(left) + np.abs(here) / step * _ROUNDING)[away_from_seams] + 1e-8
-    require((error <= noise).all(), loss, "the curvature is not the derivative of the subgradient")
+    require((error <= noise).all(), risk.loss, "the curvature is not the derivative of the subgradient")
 
 
-def _check_smooth(loss: Loss, risk: Risk, scores: Vector, rng: np.random.Generator) -> None:
+def _check_smooth(risk: Risk, _: Smooth, scores: Vector, rng: np.random.Generator) -> None:
     """Gradients on both sides of a point approach each other; those of a kink do not."""
     direction, b = rng.normal(size=len(scores)), np.zeros(risk.offsets.size)
 
@@ -158,26 +146,36 @@ def _check_smooth(loss: Loss, risk: Risk, scores: Vector, rng: np.random.Generat
         return float(np.abs(sides[1] - sides[0]).sum())
 
     far, near = apart(1e-2), apart(1e-8)
-    require(near <= 1e-3 * far + 1e-6, loss, "Smooth, but its subgradient jumps")
+    require(near <= 1e-3 * far + 1e-6, risk.loss, "Smooth, but its subgradient jumps")
 
 
-def _check_entropy(loss: Loss, risk: Risk, entropy: BinaryEntropy, rng: np.random.Generator) -> None:
+def _check_entropy(risk: Risk, entropy: BinaryEntropy, _: Vector, rng: np.random.Generator) -> None:
     (lower, upper), conjugate = entropy.bounds(), risk.form(Conjugate)
     share = rng.uniform(0.01, 0.99, len(lower))
-    require(conjugate is not None, loss, "BinaryEntropy without a Conjugate")
+    require(conjugate is not None, risk.loss, "BinaryEntropy without a Conjugate")
     assert conjugate is not None
     width = upper - lower
     expected = float((width * (xlogy(share, share) + xlogy(1 - share, 1 - share))).sum())
     off = conjugate.value(-lower - width * share) - expected
-    require(abs(off) <= 1e-10 * (1 + abs(expected)), loss, f"its BinaryEntropy is off by {off:.3g}")
+    require(abs(off) <= 1e-10 * (1 + abs(expected)), risk.loss, f"its BinaryEntropy is off by {off:.3g}")
 
 
-def _check_simplices(loss: Loss, risk: Risk, simplices: Simplices, scores: Vector) -> None:
+def _check_simplices(risk: Risk, simplices: Simplices, scores: Vector, _: np.random.Generator) -> None:
     F = scores.reshape(len(simplices.p), -1)
     heights = simplices.costs[simplices.row] + F - F[np.arange(len(F)), simplices.truth][:, None]
     best = logsumexp(heights, axis=1) if simplices.entropic else heights.max(axis=1)
     value, expected = risk.value_and_subgradient(scores, np.zeros(risk.offsets.size))[0], simplices.p @ best
-    require(abs(value - expected) <= 1e-11 * (1 + abs(value)), loss, "the simplices give another value")
+    require(abs(value - expected) <= 1e-11 * (1 + abs(value)), risk.loss, "the simplices give another value")
+
+
+_FORMS: dict[type, Callable[..., None]] = {
+    Conjugate: _check_conjugate,
+    Atoms: _check_atoms,
+    Curvature: _check_curvature,
+    Smooth: _check_smooth,
+    BinaryEntropy: _check_entropy,
+    Simplices: _check_simplices,
+}
 
 
 def _check_estimates(loss: Loss, risk: Risk, scores: Vector, b: Vector, rng: np.random.Generator) -> None:

@@ -52,9 +52,8 @@ def _check_conjugate(penalty: Penalty, mu: Slope, w: Slope, other: Slope) -> Non
     require(abs(off) <= 1e-10 * scale, penalty, f"Omega*(mu) + Omega(w) - <mu, w> is {off:.3g} at argmax(mu)")
     for point in (other, penalty.prox(mu, 1e-3)):
         gap = penalty.value(point) + conjugate - mu @ point
-        require(
-            gap >= -1e-10 * scale, penalty, f"Fenchel-Young fails by {-gap:.3g}: the conjugate is too small"
-        )
+        what = f"Fenchel-Young fails by {-gap:.3g}: the conjugate is too small"
+        require(gap >= -1e-10 * scale, penalty, what)
         curved = 0.5 * penalty.modulus * penalty.norm(point - w) ** 2
         require(gap >= curved - 1e-9 * (scale + curved), penalty, "it is less convex than its modulus says")
 
@@ -121,9 +120,8 @@ def _check_norms(penalty: Penalty, w: Slope, other: Slope, rng: np.random.Genera
 def _check_bounds(penalty: Penalty, w: Slope, other: Slope) -> None:
     lower, upper = penalty.bounds(len(w))
     for point in (w, other, penalty.rounded(other, np.float32).astype(np.float64)):
-        require(
-            ((point >= lower) & (point <= upper)).all(), penalty, "argmax, prox or rounded leave its bounds"
-        )
+        inside = ((point >= lower) & (point <= upper)).all()
+        require(inside, penalty, "argmax, prox or rounded leave its bounds")
         astray = penalty.astray(point)
         require(np.isfinite(penalty.value(point)) or astray > 0, penalty, "it is infinite at its own point")
     for k, (low, high) in enumerate(zip(lower, upper, strict=True)):
@@ -162,11 +160,8 @@ def _check_curvature(penalty: Penalty, mu: Slope, rng: np.random.Generator) -> N
         return
     V = rng.normal(size=(len(mu), 2))
     H = penalty.curvature(mu, V)
-    require(
-        np.allclose(H, H.T) and np.linalg.eigvalsh(H).min() >= -1e-9 * (1 + np.abs(H).max()),
-        penalty,
-        "the curvature is not positive semidefinite",
-    )
+    definite = np.allclose(H, H.T) and np.linalg.eigvalsh(H).min() >= -1e-9 * (1 + np.abs(H).max())
+    require(definite, penalty, "the curvature is not positive semidefinite")
     step = 1e-6 * (1 + np.abs(mu).max())
     slopes = [(penalty.argmax(mu + s * step * V[:, 0]) @ V[:, 0]) for s in (-1.0, 0.0, 1.0)]
     left, right = (slopes[1] - slopes[0]) / step, (slopes[2] - slopes[1]) / step

@@ -125,9 +125,8 @@ class _Check:
         minorant = iterate.minorant() if callable(iterate.minorant) else iterate.minorant
         if minorant is None:
             return -np.inf
-        self.require(
-            minorant.maker == self.problem.maker, "it yields a minorant that its problem has not made"
-        )
+        mine = minorant.maker == self.problem.maker
+        self.require(mine, "it yields a minorant that its problem has not made")
         bound = self.problem.dual(minorant)
         slack = minorant.noise + 1e-9 * (1 + abs(bound))
         what = f"its lower bound {bound} is above the optimum {self.reference.primal}"
@@ -154,9 +153,7 @@ class _Check:
             self.require(there is not None, "it goes nowhere from a state that has not ended")
             assert there is not None
             off = float(np.abs(there.w - after.w).max(initial=0.0))
-            self.require(
-                off == 0, f"the step from a state is not the one that was made: w is off by {off:.3g}"
-            )
+            self.require(off == 0, f"the step from a state is not the one made before: w is off by {off:.3g}")
             return
 
 
@@ -201,8 +198,5 @@ def _check_work(method: Callable[..., Any], problem: Problem, counter: Counter, 
     declared = effort.setup + taken * effort.step
     if not counter.blind:
         what = f"{taken} steps take {counter.work:.3g} multiply-adds, not {declared:.3g} as its effort says"
-        require(
-            declared / _FACTOR <= counter.work <= _FACTOR * declared,
-            solver_name(method),
-            f"{what}, on {problem.loss!r}",
-        )
+        about = declared / _FACTOR <= counter.work <= _FACTOR * declared
+        require(about, solver_name(method), f"{what}, on {problem.loss!r}")

@@ -1,0 +1,121 @@
+"""Multinomial logistic regression, and its second derivatives."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import xlogy
+
+from gapfit import threads
+from gapfit._types import Matrix, Target, Vector
+from gapfit.errors import as_count
+from gapfit.losses.base import Loss, Risk
+from gapfit.losses.forms import Smooth
+from gapfit.losses.multiclass import WORK, ClassCurvature, SimplexRisk, Simplices, as_labels, count_classes
+from gapfit.rounding import EPS
+
+
+class Softmax(Loss):
+    """log sum_k exp(f_k) - f_y: multinomial logistic regression.
+
+    exp(f_k) / sum_l exp(f_l) are the probabilities of the classes. Conjugate: sum_k a_k log a_k.
+
+    Parameters
+    ----------
+    n_classes : K, or None for one more than the largest label
+    """
+
+    target = Target.CLASSES
+
+    def __init__(self, n_classes: int | None = None) -> None:
+        self.n_classes = as_count("n_classes", n_classes, 2)
+
+    def as_target(self, y: Any, n: int) -> Any:
+        return as_labels(y, n)
+
+    def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
+        return SoftmaxRisk(self, y.astype(np.intp), weight, count_classes(y, self.n_classes))
+
+
+class SoftmaxRisk(SimplexRisk):
+    """log sum_k exp(f_k) - f_y."""
+
+    def forms(self) -> Iterator[Any]:
+        yield from super().forms()
+        yield Smooth()
+        yield ClassCurvature(self.hessian)
+
+    def value_and_slope(self, margins: Matrix, rows: slice) -> tuple[Vector, Matrix]:
+        # the margin of the truth is zero, so that only overflow is to be feared
+        E = np.exp(margins)
+        ones = np.ones(self.outputs)
+        total = E @ ones
+        if not (total < np.inf).all():
+            top = margins.max(axis=1)
+            E = np.exp(margins - top[:, None])
+            total = E @ ones
+            return top + np.log(total), E / total[:, None]
+        E[np.arange(len(E)), self.truth[rows]] = 0.0
+        others = E @ ones
+        E /= 1.0 + others[:, None]
+        return np.log1p(others), E
+
+    def hessian(self, u: Vector) -> "SoftmaxHessian":
+        """The second derivatives in the scores where the gradient is u."""
+        pi = u.reshape(-1, self.outputs) / self.p[:, None]
+        pi[np.arange(len(pi)), self.truth] += 1.0
+        return SoftmaxHessian(pi, self.p)
+
+    def first_offsets(self) -> Vector:
+        logs = np.log(np.maximum(np.bincount(self.truth, self.p, self.outputs), EPS))
+        return np.asarray(logs - logs.mean())
+
+    def offset_hessian(self, scores: Vector, b: Vector) -> Matrix:
+        return self.hessian(self.value_and_subgradient(scores, b)[1]).mean
+
+    def conjugates(self, a: Matrix) -> Vector:
+        return np.asarray(xlogy(a, a).sum(axis=1))
+
+    def unattained(self) -> str | None:
+        missing = np.setdiff1d(np.arange(self.outputs), self.truth)
+        if len(missing) == 0:
+            return None
+        return f"no sample has the label {missing[0]}, so that its best intercept is infinite"
+
+    @cached_property
+    def simplices(self) -> Simplices:
+        none = np.zeros(len(self.truth), dtype=np.intp)
+        return Simplices(self.p, self.truth, np.zeros((1, self.outputs)), none, True)
+
+
+class SoftmaxHessian(NamedTuple):
+    """The second derivatives D_i = p_i (diag(pi_i) - pi_i pi_i') of the samples' losses in their scores."""
+
+    pi: Matrix
+    p: Vector
+
+    def product(self, scores: Vector, b: Vector) -> tuple[Vector, Vector]:
+        """What changes of the scores and of b make of the gradients in both."""
+        V = scores.reshape(self.pi.shape).copy()
+
+        def multiply(rows: slice) -> None:
+            some, pi = V[rows], self.pi[rows]
+            if b.size:
+                some += b
+            some *= pi
+            some -= pi * (some @ np.ones(len(pi.T)))[:, None]
+            some *= self.p[rows, None]
+
+        threads.each(multiply, threads.parts(len(V), WORK * V.size))
+        return V.ravel(), np.ones(len(V)) @ V if b.size else np.zeros(0)
+
+    @property
+    def trace(self) -> Vector:
+        """Of each D_i."""
+        return np.asarray(self.p * np.maximum(1.0 - np.einsum("ik,ik->i", self.pi, self.pi), EPS))
+
+    @property
+    def mean(self) -> Matrix:
+        """The sum of all D_i: the second derivatives in b."""
+        return np.asarray(np.diag(self.p @ self.pi) - (self.pi * self.p[:, None]).T @ self.pi)

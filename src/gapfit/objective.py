@@ -1,0 +1,266 @@
+"""The objective, and what is known of it at a point:
+
+    J(w, b) = alpha * Omega(w) + R(A w + offset, b).
+
+An `Objective` checks its data, evaluates J and the tangents of R, eliminates the unpenalised offset b, and
+says how far the J that was computed may be from the exact one. `problem.py` has the bounds from below.
+"""
+
+from copy import copy
+from functools import cached_property
+from itertools import count
+from typing import Any, Self
+
+import numpy as np
+
+from gapfit._types import Indices, Slope, Vector
+from gapfit.checks import as_column, as_groups, as_weights
+from gapfit.design.base import Design
+from gapfit.design.memory import as_design
+from gapfit.errors import IncompatibleSolver, UnboundedProblem, as_positive
+from gapfit.fingerprint import fingerprint
+from gapfit.forms import F, HasForms, lacking, part_of
+from gapfit.losses.base import Loss
+from gapfit.offset import Balanced, best_offsets, minimise_offsets
+from gapfit.penalties import Penalty
+from gapfit.registry import as_loss, as_penalty
+from gapfit.rounding import SUM, UNIT, Estimate, gamma, two_sum
+
+WEIGHTS = 2 * SUM  # roundings of the samples' shares in the mean: J changes by no more, relatively
+_HUGE = 1e100
+_SMALL = 1e-3  # a risk that rounding may be a part of
+_makers = count(1)
+
+
+class Objective:
+    """alpha * Omega(w) + R(A w + offset, b), b of size zero without intercept. Parameters as of `Problem`."""
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        loss: str | Loss = "hinge",
+        penalty: str | Penalty = "l2",
+        alpha: float = 1e-4,
+        sample_weight: Any = None,
+        intercept: bool = True,
+        offset: Any = None,
+        groups: Any = None,
+    ) -> None:
+        self.loss = as_loss(loss)
+        self.penalty = as_penalty(penalty)
+        self.alpha = float(as_positive("alpha", alpha))
+        design = as_design(X)
+        n = design.n_samples
+        y = self.loss.as_target(y, n)
+        weight = as_weights(sample_weight, n)
+        groups = None if groups is None else as_groups(groups, n)
+        present = np.flatnonzero(weight)  # weight zero equals absence
+        if len(present) < n:
+            design, y, weight = design.take(present), y[present], weight[present]
+            groups = None if groups is None else groups[present]
+        self.risk = self.loss.bind(y, weight, groups)
+        if self.risk.outputs > 1:
+            design = design.widened(self.risk.outputs)
+        offset = _known(offset, n, present, design.shape[0])
+        for name, size in (
+            ("X", design.largest),
+            ("y", np.abs(y).max()),
+            ("offset", max(offset.max(), -offset.min())),
+        ):
+            if size > _HUGE:
+                raise ValueError(
+                    f"{name} holds {size:.3g}; squares of such numbers overflow: scale {name} down"
+                )
+        self.penalty.check(design.shape[1])
+        self.penalty = design.penalty(self.penalty)
+        self.design: Design = design
+        self.dtype = design.dtype
+        self.offset: Vector = offset
+        self.shifted = bool(offset.any())
+        self.weight: Vector = weight
+        self.y: Vector = y
+        self.groups = groups
+        self._scored: tuple[Slope, Vector] | None = None
+        self.maker = next(_makers)  # by which minorants are known; problems of other alphas share it
+        self._sealed: str | None = None
+        self.n_offsets = self.risk.offsets.size if intercept else 0
+        if self.n_offsets and (why := self.risk.unattained()):
+            raise UnboundedProblem(f"{self.loss!r} with an intercept has no minimum: {why}")
+
+    def take(self, rows: Any) -> Self:
+        """The same problem on some of the samples."""
+        known = self.offset.reshape(len(self.y), -1)[rows] if self.shifted else None
+        return type(self)(
+            self.design.take(rows), self.y[rows], self.loss, self.penalty, self.alpha, self.weight[rows],
+            self.n_offsets > 0, known, None if self.groups is None else self.groups[rows],
+        )  # fmt: skip
+
+    def at(self, alpha: float) -> Self:
+        """The same problem with another alpha; the data are shared."""
+        other = copy(self)
+        other.alpha = float(as_positive("alpha", alpha))
+        vars(other).pop("scale", None)
+        return other
+
+    def form(self, kind: type[F]) -> F:
+        """The problem in a form that one of its parts has: for solvers that declare that they need it."""
+        for part in self._parts(kind):
+            if (found := part.form(kind)) is not None:
+                return found
+        raise IncompatibleSolver(f"the solver needs {lacking(self, kind)}")
+
+    def has(self, kind: type) -> bool:
+        """Has a part of the problem this form?"""
+        return any(part.has(kind) for part in self._parts(kind))
+
+    def _parts(self, kind: type) -> tuple[HasForms, ...]:
+        """Those that may have this form."""
+        parts: dict[str, HasForms] = {"loss": self.risk, "penalty": self.penalty, "design": self.design}
+        return (parts[part],) if (part := part_of(kind)) is not None else tuple(parts.values())
+
+    @cached_property
+    def mean(self) -> Slope:
+        """The mean row, weighted; side by side if samples have several scores."""
+        return self.design.adjoint(np.repeat(self.weight / self.weight.sum(), self.risk.outputs))
+
+    @cached_property
+    def distances(self) -> Vector:
+        """Of the rows from their mean if there are offsets, else from zero; in the penalty's dual norm."""
+        centre = self.mean if self.n_offsets else np.zeros(self.design.shape[1])
+        return self.design.distances(self.penalty, centre)
+
+    def known_scores(self, w: Slope) -> Vector:
+        """What the rows score at w, without offset; the last w is remembered."""
+        if self._scored is None or self._scored[0] is not w:
+            self._scored = w, self.design.scores(w)
+        return self._scored[1]
+
+    def start(self) -> Slope:
+        """The minimiser of the penalty."""
+        return self.penalty.argmax(np.zeros(self.design.shape[1]))
+
+    @cached_property
+    def at_zero(self) -> Balanced:
+        """The tangent at w = 0, where nearly every fit begins."""
+        return self.tangent(self.offset)
+
+    @cached_property
+    def scale(self) -> float:
+        """How large the risk is at w = 0 with its best offsets: the unit of absolute tolerances.
+
+        It may vanish there. So it counts as no less than 6.4e13 times its rounding at the minimiser of the
+        penalty: a tolerance of 1e-12 is 64 times that. And where the risk has no lower bound, as no less than
+        what a tangent could lower J by if its terms did not cancel, (sum |u_i| |x_i|)^2 / (2 alpha).
+        """
+        at, rest = self.at_zero, self.start()
+        size = abs(at.value)
+        if size < _SMALL:  # else rounding is less
+            b = self.best(rest, np.zeros(self.n_offsets))[1]
+            size = max(size, 6.4e13 * self._risk_above(rest, b, None, exact=False).error)
+        if np.isinf(self.risk.infimum) and self.penalty.modulus > 0:
+            size = max(size, self.design.reach(at.u) ** 2 / (2 * self.alpha * self.penalty.modulus))
+        return size if np.isfinite(size) else 0.0
+
+    def scores(self, w: Slope) -> Vector:
+        """A w + offset."""
+        scores = self.design.scores(w)
+        if self.shifted:
+            scores += self.offset
+        return scores
+
+    def evaluate(self, w: Slope, b: Vector) -> float:
+        """J(w, b)."""
+        return self._evaluate(w, b)[0]
+
+    def _evaluate(self, w: Slope, b: Vector) -> tuple[float, Vector | None]:
+        """J(w, b), and the scores of w if they were needed all at once."""
+        omega = self.alpha * self.penalty.value(w)
+        if not self.shifted:
+            risk, known = self.design.risk(self.risk, w, b)
+            return omega + risk, known
+        scores = self.scores(w)
+        return omega + self.risk.value_and_subgradient(scores, b)[0], scores
+
+    def best(self, w: Slope, guess: Vector) -> tuple[float, Vector, Vector | None]:
+        """J(w, b) at the best b, that b, and the scores of w if they were needed all at once."""
+        if not w.any():
+            at = self.at_zero
+            return self.alpha * self.penalty.value(w) + at.value, at.b, self.offset
+        if not self.n_offsets:
+            value, scores = self._evaluate(w, np.zeros(0))
+            return value, np.zeros(0), scores
+        scores = self.scores(w)
+        risk, b = best_offsets(self.risk, scores, guess)
+        return self.alpha * self.penalty.value(w) + risk, b, scores
+
+    def tangent(self, scores: Vector, guess: Vector | None = None) -> Balanced:
+        """At given scores, minimised over b: the risk, a balanced subgradient u, the height of the tangent
+        it belongs to (the risk, up to rounding), b, and what rounding has left of the slopes in b."""
+        if not self.n_offsets:
+            none = np.zeros(0)
+            risk, u, _ = self.risk.value_and_subgradient(scores, none)
+            return Balanced(risk, u, risk, none, None)
+        return minimise_offsets(self.risk, scores, np.zeros(self.n_offsets) if guess is None else guess)
+
+    def most(self, w: Slope, b: Vector, scores: Vector | None = None, *, exact: bool = False) -> Estimate:
+        """J(w, b), with an error that counts all rounding; `scores` are A w + offset, where known."""
+        omega = self.penalty.value_above(w, exact=exact)
+        if omega.below <= 0 and self.penalty.least_is_zero and np.array_equal(w, self.start()):
+            omega = Estimate(0.0, 0.0)  # at its minimiser, whatever rounding makes of it
+        risk = self._risk_above(w, b, scores, exact=exact)
+        value = self.alpha * omega.value + risk.value
+        if not np.isfinite(value):
+            return Estimate(np.inf, 0.0)
+        size = self.alpha * abs(omega.value) + abs(risk.value)
+        return Estimate(value, self.alpha * omega.error + risk.error + gamma(WEIGHTS) * size)
+
+    def _risk_above(self, w: Slope, b: Vector, scores: Vector | None, *, exact: bool) -> Estimate:
+        stray = self.penalty.astray(w) * self.design.largest  # what a weight outside the domain may add
+        precise = self.design.precise_scores(w) if exact else None
+        if precise is not None:
+            high, rest = two_sum(precise.high, self.offset)
+            low, slack = precise.low + rest, precise.slack + UNIT * np.abs(precise.low)
+            return self.risk.value_above(high, low, b, slack + stray)
+        if scores is None and not self.shifted:
+            return self.design.risk_above(self.risk, w, b, stray)
+        scores = self.scores(w) if scores is None else scores
+        slack = self.design.slack(w) + stray
+        if self.shifted:  # the sum with the offset is rounded too
+            slack = slack + UNIT * np.abs(scores)
+        return self.risk.value_above(scores, np.zeros_like(scores), b, slack)
+
+    def fingerprint(self) -> str:
+        """What minorants depend on: problems with equal fingerprints can share them, whatever alpha is.
+
+        By the bytes of all data, read anew at each call: data that were changed in place are noticed.
+        """
+        if self._sealed is not None:
+            return self._sealed
+        known = self.offset if self.shifted else None
+        return fingerprint(
+            self.design.digest(), self.y, self.weight, known, self.groups, self.n_offsets, self.loss
+        )
+
+    def sealed(self) -> Self:
+        """The same problem, for who promises that its data stay as they are: they are not read again for
+        their fingerprint, whatever alpha follows."""
+        other = copy(self)
+        other._sealed = self.fingerprint()
+        return other
+
+    def inner(self, a: Slope, other: Slope) -> float:
+        """<a, other> in the dual metric of a quadratic penalty."""
+        return self.design.inner(a, self.penalty.argmax(other))
+
+
+def _known(offset: Any, n: int, present: Indices, scores: int) -> Vector:
+    """The known part of the scores, given for n samples of which some are present."""
+    if offset is None:
+        return np.zeros(scores)
+    columns = [as_column("offset", column, n) for column in np.atleast_2d(np.asarray(offset).T)]
+    if len(columns) * len(present) != scores:
+        raise ValueError(
+            f"offset has shape {np.shape(offset)}, and the loss {scores // len(present)} scores a sample"
+        )
+    return np.stack(columns, axis=1)[present].ravel()
