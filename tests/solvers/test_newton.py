@@ -7,7 +7,8 @@ from scipy.optimize import minimize
 
 from gapfit import Problem, solve
 from gapfit.solvers import newton as module
-from gapfit.solvers.second_order.line import along, look
+from gapfit.solvers.point import at_offsets
+from gapfit.solvers.second_order.line import along
 
 LOSSES = ("logistic", "squared_hinge", "exponential", "poisson", "huber", "squared")
 
@@ -124,7 +125,7 @@ def test_the_search_ends_near_the_minimum_or_takes_the_whole_step(loss, length):
     found = along(problem, start, s, f, t, decrement)
 
     def J(x):
-        return look(problem, start.w + x * s, start.scores + x * f, start.b + x * t).J
+        return at_offsets(problem, start.w + x * s, start.scores + x * f, start.b + x * t).J
 
     with np.errstate(over="ignore"):
         best = minimize(lambda x: J(float(x[0])), [1.0 / length], method="Nelder-Mead").fun

@@ -37,8 +37,8 @@ from gapfit.problem import Problem
 from gapfit.records import storable
 from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import Effort, Steps, needs
-from gapfit.solvers.cuts.segment import evaluate
-from gapfit.solvers.second_order.line import Place, along, look
+from gapfit.solvers.point import Point, at_best_offsets, at_offsets
+from gapfit.solvers.second_order.line import along
 
 _EPS = float(np.finfo(float).eps)
 _AGAIN = 0.3  # of the last decrement: a step with the same H must promise no more than that
@@ -118,13 +118,14 @@ def _learn_from_shares(problem: Problem, seed: int) -> Generator[Iterate, Certif
     return known
 
 
-def place(problem: Problem, w: Slope, b: Vector | None) -> Place:
+def place(problem: Problem, w: Slope, b: Vector | None) -> Point:
     """The point (w, b), or w with the best intercept for it."""
     scores = problem.scores(w)
-    return look(problem, np.array(w), scores, evaluate(problem, w, scores).b if b is None else b)
+    b = at_best_offsets(problem, w, scores).b if b is None else b
+    return at_offsets(problem, np.array(w), scores, b)
 
 
-def is_astray(point: Place) -> bool:
+def is_astray(point: Point) -> bool:
     """Does b need a search of its own? Far out a model says little of it."""
     return float(np.abs(point.e).sum()) > _ASTRAY * float(np.abs(point.u).sum())
 
@@ -144,7 +145,7 @@ class _Known(NamedTuple):
 class _Descent:
     """A point on its way."""
 
-    def __init__(self, problem: Problem, point: Place, known: _Known | None = None) -> None:
+    def __init__(self, problem: Problem, point: Point, known: _Known | None = None) -> None:
         self.problem, self.point = problem, point
         d = problem.design.shape[1]
         # large means would drown the Hessian; where there is an intercept they can be taken out
@@ -204,7 +205,7 @@ class _Descent:
         return _Known(D, gram, mean, total, factorised(hessian), np.inf)
 
 
-def bound_of(problem: Problem, point: Place, dual: Vector) -> Minorant:
+def bound_of(problem: Problem, point: Point, dual: Vector) -> Minorant:
     """What the dual point proves, or the tangent at the next point where the loss knows no dual points."""
     if problem.has(Conjugate):
         return problem.minorant_at(dual)

@@ -16,16 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg.blas import daxpy
 
-from gapfit import limits
 from gapfit._types import Slope, Vector
 from gapfit.design.forms import Rows, WideRows
 from gapfit.losses.forms import Curvature
 from gapfit.losses.multiclass import ClassCurvature
 from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
-from gapfit.records import storable
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.point import Point, at_offsets
 from gapfit.solvers.second_order.cg_scores import newton_cg_scores
 from gapfit.solvers.second_order.kronecker import Kronecker
 
@@ -35,18 +34,6 @@ _FORCING = 0.3  # the system is solved at least that exactly, in its own norm,
 _SHARE = 0.1  # of the quadratic model's error that is commonly between the bounds
 _SINGULAR = 1e-13  # of the largest singular value, counts as zero: a common shift of b changes nothing
 _PRODUCTS = 300  # or until so many products
-
-
-@storable
-class _Point(NamedTuple):
-    """A point with everything known about it."""
-
-    w: Slope
-    b: Vector
-    scores: Vector
-    J: float
-    u: Vector  # the gradient of the risk in the scores
-    e: Vector  # and in b
 
 
 class _Step(NamedTuple):
@@ -79,7 +66,7 @@ def _newton_cg_classes(problem: Problem, state: dict[str, Any]) -> Steps:
         w = np.array(state.get("w", problem.start()))
         scores = problem.scores(w)
         at = problem.tangent(scores)
-        point = _evaluate(problem, w, at.b, scores)
+        point = at_offsets(problem, w, scores, at.b)
         bound = partial(problem.minorant, at, scores)
         yield Iterate(w, at.b, bound, problem.alpha * problem.penalty.value(w) + at.value)
     while True:
@@ -103,13 +90,7 @@ def _newton_cg_classes(problem: Problem, state: dict[str, Any]) -> Steps:
             return
 
 
-def _evaluate(problem: Problem, w: Slope, b: Vector, scores: Vector) -> _Point:
-    limits.look()
-    risk, u, e = problem.risk.value_and_subgradient(scores, b)
-    return _Point(w, b, scores, problem.alpha * problem.penalty.value(w) + risk, u, e)
-
-
-def _newton_step(problem: Problem, point: _Point, gradient: Slope, stand_in: Kronecker) -> _Step:
+def _newton_step(problem: Problem, point: Point, gradient: Slope, stand_in: Kronecker) -> _Step:
     """Conjugate gradients on the Newton system, from zero."""
     hessian = problem.form(ClassCurvature).at(point.u)
     stand_in.update(hessian.trace, hessian.mean)
@@ -143,11 +124,13 @@ def _newton_step(problem: Problem, point: _Point, gradient: Slope, stand_in: Kro
     return _Step(w, b, scores, u, left, slope, float(left @ w) - slope)
 
 
-def _line_search(problem: Problem, point: _Point, step: _Step) -> tuple[_Point, float]:
+def _line_search(problem: Problem, point: Point, step: _Step) -> tuple[Point, float]:
     """The first of the steps 1, 1/2, 1/4, ... after which J has fallen as a tangent promises, in part."""
     s = 1.0
     while True:
-        there = _evaluate(problem, point.w + s * step.w, point.b + s * step.b, point.scores + s * step.scores)
+        there = at_offsets(
+            problem, point.w + s * step.w, point.scores + s * step.scores, point.b + s * step.b
+        )
         if -1e-4 * s * step.slope - 4 * _EPS * abs(point.J) <= point.J - there.J or s < 1e-12:
             return there, s
         s *= 0.5

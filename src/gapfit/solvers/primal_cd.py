@@ -23,22 +23,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from gapfit import limits
 from gapfit._types import Indices, Slope, Vector
 from gapfit.design.forms import Rows
-from gapfit.losses.base import Rest
 from gapfit.losses.forms import Conjugate, Curvature, Smooth
 from gapfit.losses.piecewise import Atoms
 from gapfit.minorant import Minorant
 from gapfit.penalties import Box, Penalty
 from gapfit.penalties.forms import Net
 from gapfit.problem import Problem
-from gapfit.records import storable
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.columns.columns import Columns, Selection
 from gapfit.solvers.columns.model import ColumnModel, Effort
 from gapfit.solvers.columns.terms import Terms
+from gapfit.solvers.point import Point, at_best_offsets
 
 _EPS = float(np.finfo(float).eps)
 _MARGIN = 2.0  # derivatives of the loss are expected to grow no more than this
@@ -56,19 +54,6 @@ _FLAT = 1e-9  # second derivatives count at least so much of their bound, or of 
 _STEEP = 1e-3  # or so much of the first ones
 
 
-@storable
-class Point(NamedTuple):
-    """Weights of some columns, the others being at rest, with everything known about them."""
-
-    w: Slope
-    scores: Vector
-    risk: float
-    b: Vector
-    u: Vector  # balanced derivatives of the risk in the scores
-    height: float  # of the tangent that belongs to u
-    left: Rest | None  # by rounding, of the slopes in b
-
-
 @needs(Smooth, Curvature, Net, Rows)
 def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     """One step: sweeps or Newton steps on one working set of columns."""
@@ -81,7 +66,7 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
         )
     else:
         w = np.clip(state.get("w", rest), whole.lower, whole.upper)
-        point = _evaluate(problem, w, problem.scores(w))
+        point = at_best_offsets(problem, w, problem.scores(w))
         ids = _plausible(problem, whole.l1, point, rest)
         point, lowest = point._replace(w=w[ids]), (np.inf, np.inf)
     columns, fresh = Columns(problem.form(Rows).matrix, ids), False
@@ -94,9 +79,9 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
         urges = part.terms.urges(a, point.w)
         worst = float(urges.max(initial=0.0))
         if fresh:
-            primal, estimate = _bounds(problem, part, point, a)
-            stuck = primal >= lowest[0] - 4 * _EPS * abs(primal) and worst >= 0.5 * lowest[1]
-            lowest, fresh = (min(primal, lowest[0]), min(worst, lowest[1])), False
+            J = point.J
+            stuck = lowest[0] - 4 * _EPS * abs(J) <= J and worst >= 0.5 * lowest[1]
+            lowest, fresh = (min(J, lowest[0]), min(worst, lowest[1])), False
             w = rest.copy()
             w[columns.ids] = point.w
             look = _Look(problem, point, columns.ids, whole, w, a)
@@ -105,7 +90,8 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
                 "to_the_bit": columns.state(), "ended": stuck, "effort": effort,
             }  # fmt: skip
             snapshot = partial(look.known, now)
-            yield Iterate(w, point.b, look, primal if stuck else None, snapshot, estimate, primal)
+            estimate = _gap(problem, part, point, a)
+            yield Iterate(w, point.b, look, J if stuck else None, snapshot, estimate, J)
             if len(look.ids) > len(columns.ids):
                 columns.add(look.ids[len(columns.ids) :])
                 part = _Part.of(problem, columns, whole, rest)
@@ -155,17 +141,10 @@ def _plausible(problem: Problem, l1: float, start: Point, rest: Slope) -> Indice
     return np.flatnonzero((_MARGIN * most >= l1) | (start.w != 0))
 
 
-def _evaluate(problem: Problem, w: Slope, scores: Vector, guess: Vector | None = None) -> Point:
-    limits.look()
-    at = problem.tangent(scores, guess)
-    return Point(w, scores, at.value, at.b, at.u, at.height, at.left)
-
-
-def _bounds(problem: Problem, part: _Part, point: Point, a: Slope) -> tuple[float, float]:
-    """J, and the gap if no other columns mattered."""
-    primal = problem.alpha * part.penalty.value(point.w) + point.risk
+def _gap(problem: Problem, part: _Part, point: Point, a: Slope) -> float:
+    """What it is if no other columns mattered."""
     keep, c = _height(problem, part.penalty, point, a)
-    return primal, primal - c + problem.alpha * part.penalty.conjugate(keep * a / -problem.alpha)
+    return point.J - c + problem.alpha * part.penalty.conjugate(keep * a / -problem.alpha)
 
 
 def _height(problem: Problem, penalty: Penalty, point: Point, a: Slope) -> tuple[float, float]:
@@ -240,7 +219,7 @@ def _work(
     the effort that the next model is worth."""
     working = columns.positions
     terms = part.terms.take(working)
-    point = start._replace(w=start.w[working])
+    point = start._replace(w=start.w[working], penalty=terms.value(start.w[working]))
     for _ in range(_NEWTON_STEPS):
         urge = float(terms.urges(a, point.w).max(initial=0.0))
         if urge <= _SHARPER * worst:
@@ -261,7 +240,7 @@ def _work(
             break
     w = start.w.copy()
     w[working] = point.w
-    return point._replace(w=w), effort
+    return point._replace(w=w, penalty=problem.alpha * part.penalty.value(w)), effort
 
 
 def _curvature(problem: Problem, point: Point) -> Vector:
@@ -286,17 +265,17 @@ def _line_search(
     is good. The far end tells which: where the slope would vanish if it were linear, and where the tangents
     at both ends meet. Then looks go between shares at which J falls and at which it rises.
     """
-    penalty, bend, way = terms.value(point.w), 0.5 * float(f @ (D * f)), target - point.w
+    bend, way = 0.5 * float(f @ (D * f)), target - point.w
     if problem.n_offsets:
         bend -= 0.5 * float(D @ f) ** 2 / float(D.sum())
-    noise = 4 * _EPS * (abs(point.risk) + penalty)
+    noise = 4 * _EPS * (abs(point.risk) + point.penalty)
     slope = float((a * way + terms.changes(point.w, target)).sum())
     share, best, most, good = 1.0, None, -noise, 0.0
     low, high = 0.0, 1.0  # shares at which J falls, and at which it rises
     for _ in range(_LOOKS if slope < 0 else 0):
         w = target if share == 1 else (1 - share) * point.w + share * target
-        trial = _evaluate(problem, w, point.scores + share * f, point.b)
-        fallen = point.risk - trial.risk + penalty - terms.value(trial.w)
+        trial = at_best_offsets(problem, w, point.scores + share * f, point.b, terms.value(w))
+        fallen = point.risk - trial.risk + point.penalty - trial.penalty
         if share == 1 and fallen >= max(-0.5 * (slope + bend), 0.0) - noise:
             return trial, share
         if fallen > most:

@@ -29,7 +29,8 @@ from gapfit.records import storable
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.dual_sets import dual_set
-from gapfit.solvers.primal_cd import Point, primal_cd
+from gapfit.solvers.point import Point
+from gapfit.solvers.primal_cd import primal_cd
 
 _SOLVED = 0.5  # a rounded problem is solved when its own gap is such a share of the whole
 _WIDE = 2.0  # times the width that reaches most samples: a large mu lets columns in one by one

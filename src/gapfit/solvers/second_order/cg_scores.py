@@ -19,8 +19,9 @@ from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps
 from gapfit.solvers.newton import bound_of, is_astray, place
+from gapfit.solvers.point import Point
 from gapfit.solvers.second_order.curved_rows import CurvedRows
-from gapfit.solvers.second_order.line import Place, along
+from gapfit.solvers.second_order.line import along
 
 _EPS = float(np.finfo(float).eps)
 _SLOW = 0.5  # of the mean gain of a product so far: one that gains less may be the last
@@ -50,7 +51,7 @@ def newton_cg_scores(problem: Problem, state: dict[str, Any]) -> Steps:
 class _Descent:
     """A point, and the system for the step from there while it is being solved. Arrays are never changed."""
 
-    point: Place
+    point: Point
     w: Slope | partial[Slope]  # where the driver may look
     _KEPT = (
         "point", "D", "mean", "total", "diagonal", "gradient", "s", "f", "r", "way", "now", "first", "gain",
@@ -142,5 +143,5 @@ def _sum(u: Vector, D: Vector, f: Vector, t: Vector) -> Vector:
     return np.asarray(u + D * (f + t.sum()))
 
 
-def _bound(problem: Problem, point: Place, dual: Any) -> Any:
+def _bound(problem: Problem, point: Point, dual: Any) -> Any:
     return bound_of(problem, point, dual())

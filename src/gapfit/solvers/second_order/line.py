@@ -1,13 +1,10 @@
 """A search along a line for smooth J, in w and the intercept together: where its slope nearly vanishes."""
 
-from typing import NamedTuple
-
 import numpy as np
 
-from gapfit import limits
 from gapfit._types import Slope, Vector
 from gapfit.problem import Problem
-from gapfit.records import storable
+from gapfit.solvers.point import Point, at_offsets
 
 _EPS = float(np.finfo(float).eps)
 _LOOKS = 40  # at J, each O(n)
@@ -16,26 +13,7 @@ _ENOUGH = 0.25  # of the decrement: if J has fallen so much after the whole step
 _FURTHER = 4.0  # times as far at most from one look to the next
 
 
-@storable
-class Place(NamedTuple):
-    """A point (w, b), J there, and the derivatives of the risk."""
-
-    w: Slope
-    scores: Vector
-    b: Vector
-    J: float
-    u: Vector  # in the scores
-    e: Vector  # in b
-
-
-def look(problem: Problem, w: Slope, scores: Vector, b: Vector) -> Place:
-    """Everything about the point (w, b), whose scores without b are known."""
-    limits.look()
-    risk, u, e = problem.risk.value_and_subgradient(scores, b)
-    return Place(w, scores, b, problem.alpha * problem.penalty.value(w) + risk, u, e)
-
-
-def along(problem: Problem, start: Place, s: Slope, f: Vector, t: Vector, decrement: float) -> Place:
+def along(problem: Problem, start: Point, s: Slope, f: Vector, t: Vector, decrement: float) -> Point:
     """A point on the line from `start` along (s, t), where the scores change by f and J begins to fall at the
     rate `decrement`.
 
@@ -45,7 +23,7 @@ def along(problem: Problem, start: Place, s: Slope, f: Vector, t: Vector, decrem
     low, high = (0.0, -decrement), (np.inf, np.inf)  # where J falls and where it rises, with the slopes
     best, length = start, 1.0
     for count in range(_LOOKS):
-        trial = look(problem, start.w + length * s, start.scores + length * f, start.b + length * t)
+        trial = at_offsets(problem, start.w + length * s, start.scores + length * f, start.b + length * t)
         slope = np.inf
         if np.isfinite(trial.J):
             slope = problem.alpha * float(problem.penalty.subgradient(trial.w) @ s)
