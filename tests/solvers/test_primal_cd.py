@@ -286,9 +286,9 @@ def test_separable_data_at_a_small_alpha_take_few_looks(loss, digit, monkeypatch
     X, y = load_digits(return_X_y=True)
     problem = Problem(X, np.where(y == digit, 1.0, -1.0), loss, "l1", alpha=1e-6)
     module = sys.modules["gapfit.solvers.primal_cd"]
-    models, looks, build, look = [], [], ColumnModel.__init__, module._evaluate
+    models, looks, build, look = [], [], ColumnModel.__init__, module.at_best_offsets
     monkeypatch.setattr(ColumnModel, "__init__", lambda *a, **k: models.append(1) or build(*a, **k))
-    monkeypatch.setattr(module, "_evaluate", lambda *a: looks.append(1) or look(*a))
+    monkeypatch.setattr(module, "at_best_offsets", lambda *a: looks.append(1) or look(*a))
     solver = "primal_cd" if loss == "squared_hinge" else "rounded_cd"
     assert solve(problem, solver, tol=1e-4, max_iter=150).converged
     assert len(looks) <= 8 * len(models)

@@ -108,7 +108,8 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
         watch = None
         if reached is None or (gave_up and probe):
             logger.info("auto: %s gave up, too many samples are in play", name)
-            continue  # so little has taught nothing
+            state = {"w": state["w"]} if "w" in state else {}  # so little has taught nothing
+            continue
         last = reached
         logger.info("auto: the gap of %s stopped falling", name)
         state = {"w": min(last.point(), problem.start(), key=partial(_value, problem, last.b))}

@@ -59,8 +59,7 @@ def bundle(
     if zero is not None and zero_plane is not False and "cuts" not in state:
         master.add(zero)
     master.restore(state)
-    objective = (problem.alpha, problem.penalty)
-    if state.get("objective") == objective:  # go on in the middle of a step, as if nothing had happened
+    if state.get("same"):  # go on in the middle of a step, as if nothing had happened
         best, point = move(state["best"], state["target"])
     else:
         w = state.get("w", problem.start())
@@ -68,7 +67,7 @@ def bundle(
     while True:
         master.add(problem.minorant(point, point.scores))
         model, target = master.minimise()
-        now: dict[str, Any] = {**master.state(), "objective": objective, "best": best, "target": target}
+        now: dict[str, Any] = {**master.state(), "best": best, "target": target}
         yield Iterate(best.w, best.b, model, best.J, now.copy)
         best, point = move(best, target)
 

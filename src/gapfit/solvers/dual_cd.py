@@ -37,6 +37,7 @@ from gapfit.losses.piecewise import Atoms
 from gapfit.minorant import Minorant
 from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
+from gapfit.records import Kept
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.coordinates.kinds import KINDS
@@ -87,7 +88,7 @@ def dual_cd(
             yield descent.iterate()
 
 
-class _Descent:
+class _Descent(Kept):
     """The variables of the descent, and what is done with them."""
 
     def __init__(self, problem: Problem, state: dict[str, Any], seed: int) -> None:
@@ -99,17 +100,6 @@ class _Descent:
         self.whole = whole = Whole(problem, self.kind)
         self.random = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
         self.z = np.zeros(whole.width)
-        u, stored = state.get("u", np.empty(0)), state.get("z", np.empty(0))
-        same = False
-        if u.shape == (self.n,):
-            self.kind.put(whole.table, -u)
-            v = whole.table["v"]
-            self.z = whole.short(problem.design.adjoint(v))
-            # with the stored sum, if it is the sum here, this run has the bytes of the one it continues
-            noise = float(np.abs(u).max())
-            same = stored.shape == self.z.shape and np.allclose(v, -u, rtol=1e-9, atol=1e-12 * noise)
-            noise = float(np.abs(u).sum()) * problem.design.largest
-            same = same and np.allclose(stored, self.z, rtol=0, atol=1e-6 * noise)
         self.b = float(state["b"]) if "b" in state else _first_offset(problem)
         self.s = self.c = 0.0
         self.store: Store = whole
@@ -125,38 +115,30 @@ class _Descent:
         self.visits, self.sweeps, self.untold, self.exact, self.surveyed = 0, 0, 0, False, False
         self.steps = 0
         self.over, self.too_fine = True, False  # the epoch; the gap, for rows in single precision
-        if same or "certificate" in state:  # which is there only if the very same fit goes on
-            self._restore(state)
+        if "u" in state:
+            self.restore(state)
 
     # -- state ----------------------------------------------------------------------------------------------
 
-    _NUMBERS = (
-        "b", "s", "c", "latest", "threshold", "gap", "full_gap", "estimate", "missed", "told", "visits",
-        "sweeps", "untold", "exact", "surveyed", "over", "too_fine", "random", "steps",
+    KEPT = (
+        "z", "b", "s", "c", "Z", "order", "latest", "threshold", "gap", "full_gap", "estimate", "missed",
+        "told", "visits", "sweeps", "untold", "exact", "surveyed", "over", "too_fine", "random", "steps",
     )  # fmt: skip
 
     def snapshot(self) -> dict[str, Any]:
-        """All that a run needs to go on from here with the same bytes."""
+        """A start for every alpha, but for which rows are proved to be at rest."""
         self._bring_back()
-        numbers = {name: getattr(self, name) for name in self._NUMBERS}
         table, store = self.whole.table, self.store
-        arrays = dict(u=-table["v"], column=table["kink"].copy(), z=self.z.copy(), order=self.order.copy())
-        arrays |= dict(doubtful=self.doubtful, near=self.near, problem=self._problem())
-        directions = dict(members=store.members.copy(), V=store.V.copy(), Z=self.Z.copy())
-        return {**numbers, **arrays, **directions}
+        dual = dict(u=-table["v"], column=table["kink"].copy())
+        proved = dict(doubtful=self.doubtful, near=self.near)
+        return {**self.state(), **dual, **proved, "members": store.members.copy(), "V": store.V.copy()}
 
-    def _problem(self) -> Vector:
-        """What rows were proved to be at rest for."""
-        return np.array([*(self.whole.table[name].sum() for name in self.compiled.LOSS), self.problem.alpha])
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        for name in self._NUMBERS:
-            setattr(self, name, state[name])
+    def restore(self, state: dict[str, Any]) -> None:
+        super().restore(state)
         if self.exact:
             self.whole.in_full_precision()
         self.whole.table["kink"], self.whole.table["v"] = state["column"], -state["u"]
-        self.z, self.Z, self.order = (np.array(state[name]) for name in ("z", "Z", "order"))
-        if not self.kind.entropic and np.array_equal(state["problem"], self._problem()):
+        if state.get("same"):
             self.doubtful, self.near = state["doubtful"], state["near"]
         if len(state["members"]) < self.n:
             self.store = self.whole.part(state["members"])

@@ -70,8 +70,7 @@ def newton(problem: Problem, state: dict[str, Any] | None = None, *, seed: int =
     seed : of the choice of samples for the first steps, where there are very many.
     """
     state = state or {}
-    objective = (problem.alpha, problem.penalty)
-    if state.get("objective") == objective:
+    if state.get("same"):
         descent: _Descent = _Descent(problem, state["point"], state["known"])
     else:
         start = (state["w"], None) if "w" in state else (yield from _learn_from_shares(problem, seed))
@@ -83,12 +82,7 @@ def newton(problem: Problem, state: dict[str, Any] | None = None, *, seed: int =
     while moving:
         moving = descent.step()
         point = descent.point
-        now: dict[str, Any] = {
-            "objective": objective,
-            "point": point,
-            "known": descent.known,
-            "ended": not moving,
-        }
+        now: dict[str, Any] = {"point": point, "known": descent.known, "ended": not moving}
         estimate = descent.estimate if moving else 0.0  # it is to look at the last point in any case
         yield Iterate(point.w, point.b, descent.bound, None, now.copy, estimate, point.J)
 

@@ -59,7 +59,7 @@ def newton_cg(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
 
 def _newton_cg_classes(problem: Problem, state: dict[str, Any]) -> Steps:
     stand_in = Kronecker(*problem.form(WideRows), problem.alpha, problem.n_offsets > 0)
-    if state.get("alpha") == problem.alpha:  # a run that goes on has already reported its point
+    if state.get("same"):  # a run that goes on has already reported its point
         point = state["point"]
         stand_in.restore(state["stand_in"])
     else:
@@ -83,11 +83,15 @@ def _newton_cg_classes(problem: Problem, state: dict[str, Any]) -> Steps:
         bound = partial(problem.minorant_at, point.u + s * step.u)
         point = there
         ended = gain <= 2 * _EPS * abs(point.J)  # what is left to gain is rounding
-        now = {"alpha": problem.alpha, "point": point, "stand_in": stand_in.state(), "ended": ended}
+        now = partial(_state, point, stand_in, ended)
         done = gain <= _ROUNDING * abs(point.J)
-        yield Iterate(point.w, point.b, bound, point.J, now.copy, None if done else guess, point.J)
+        yield Iterate(point.w, point.b, bound, point.J, now, None if done else guess, point.J)
         if ended:
             return
+
+
+def _state(point: Point, stand_in: Kronecker, ended: bool) -> dict[str, Any]:
+    return {"point": point, "stand_in": stand_in.state(), "ended": ended}
 
 
 def _newton_step(problem: Problem, point: Point, gradient: Slope, stand_in: Kronecker) -> _Step:

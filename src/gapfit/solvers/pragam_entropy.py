@@ -56,14 +56,13 @@ def pragam_entropy(problem: Problem, state: dict[str, Any] | None = None, *, L: 
         By default it is found on the way.
     """
     state = state or {}
-    family, objective = _Family(problem), (problem.alpha, L)
-    resumes = state.get("objective") == objective
+    family, resumes = _Family(problem), state.get("same") and state["given"] == L
     at = state["pair"] if resumes else family.start(L)
     while True:
         if not resumes:
             there = problem.tangent(at.scores, at.b)
             primal = problem.alpha * problem.penalty.value(at.w) + there.value
-            now: dict[str, Any] = {"objective": objective, "pair": at}
+            now: dict[str, Any] = {"given": L, "pair": at}
             yield Iterate(at.w, there.b, family.minorant(at.z), primal, now.copy)
         resumes = False
         at = family.step(at, L)

@@ -58,9 +58,9 @@ _STEEP = 1e-3  # or so much of the first ones
 def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     """One step: sweeps or Newton steps on one working set of columns."""
     state = state or {}
-    whole, rest, objective = Terms.of(problem), problem.start(), (problem.alpha, problem.penalty)
+    whole, rest = Terms.of(problem), problem.start()
     recent, n_moving, effort = np.empty(0, np.int64), -1, Effort()
-    if state.get("objective") == objective:
+    if state.get("same"):
         ids, recent, n_moving, point, lowest, effort = (
             state[key] for key in ("ids", "recent", "n_moving", "point", "lowest", "effort")
         )
@@ -70,7 +70,7 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
         ids = _plausible(problem, whole.l1, point, rest)
         point, lowest = point._replace(w=w[ids]), (np.inf, np.inf)
     columns, fresh = Columns(problem.form(Rows).matrix, ids), False
-    if state.get("objective") == objective:
+    if state.get("same"):
         columns.restore(state.get("to_the_bit"))
     part = _Part.of(problem, columns, whole, rest)
     chosen = part.columns.at(recent)
@@ -86,7 +86,7 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
             w[columns.ids] = point.w
             look = _Look(problem, point, columns.ids, whole, w, a)
             now = {
-                "objective": objective, "lowest": lowest, "recent": chosen.positions, "n_moving": n_moving,
+                "lowest": lowest, "recent": chosen.positions, "n_moving": n_moving,
                 "to_the_bit": columns.state(), "ended": stuck, "effort": effort,
             }  # fmt: skip
             snapshot = partial(look.known, now)

@@ -46,8 +46,7 @@ _LEAST = 1e-12  # of the first mu: then what is left to gain is rounding
 def rounded_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     """One step: a step of `primal_cd` on the rounded problem."""
     state = state or {}
-    objective = (problem.alpha, problem.penalty)
-    if state.get("objective") == objective:
+    if state.get("same"):
         at: _Stage = state["stage"]
         at = at._replace(inner={**at.inner, "to_the_bit": state.get("to_the_bit")})
     else:
@@ -65,7 +64,7 @@ def rounded_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
             stuck = iterate.primal is not None
             solved = stuck or iterate.estimate <= _SOLVED * estimate
             then = partial(stage.after, problem, iterate, solved=solved, stuck=stuck)
-            snapshot, bound = partial(_snapshot, objective, then), partial(_bound, problem, iterate, point.u)
+            snapshot, bound = partial(_snapshot, then), partial(_bound, problem, iterate, point.u)
             primal = problem.alpha * problem.penalty.value(iterate.point()) + risk
             yield Iterate(iterate.w, iterate.b, bound, None, snapshot, estimate, primal)
             if solved:
@@ -118,7 +117,7 @@ class _Stage(NamedTuple):
 
     def after(self, problem: Problem, iterate: Iterate, *, solved: bool, stuck: bool) -> "_Stage":
         """The stage that follows an iterate."""
-        inner = iterate.snapshot()
+        inner = {**iterate.snapshot(), "same": True}
         if not solved:
             return self._replace(inner=inner)
         point: Point = inner["point"]
@@ -135,14 +134,12 @@ def _shares(problem: Problem) -> Vector:
     return np.asarray(problem.weight / problem.weight.sum())
 
 
-def _snapshot(objective: Any, then: Any) -> dict[str, Any]:
+def _snapshot(then: Any) -> dict[str, Any]:
     stage: _Stage = then()
     ended = not stage.rounding.mu > _LEAST * stage.first
     inner = {**stage.inner, "to_the_bit": None}
-    return {
-        "objective": objective, "stage": stage._replace(inner=inner), "to_the_bit": stage.inner["to_the_bit"],
-        "ended": ended,
-    }  # fmt: skip
+    exactly = stage.inner["to_the_bit"]
+    return {"stage": stage._replace(inner=inner), "to_the_bit": exactly, "ended": ended}
 
 
 def _bound(problem: Problem, iterate: Iterate, u: Vector) -> Minorant:

@@ -31,6 +31,7 @@ from gapfit.losses.piecewise import Atoms
 from gapfit.minorant import Minorant
 from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
+from gapfit.records import Kept
 from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.newton import solve_definite
@@ -69,8 +70,9 @@ def semismooth_newton(problem: Problem, state: dict[str, Any] | None = None, *, 
     """
     state = state or {}
     path = _Path(problem, problem)
-    if state.get("objective") == path.objective:
-        if not path.resume(state):
+    if state.get("same"):
+        path.restore(state["path"])
+        if not path.step():
             return
     else:
         told = "w" in state
@@ -114,7 +116,7 @@ def _where_not_zero(design: MemoryDesign, *vectors: Vector) -> tuple[MemoryDesig
     return design, list(vectors)
 
 
-class _Path:
+class _Path(Kept):
     """A point (w, b) on its way, with the rounding c and the guess of the dual solution that it is near."""
 
     w: Slope
@@ -126,7 +128,6 @@ class _Path:
         from gapfit.compiled import proximal  # compiled code is loaded only when it is to run
 
         self.problem, self.compiled = problem, proximal
-        self.objective = (problem.alpha, problem.n_offsets, problem.risk.loss)
         n, d = problem.design.shape
         sign, lin, kink, quad, lo, hi, self.total = problem.form(Atoms)
         self.p = problem.weight / problem.weight.sum()
@@ -179,25 +180,17 @@ class _Path:
         return [float(total) for total in np.sum(self._each(kernel, *arguments), axis=0)]
 
     def snapshot(self) -> dict[str, Any]:
-        """All that `resume` needs to go on with the same bytes."""
-        path = {name: getattr(self, name) for name in self._KEPT}
-        for changed_in_place in ("f", "v", "z", "in_gram", "curvature", "change"):
-            path[changed_in_place] = path[changed_in_place].copy()
-        ended = self.c * self._sharper() > _SHARPEST * self.first_c
-        return {"objective": self.objective, "path": path, "ended": ended}
+        return {"path": self.state(), "ended": self.c * self._sharper() > _SHARPEST * self.first_c}
 
-    _KEPT = (
+    KEPT = (
         "w", "b", "f", "v", "z", "centre", "c", "first_c", "gram", "curved_rows", "in_gram", "steps",
         "curvature", "change", "change_of_rows", "bend", "curved", "changed", "imbalance", "primal", "gap",
         "unsolved",
     )  # fmt: skip
 
-    def resume(self, state: dict[str, Any]) -> bool:
-        """Make the next step from there; False if nothing moves any more."""
-        for name, value in state["path"].items():
-            setattr(self, name, np.copy(value) if isinstance(value, np.ndarray) else value)
+    def restore(self, state: dict[str, Any]) -> None:
+        super().restore(state)
         self._round_off(self.centre, self.c)
-        return self.step()
 
     def offsets(self) -> Vector:
         return np.full(self.problem.n_offsets, self.b)

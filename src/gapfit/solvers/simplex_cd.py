@@ -37,7 +37,7 @@ from gapfit.losses.vector import one_hot
 from gapfit.minorant import Minorant
 from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
-from gapfit.records import storable
+from gapfit.records import Kept, storable
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 
@@ -101,7 +101,7 @@ class _Trial:
         return over and gap > _HARDLY * self.half_way
 
 
-class _Descent:
+class _Descent(Kept):
     """The variables of the descent, and what is done with them."""
 
     def __init__(self, problem: Problem, state: dict[str, Any], seed: int) -> None:
@@ -143,8 +143,8 @@ class _Descent:
         self._set_out()
         self.trial: _Trial | None = None
         self.wait, self.pause = 1, 1  # sweeps until the next attempt to go beyond them
-        if state.get("problem") == self._problem():
-            self._restore(state)
+        if state.get("same"):
+            self.restore(state)
 
     def _start(self, state: dict[str, Any]) -> tuple[Any, Vector]:
         """The shares and intercepts to begin with."""
@@ -159,41 +159,19 @@ class _Descent:
 
     # -- state ----------------------------------------------------------------------------------------------
 
-    _ARRAYS = ("A", "entropy", "W", "s", "h", "intercepts", "order", "field", "classes", "live")
-    _NUMBERS = (
-        "gap",
-        "full_gap",
-        "threshold",
-        "told",
-        "visits",
-        "untold",
-        "looks",
-        "made",
-        "tried",
-        "wait",
-        "pause",
-        "way",
-        "before",
-    )
+    KEPT = (
+        "A", "entropy", "W", "s", "h", "intercepts", "order", "field", "classes", "live", "gap", "full_gap",
+        "threshold", "told", "visits", "untold", "looks", "made", "tried", "wait", "pause", "way", "before",
+        "rng",
+    )  # fmt: skip
 
     def snapshot(self) -> dict[str, Any]:
-        """All that a run needs to go on from here with the same bytes."""
-        arrays = {name: getattr(self, name).copy() for name in self._ARRAYS}
-        numbers = {name: getattr(self, name) for name in self._NUMBERS}
-        here = dict(u=self._u(), b=self.h.copy(), problem=self._problem())
-        here["trial"] = None if self.trial is None else (self.trial.visits, self.trial.half_way)
-        return {**arrays, **numbers, **here, "rng": self.rng.bit_generator.state}
+        """For another alpha, shares u and intercepts b are a start."""
+        trial = None if self.trial is None else (self.trial.visits, self.trial.half_way)
+        return {**self.state(), "u": self._u(), "b": self.h.copy(), "trial": trial}
 
-    def _problem(self) -> tuple[float, float]:
-        """Where a state can be taken over as it is; elsewhere its shares and intercepts are a start."""
-        return self.problem.alpha, float(self.q.sum())
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        for name in self._ARRAYS:
-            setattr(self, name, np.array(state[name]))
-        for name in self._NUMBERS:
-            setattr(self, name, state[name])
-        self.rng.bit_generator.state = state["rng"]
+    def restore(self, state: dict[str, Any]) -> None:
+        super().restore(state)
         if state["trial"] is not None:
             self.trial = _Trial(*state["trial"])
 

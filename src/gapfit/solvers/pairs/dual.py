@@ -8,7 +8,7 @@ a phantom variable with an empty row of K takes up whatever the others leave, an
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from gapfit.minorant import Minorant
 from gapfit.offset import offset_interval
 from gapfit.problem import Problem
 from gapfit.projections import project_box_hyperplane
+from gapfit.records import Kept
 from gapfit.solution import Iterate
 from gapfit.solvers.coordinates.kinds import coordinates
 
@@ -47,8 +48,10 @@ class Slopes(NamedTuple):
         return 0.5 * (self.highest + self.lowest)
 
 
-class Dual:
+class Dual(Kept):
     """v, the scores f = Kv, and the bounds they prove."""
+
+    KEPT: ClassVar[tuple[str, ...]] = ("v", "f", "sharp", "fixed", "scale", "sums")
 
     def __init__(self, problem: Problem, start: Vector | None) -> None:
         table = coordinates(problem)
@@ -201,17 +204,6 @@ class Dual:
             return {"v": v, "ended": ended, "to_the_bit": {**exact(), "dual": self.state()}}
 
         return Iterate(v, offsets, minorant, claim, snapshot, estimate, objective)
-
-    _KEPT: tuple[str, ...] = ("v", "f", "sharp", "fixed", "scale", "sums")
-
-    def state(self) -> dict[str, Any]:
-        """What `restore` needs to go on with the same bytes."""
-        return {name: np.copy(x) if np.ndim(x := getattr(self, name)) else x for name in self._KEPT}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from there."""
-        for name in self._KEPT:
-            setattr(self, name, state[name])
 
 
 def filled(lower: Vector, upper: Vector, total: float) -> Vector:

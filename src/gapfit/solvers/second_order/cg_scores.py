@@ -16,6 +16,7 @@ from gapfit._types import Slope, Vector
 from gapfit.design.forms import Rows
 from gapfit.losses.forms import Curvature
 from gapfit.problem import Problem
+from gapfit.records import Kept
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps
 from gapfit.solvers.newton import bound_of, is_astray, place
@@ -35,44 +36,38 @@ _PRODUCTS = 300  # for one system
 def newton_cg_scores(problem: Problem, state: dict[str, Any]) -> Steps:
     """One step: a product with the Hessian, and sometimes a line search."""
     descent = _Descent(problem)
-    objective = (problem.alpha, problem.penalty)
-    if state.get("objective") == objective:
-        descent.restore(state)
+    if state.get("same"):
+        descent.restore(state["descent"])
     else:
         descent.point = place(problem, state.get("w", problem.start()), None)
-    moving = True
-    while moving:
-        moving = descent.step()
-        now = {"objective": objective, **descent.state(), "ended": not moving}
-        estimate = descent.estimate if moving else 0.0  # it is to look at the last point in any case
-        yield Iterate(descent.w, descent.b, descent.bound, descent.primal, now.copy, estimate, descent.J)
+    while descent.moving:
+        descent.step()
+        estimate = descent.estimate if descent.moving else 0.0  # it is to look at the last point in any case
+        yield Iterate(
+            descent.w, descent.b, descent.bound, descent.primal, descent.snapshot, estimate, descent.J
+        )
 
 
-class _Descent:
+class _Descent(Kept):
     """A point, and the system for the step from there while it is being solved. Arrays are never changed."""
 
     point: Point
     w: Slope | partial[Slope]  # where the driver may look
-    _KEPT = (
+    KEPT = (
         "point", "D", "mean", "total", "diagonal", "gradient", "s", "f", "r", "way", "now", "first", "gain",
         "count", "solving",
     )  # fmt: skip
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.solving = False
+        self.solving, self.moving = False, True
         self.rows = CurvedRows(problem)
 
-    def state(self) -> dict[str, Any]:
-        """All that `restore` needs to go on with the same bytes."""
-        return {"descent": {name: getattr(self, name) for name in self._KEPT}}
+    def snapshot(self) -> dict[str, Any]:
+        return {"descent": self.state(), "ended": not self.moving}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        for name, value in state["descent"].items():
-            setattr(self, name, value)
-
-    def step(self) -> bool:
-        """A product; False if what is left to gain is rounding."""
+    def step(self) -> None:
+        """A product. It is the last if what is left to gain is rounding."""
         if not self.solving:
             self._set_up()
         solved = self._multiply()
@@ -87,10 +82,10 @@ class _Descent:
         if not solved and not (self.slow and (not near or cost <= _BENT_SHARE * bent)):
             self.w, self.b, self.J = partial(np.add, point.w, self.s), point.b + t, point.J - 0.5 * decrement
             self.primal, self.estimate, self.bound = None, cost + bent, partial(_bound, problem, point, dual)
-            return True
+            return
         self.solving = False
-        moving = decrement > 2 * _EPS * abs(point.J)
-        if moving:
+        self.moving = decrement > 2 * _EPS * abs(point.J)
+        if self.moving:
             if not self.rows.exact:
                 scores_step = problem.design.scores(self.s)
             self.point = along(problem, point, self.s, scores_step, t, decrement)
@@ -101,7 +96,6 @@ class _Descent:
         self.w, self.b, self.J = self.point.w, self.point.b, self.point.J
         self.primal = self.J
         self.bound = partial(_bound, problem, self.point, dual)
-        return moving
 
     def _set_up(self) -> None:
         """The system at this point."""
