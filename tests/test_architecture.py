@@ -333,6 +333,14 @@ def test_the_driver_says_which_problem_a_state_is_of(path: Path) -> None:
         assert not texts & {"alpha", "objective"}, f"{path.name}: ask state for 'same'"
 
 
+@every_file
+def test_rounding_has_one_home(path: Path) -> None:
+    """Whoever wants the distance from 1 to the next number imports `rounding.EPS`."""
+    if unit_of(path) == "solvers":
+        calls = {ast.unparse(node) for node in ast.walk(TREES[path]) if isinstance(node, ast.Call)}
+        assert not calls & {"np.finfo(float)", "np.finfo(np.float64)"}, path.name
+
+
 SHARED = {"base", "old_needs", "point"}  # beside the solvers: the contract, and what most of them move
 
 

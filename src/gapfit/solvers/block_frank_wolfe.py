@@ -19,11 +19,10 @@ from gapfit.minorant import Minorant
 from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.records import Kept
-from gapfit.rounding import Estimate, gamma
+from gapfit.rounding import EPS, Estimate, gamma
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 
-_EPS = float(np.finfo(float).eps)
 _AT_RANDOM = 0.5  # of the visits; the others go where the gap was
 _SWEEPS = 10  # over the planes that are known, after each pass of the oracle
 _PLANES = 16  # of a sample; beyond that, one that is not in use is forgotten
@@ -85,7 +84,7 @@ class _Mixtures(Kept):
         heights = slopes @ self.weights + offsets
         height = float(slope @ self.weights) + offset
         self.gaps[i] = self.p[i] * max(height - float(shares @ heights), 0.0)
-        if height > heights.max() + 4 * _EPS * abs(height):
+        if height > heights.max() + 4 * EPS * abs(height):
             self._keep(i, slope, offset)
         self.improve(i)
 

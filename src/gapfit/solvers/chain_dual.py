@@ -42,9 +42,9 @@ _SMOOTHING = 0.3  # of the gap may be due to heat
 _COOLING = 0.3  # the heat falls no faster than this in one step
 _STIFF = 30.0  # alpha times the number of chains below which steps are taken with an anchor
 _STALE = 0.65  # of what blocks contributed when they were visited is left at the end of the pass, about
-_PULL = 10.0  # times alpha at most
-_ANCHOR_PASSES = 3
-_LONG = 32  # passes
+_PULL = 10.0  # times alpha is the strongest pull to the anchor
+_ANCHOR_PASSES = 3  # after which the anchor moves
+_LONG = 32  # passes, after which a run is looked at whatever it guesses
 _LOOK_PASSES = 5  # after which the gap is computed, where it decides on the heat
 _NO_PENALTY = 1e300  # an alpha under which no block's step is held back
 

@@ -35,12 +35,12 @@ from gapfit.minorant import Minorant
 from gapfit.penalties.forms import Quadratic
 from gapfit.problem import Problem
 from gapfit.records import storable
+from gapfit.rounding import EPS
 from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.point import Point, at_best_offsets, at_offsets
 from gapfit.solvers.second_order.line import along
 
-_EPS = float(np.finfo(float).eps)
 _AGAIN = 0.3  # of the last decrement: a step with the same H must promise no more than that
 _LITTLE = 0.2  # of the mean second derivative: a change so small is left out as long as steps are large
 _SHARES = (64, 16, 4)  # the first steps see a 64th, then a 16th, then a quarter of the samples,
@@ -154,14 +154,14 @@ class _Descent:
         again = self.known is not None
         if again:
             s, t, decrement = self._newton_step(gradient)
-            again = 2 * _EPS * abs(point.J) < decrement <= _AGAIN * self.known.decrement
+            again = 2 * EPS * abs(point.J) < decrement <= _AGAIN * self.known.decrement
         if not again:
             self.known = self._look_anew()
             s, t, decrement = self._newton_step(gradient)
         self.known = self.known._replace(decrement=decrement)
         scores_step = problem.design.scores(s)
         dual = point.u + self.known.D * (scores_step + t.sum())
-        moving = decrement > 2 * _EPS * abs(point.J)
+        moving = decrement > 2 * EPS * abs(point.J)
         if moving:
             self.point = along(problem, point, s, scores_step, t, decrement)
             if is_astray(self.point):
@@ -233,7 +233,7 @@ def factorised(hessian: Matrix) -> Any:
             break
         except LinAlgError:
             largest = max(float(np.trace(hessian)), float(np.abs(np.tril(hessian)).max()))
-            more = max(100 * ridge, _EPS * largest, _TINIEST)
+            more = max(100 * ridge, EPS * largest, _TINIEST)
             if not more < np.inf:
                 break
             hessian = hessian + (more - ridge) * np.eye(len(hessian))

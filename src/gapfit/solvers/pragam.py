@@ -31,7 +31,7 @@ from gapfit.solvers.dual_sets import PROJECTABLE, dual_set
 from gapfit.solvers.dual_sets.base import DualSet
 
 _EASE = 0.97  # L is tried this much lower at each step
-_ROUNDING = 1e-9  # of the curvature
+_NO_BEND = 1e-9  # of L: a curvature that is larger by no more is that by rounding
 
 
 def _effort(problem: Problem) -> Effort:
@@ -166,7 +166,7 @@ class _Pair(Kept):
         """Does the dual bend more than L on the way? The values themselves would drown in rounding."""
         if self.given is not None:
             return False
-        return self.Q.curvature(change, self.Q.distance(z, before)) > self.L * (1 + _ROUNDING)
+        return self.Q.curvature(change, self.Q.distance(z, before)) > self.L * (1 + _NO_BEND)
 
     def _first_bend(self, slope: Slope) -> float:
         """A start for L: how the dual bends towards where its gradient points."""

@@ -36,8 +36,8 @@ from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
 
 _EASE = 0.7  # L is tried this much lower at each step
-_ROUNDING = 1e-12
-_LARGEST = 60  # doublings of L in one step
+_NO_EXCESS = 1e-12  # of J_mu and D: if the one exceeds the other by no more, it does by rounding
+_DOUBLINGS = 60  # of L in one step, at most
 
 
 def _effort(problem: Problem) -> Effort:
@@ -139,7 +139,7 @@ class _Family:
             z = self.point(self.gibbs(1.0 / L, scores / L)[0])
             return self.pair(w, scores, b, z, 2.0 * L, L, 0)
         trial = max(float(centre.v @ centre.v) / self.problem.alpha, 1e-3)
-        for _ in range(_LARGEST):
+        for _ in range(_DOUBLINGS):
             z = self.point(self.gibbs(1.0 / trial, scores / trial)[0])
             pair = self.pair(w, scores, b, z, trial, trial, 0)
             if self.holds(pair):
@@ -152,7 +152,7 @@ class _Family:
             return self.move(at, L, 2.0 / (at.k + 3))
         first = self.point(at.response)
         trial = _EASE * at.L
-        for _ in range(_LARGEST):
+        for _ in range(_DOUBLINGS):
             tau = 2 * at.mu / (at.mu + np.sqrt(at.mu**2 + 4 * trial * at.mu))
             pair = self.move(at, trial, float(tau), first)
             if self.holds(pair):
@@ -180,7 +180,7 @@ class _Family:
     def holds(self, at: _Pair) -> bool:
         """Is J_mu(w) <= D(z), up to rounding?"""
         smoothed, dual = self.smoothed(at), self.problem.dual(self.minorant(at.z))
-        return smoothed <= dual + _ROUNDING * (abs(smoothed) + abs(dual))
+        return smoothed <= dual + _NO_EXCESS * (abs(smoothed) + abs(dual))
 
 
 def _mix(first: _Point, second: _Point, share: float) -> _Point:

@@ -31,6 +31,7 @@ from gapfit.minorant import Minorant
 from gapfit.penalties import Box, Penalty
 from gapfit.penalties.forms import Net
 from gapfit.problem import Problem
+from gapfit.rounding import EPS
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.columns.columns import Columns, Selection
@@ -38,7 +39,6 @@ from gapfit.solvers.columns.model import ColumnModel, Effort
 from gapfit.solvers.columns.terms import Terms
 from gapfit.solvers.point import Point, at_best_offsets
 
-_EPS = float(np.finfo(float).eps)
 _MARGIN = 2.0  # derivatives of the loss are expected to grow no more than this
 _FEWEST = 100  # columns to add to those that are at work,
 _GROWTH = 3  # and how many times as many as those at most
@@ -80,7 +80,7 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
         worst = float(urges.max(initial=0.0))
         if fresh:
             J = point.J
-            stuck = lowest[0] - 4 * _EPS * abs(J) <= J and worst >= 0.5 * lowest[1]
+            stuck = lowest[0] - 4 * EPS * abs(J) <= J and worst >= 0.5 * lowest[1]
             lowest, fresh = (min(J, lowest[0]), min(worst, lowest[1])), False
             w = rest.copy()
             w[columns.ids] = point.w
@@ -268,7 +268,7 @@ def _line_search(
     bend, way = 0.5 * float(f @ (D * f)), target - point.w
     if problem.n_offsets:
         bend -= 0.5 * float(D @ f) ** 2 / float(D.sum())
-    noise = 4 * _EPS * (abs(point.risk) + point.penalty)
+    noise = 4 * EPS * (abs(point.risk) + point.penalty)
     slope = float((a * way + terms.changes(point.w, target)).sum())
     share, best, most, good = 1.0, None, -noise, 0.0
     low, high = 0.0, 1.0  # shares at which J falls, and at which it rises

@@ -33,10 +33,12 @@ from gapfit.solvers.point import Point
 from gapfit.solvers.primal_cd import primal_cd
 
 _SOLVED = 0.5  # a rounded problem is solved when its own gap is such a share of the whole
-_WIDE = 2.0  # times the width that reaches most samples: a large mu lets columns in one by one
-_BENT = 0.5  # of that: a loss that bends so widely by itself is hardly rounded,
-_HARDLY = 1e-6  # by such a share
-_SHARPEN = 0.5
+_WIDE = (
+    2.0  # times the width that reaches most samples is the first mu: a large one lets columns in one by one
+)
+_WIDE_BEND = 0.5  # of the first mu: a loss that bends so widely by itself is hardly rounded
+_HARDLY = 1e-6  # times the first mu is that of a loss that bends widely by itself
+_SHARPEN = 0.5  # times mu, if the last rounded problem was easy
 _EASY = 4  # steps about one centre: after more, mu stays
 _TOLD = 0.25  # of the first mu, if there is a w that tells the first centre
 _LEAST = 1e-12  # of the first mu: then what is left to gain is rounding
@@ -107,7 +109,7 @@ class _Stage(NamedTuple):
         """Begin with a rounding that reaches most samples; a sharper one, if w tells the dual solution."""
         scores = problem.scores(w)
         first = _WIDE * dual_set(problem).width(scores)
-        if float((problem.form(Atoms).quad * _shares(problem)).min()) >= _BENT * first:
+        if float((problem.form(Atoms).quad * _shares(problem)).min()) >= _WIDE_BEND * first:
             first *= _HARDLY
         rounding = _Rounding(np.zeros(len(scores)), first)
         if w.any():

@@ -32,11 +32,11 @@ from gapfit.minorant import Minorant
 from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.records import Kept
+from gapfit.rounding import EPS
 from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.newton import solve_definite
 
-_EPS = float(np.finfo(float).eps)
 _SOLVED = 0.3  # a rounded problem is solved when its own gap is such a share of the whole
 _SHARPEN = 2.0  # the factor of c from one rounded problem to the next
 _EASY, _HARD = 2, 5  # Newton steps for a rounded problem: sharpen faster after few, go back after many
@@ -211,7 +211,7 @@ class _Path(Kept):
         return self.gap
 
     def _solved(self) -> bool:
-        return self.unsolved <= max(_SOLVED * self.gap, 4 * _EPS * abs(self.primal))
+        return self.unsolved <= max(_SOLVED * self.gap, 4 * EPS * abs(self.primal))
 
     def _sharper(self) -> float:
         """By what the next step multiplies c."""

@@ -43,14 +43,14 @@ from gapfit.solvers.base import Steps, needs
 
 _REVISITS = 8  # visits to active samples in an epoch, at most, in units of n
 _ENOUGH = 0.1  # of the gap that all samples had, left in the active ones, ends an epoch
-_NEWS = 0.7  # the gap must fall to that share before the driver is told again, and two visits a sample
-_GREAT_NEWS = 0.3  # be made, or to that one at once;
-_SILENCE = 8  # or so many visits be made, in units of n
+_NEWS = 0.7  # of the gap last told: one so small is told after two visits to each sample
+_GREAT_NEWS = 0.3  # of the gap last told: one so small is told at once
+_SILENCE = 8  # visits to each sample, after which the driver is told anyway
 _EASY = 16  # visits to each sample before anything but sweeps is tried
 _HARDLY = 0.9  # of a gap, left after as many visits as had gone before: that is no progress
 _LOOKS = 40  # iterates that tell their gap
 _BETWEEN = 400  # visits between attempts to go beyond sweeps: so many take as long as one
-_ROUNDING = 1e-13  # of alpha |W|^2 is too little to gain: rounding would show
+_NO_GAIN = 1e-13  # of alpha |W|^2 is too little to gain: rounding would show
 _FAR = 100.0  # times a way is too far to go: the rounding in it would show
 _PAUSE = 64  # sweeps, at most, without an attempt to go beyond them: it costs as much as a sweep of some rows
 _START = 0.05  # of a share that softmax begins with: logarithms of zero are none
@@ -282,7 +282,7 @@ class _Descent(Kept):
         step = self._centred(_Way(dA, dW, ds, ds))
         gain = np.vdot(prices, dA) - alpha * np.vdot(step, now + 0.5 * step)
         gain -= ds @ (here.bias + 0.5 * rho * ds)
-        return there if gain > _ROUNDING * alpha * np.vdot(now, now) else None
+        return there if gain > _NO_GAIN * alpha * np.vdot(now, now) else None
 
     def _here(self) -> "_Way":
         bias = self.h + self.mean @ self._weights()

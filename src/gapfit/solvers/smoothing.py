@@ -29,11 +29,12 @@ from gapfit.solvers.dual_sets.base import DualSet
 from gapfit.solvers.dual_sets.quasi_newton import Memory
 
 _SOLVED = 0.3  # J_mu is minimised well enough when its own gap is such a share of the whole
-_SHARPEN = 0.5
-_EASY, _PATIENCE = 40, 200  # steps about one centre: after more than so many mu stays; no more than so many
+_SHARPEN = 0.5  # times mu, if the last centre was easy
+_EASY = 40  # steps about one centre: after more, mu stays
+_PATIENCE = 200  # steps about one centre, at most
 _MEMORY = 40  # pairs that L-BFGS remembers
-_FLAT = 0.4  # a line search ends where the slope has fallen to such a share
-_SEARCH = 30
+_FLAT = 0.4  # of the first slope: there a line search ends
+_SEARCH = 30  # looks at the slope in a line search, at most
 
 
 def _effort(problem: Problem) -> Effort:

@@ -9,13 +9,14 @@ from gapfit._types import Vector
 from gapfit.losses.forms import Conjugate
 from gapfit.losses.piecewise import Atoms
 from gapfit.problem import Problem
+from gapfit.rounding import EPS
 from gapfit.solvers.dual_sets.base import DualSet, Line, Response
 
 _BALANCED = 1e-10  # share of an excess that is not worth another pass
-_NEAR = 3e-4  # share of an excess that the samples between their bounds can share: few others would follow
-_NUDGES = 3
+_SMALL = 3e-4  # share of an excess that the samples between their bounds can share: few others would follow
+_NUDGES = 3  # shifts of the offset without another look, at most
 _ROUGH = 1e-2  # share of an excess that is near enough to look further along a line
-_ROUNDING = 8 * float(np.finfo(float).eps)  # share of an excess that is none
+_NONE = 8 * EPS  # share of an excess that is rounding
 
 
 class BoxSet(DualSet):
@@ -112,8 +113,8 @@ class BoxLine(Line):
     def stop(self) -> Response:
         if self.box.problem.n_offsets:
             excess, rate, scale, _, _ = self.found
-            if abs(excess) > _NEAR * scale:
-                excess, rate, scale, _, _ = self._balance(self.b, _NEAR)
+            if abs(excess) > _SMALL * scale:
+                excess, rate, scale, _, _ = self._balance(self.b, _SMALL)
                 self.b -= excess / rate if rate > 0 else 0.0
             for _ in range(_NUDGES):
                 if abs(excess) <= _BALANCED * scale or rate <= 0:
@@ -121,7 +122,7 @@ class BoxLine(Line):
                 excess = self._nudge(-excess / rate)
             if abs(excess) > _BALANCED * scale:
                 excess, _, scale, _, _ = self._balance(self.b, _BALANCED)
-            if abs(excess) > _ROUNDING * scale:
+            if abs(excess) > _NONE * scale:
                 self.box.compiled.absorb(self.box.pieces, excess, self.u)
             self.box.b = np.array([self.b])
         return Response(self.u, self.box.b)

@@ -16,8 +16,7 @@ import numpy as np
 from gapfit._types import Slope
 from gapfit.penalties import Penalty
 from gapfit.records import Kept
-
-_EPS = float(np.finfo(float).eps)
+from gapfit.rounding import EPS
 
 
 class Memory(Kept):
@@ -38,7 +37,7 @@ class Memory(Kept):
             self.S, self.Y = np.empty(shape), np.empty(shape)
             self.Z = self.Y if self.penalty.euclidean else np.empty(shape)  # Y Q^-1
             self.SY, self.YZ = np.zeros((self.size, self.size)), np.zeros((self.size, self.size))
-        if not step @ change > _EPS * (np.abs(step) @ np.abs(change)):
+        if not step @ change > EPS * (np.abs(step) @ np.abs(change)):
             return  # no curvature along it, up to rounding
         slot = (self.oldest + self.used) % self.size
         self.used, self.oldest = (

@@ -9,13 +9,15 @@ from gapfit._types import Matrix, Vector
 from gapfit.losses.multiclass import MarginSimplices, transport
 from gapfit.losses.vector import one_hot
 from gapfit.problem import Problem
+from gapfit.rounding import EPS
 from gapfit.solvers.dual_sets.base import DualSet, Line, Response
 
-_EPS = float(np.finfo(float).eps)
-_NEWTON, _SEARCH = 60, 60
+_NEWTON = 60  # steps to balance the classes, at most
+_SEARCH = 60  # looks along one of them, at most
 _ROUGH = 1e-2  # an excess that is near enough to look further along a line
-_NEAR = 3e-4  # an excess that the shares that are not zero can take: few others would follow
-_NUDGES, _BALANCED = 8, 1e-10
+_SMALL = 3e-4  # an excess that the shares that are not zero can take: few others would follow
+_NUDGES = 8  # shifts of the offsets without another look, at most
+_BALANCED = 1e-10  # an excess that is not worth another pass
 _WORK = 8  # multiplications that a share is worth
 
 
@@ -99,8 +101,8 @@ class SimplexLine(Line):
         if not Q.problem.n_offsets:
             return Response(self.A, Q.b)
         excess = self.found[0]
-        if np.abs(excess).max() > _NEAR:
-            excess, slopes, _, _ = self._balance(self.b, _NEAR)
+        if np.abs(excess).max() > _SMALL:
+            excess, slopes, _, _ = self._balance(self.b, _SMALL)
             self.divide = self._divide(slopes, excess)
             self.b = self.b + self.divide @ excess
         for _ in range(_NUDGES):
@@ -108,7 +110,7 @@ class SimplexLine(Line):
                 break
             excess = excess + self._nudge(self.length * (self.divide @ excess))
         if np.abs(excess).max() > _BALANCED:
-            excess = self._balance(self.b, 4 * _EPS)[0]
+            excess = self._balance(self.b, 4 * EPS)[0]
         Q.b = self.b
         return Response(self.A @ transport(excess + Q.wanted, Q.wanted), self.b)
 

@@ -22,12 +22,12 @@ from gapfit.offset import offset_interval
 from gapfit.problem import Problem
 from gapfit.projections import project_box_hyperplane
 from gapfit.records import Kept
+from gapfit.rounding import EPS
 from gapfit.solution import Iterate
 from gapfit.solvers.coordinates.kinds import coordinates
 
-_EPS = float(np.finfo(float).eps)
-_BEYOND = 1e-6  # of the largest variable
-_NEAR = 1e-13  # of the largest variable: as far as rounding may move one from its bound
+_OUTSIDE = 1e-6  # of the largest variable: so far beyond its bound, one is projected right on to it
+_AT_BOUND = 1e-13  # of the largest variable: as far as rounding may move one from its bound
 
 
 class Slopes(NamedTuple):
@@ -130,7 +130,7 @@ class Dual(Kept):
 
         Projection moves such variables by a unit in the last place, and they would count as free.
         """
-        near = _NEAR * np.abs(v).max(initial=0.0)
+        near = _AT_BOUND * np.abs(v).max(initial=0.0)
         for end in (np.zeros_like(v), self.lower, self.upper):
             v = np.where(np.abs(v - end) <= near, end, v)
         return v
@@ -138,7 +138,7 @@ class Dual(Kept):
     def minorant(self) -> Minorant:
         """The bound that v proves. From outside of its bounds, a variable is projected right on to them."""
         u = -self.problem.alpha * self.v
-        beyond = _BEYOND * np.abs(u).max(initial=0.0)
+        beyond = _OUTSIDE * np.abs(u).max(initial=0.0)
         u = np.where(self.v >= self.upper, -self.most - beyond, u)
         u = np.where(self.v <= self.lower, -self.least + beyond, u)
         return self.problem.minorant_at(u)
@@ -162,7 +162,7 @@ class Dual(Kept):
             return
         reach = np.sqrt(max(gap, 0.0) / problem.alpha) * self._lengths
         scores = self.f + problem.offset
-        reach += 64 * _EPS * (np.abs(scores) + reach)
+        reach += 64 * EPS * (np.abs(scores) + reach)
         lo, hi = scores - reach, scores + reach
         if self.sums:
             lo, hi = lo + offset_interval(risk, hi, 0.0)[0], hi + offset_interval(risk, lo, 0.0)[1]

@@ -17,6 +17,7 @@ from gapfit.design.forms import Rows
 from gapfit.losses.forms import Curvature
 from gapfit.problem import Problem
 from gapfit.records import Kept
+from gapfit.rounding import EPS
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps
 from gapfit.solvers.newton import bound_of, is_astray, place
@@ -24,13 +25,12 @@ from gapfit.solvers.point import Point
 from gapfit.solvers.second_order.curved_rows import CurvedRows
 from gapfit.solvers.second_order.line import along
 
-_EPS = float(np.finfo(float).eps)
-_SLOW = 0.5  # of the mean gain of a product so far: one that gains less may be the last
-_NEAR = 0.02  # of J, promised by a step: then the bound is worth solving its system for
-_BENT = 0.2  # times decrement^1.5 / J^0.5 is commonly lost on the curvature of the derivatives,
-_BENT_SHARE = 0.25  # and of that r may cost so much
-_DIGITS = 1e-11  # of the residual's square: single precision gives no more
-_PRODUCTS = 300  # for one system
+_SLOW_GAIN = 0.5  # of the mean gain of a product so far: one that gains less may be the last of its system
+_CLOSE = 0.02  # of J, promised by a step: then the bound is worth solving its system for
+_CURVED = 0.2  # times decrement^1.5 / J^0.5 is commonly lost on the curvature of the derivatives
+_RESIDUAL_SHARE = 0.25  # of what is lost on curvature may be lost on the residual r as well
+_RESIDUAL = 1e-11  # of its first square: single precision gives no more
+_PRODUCTS = 300  # with the Hessian for one system, at most
 
 
 def newton_cg_scores(problem: Problem, state: dict[str, Any]) -> Steps:
@@ -76,15 +76,15 @@ class _Descent(Kept):
         scores_step = self.f + float(self.mean @ self.s)
         decrement = -float(self.gradient @ self.s) - float(point.e @ t)
         cost = problem.inner(self.r, self.r) / (2 * problem.alpha)
-        bent = _BENT * decrement * min(1.0, float(np.sqrt(max(decrement, 0.0) / max(abs(point.J), 1e-300))))
-        near = decrement <= _NEAR * abs(point.J)
+        bent = _CURVED * decrement * min(1.0, float(np.sqrt(max(decrement, 0.0) / max(abs(point.J), 1e-300))))
+        near = decrement <= _CLOSE * abs(point.J)
         dual = partial(_sum, point.u, self.D, scores_step, t)
-        if not solved and not (self.slow and (not near or cost <= _BENT_SHARE * bent)):
+        if not solved and not (self.slow and (not near or cost <= _RESIDUAL_SHARE * bent)):
             self.w, self.b, self.J = partial(np.add, point.w, self.s), point.b + t, point.J - 0.5 * decrement
             self.primal, self.estimate, self.bound = None, cost + bent, partial(_bound, problem, point, dual)
             return
         self.solving = False
-        self.moving = decrement > 2 * _EPS * abs(point.J)
+        self.moving = decrement > 2 * EPS * abs(point.J)
         if self.moving:
             if not self.rows.exact:
                 scores_step = problem.design.scores(self.s)
@@ -126,11 +126,11 @@ class _Descent(Kept):
         self.s, self.f, self.r = self.s + t * self.way, self.f + t * f, self.r - t * bent
         gain = 0.5 * t * self.now
         self.gain, self.count = self.gain + gain, self.count + 1
-        self.slow = gain * self.count <= _SLOW * self.gain
+        self.slow = gain * self.count <= _SLOW_GAIN * self.gain
         z = self.r / self.diagonal
         before, self.now = self.now, float(self.r @ z)
         self.way = z + self.now / before * self.way
-        return self.now <= _DIGITS * self.first or self.count >= _PRODUCTS
+        return self.now <= _RESIDUAL * self.first or self.count >= _PRODUCTS
 
 
 def _sum(u: Vector, D: Vector, f: Vector, t: Vector) -> Vector:

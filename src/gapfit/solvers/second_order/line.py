@@ -4,12 +4,12 @@ import numpy as np
 
 from gapfit._types import Slope, Vector
 from gapfit.problem import Problem
+from gapfit.rounding import EPS
 from gapfit.solvers.point import Point, at_offsets
 
-_EPS = float(np.finfo(float).eps)
 _LOOKS = 40  # at J, each O(n)
 _FLAT = 0.1  # of the first slope is a slope that has nearly vanished
-_ENOUGH = 0.25  # of the decrement: if J has fallen so much after the whole step, it needs no shortening
+_FALLEN = 0.25  # of the decrement: if J has fallen so much after the whole step, it needs no shortening
 _FURTHER = 4.0  # times as far at most from one look to the next
 
 
@@ -19,7 +19,7 @@ def along(problem: Problem, start: Point, s: Slope, f: Vector, t: Vector, decrem
 
     The whole step, if J does not go on falling there and has fallen far enough; else near the minimum.
     """
-    noise = 4 * _EPS * abs(start.J)
+    noise = 4 * EPS * abs(start.J)
     low, high = (0.0, -decrement), (np.inf, np.inf)  # where J falls and where it rises, with the slopes
     best, length = start, 1.0
     for count in range(_LOOKS):
@@ -32,7 +32,7 @@ def along(problem: Problem, start: Point, s: Slope, f: Vector, t: Vector, decrem
         if trial.J < best.J or best is start:
             best = trial
         flat = abs(slope) <= _FLAT * decrement or decrement <= noise
-        far_enough = count == 0 and slope > 0 and fallen >= _ENOUGH * decrement - noise
+        far_enough = count == 0 and slope > 0 and fallen >= _FALLEN * decrement - noise
         if fallen >= -noise and (flat or far_enough):
             return trial
         before, width = low, high[0] - low[0]
