@@ -17,7 +17,7 @@ from gapfit.registry import SOLVERS, as_solver
 from gapfit.solution import Iterate
 from gapfit.solvers import dual_cd, smo_exact
 from gapfit.solvers.base import missing_need
-from gapfit.solvers.newton import factorised
+from gapfit.solvers.second_order.definite import factorised
 
 LONG = 60.0  # seconds in which nothing here can be if it ends at all
 

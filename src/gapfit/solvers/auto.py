@@ -67,7 +67,9 @@ VISITS = 10.0  # to each sample, after which coordinate descent on classes must 
 LOOSE = 0.5  # alpha times the samples, below which they hold each other up in block methods
 KEPT = 2**23  # numbers, at most, in one plane for each sample
 DEAR = 6  # passes over X: a Hessian that costs so many is not set up without need
-WORTH = 2.0  # steps of conjugate gradients for each pass that a Hessian costs; half as many for losses with seams
+WORTH = (
+    2.0  # steps of conjugate gradients for each pass that a Hessian costs; half of them if the loss has seams
+)
 ENOUGH = 3  # samples for each feature, for conjugate gradients to be quick
 CROWDED = 10  # samples for each feature: with more, larger alphas teach less than they cost
 HASTE = 6  # steps, in haste, from the first one on; twice as many, if the loss has kinks

@@ -30,7 +30,7 @@ from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.dual_sets import dual_set
 from gapfit.solvers.point import Point
-from gapfit.solvers.primal_cd import primal_cd
+from gapfit.solvers.primal_cd import USUAL, Tuning, primal_cd
 
 _SOLVED = 0.5  # a rounded problem is solved when its own gap is such a share of the whole
 _WIDE = (
@@ -45,8 +45,13 @@ _LEAST = 1e-12  # of the first mu: then what is left to gain is rounding
 
 
 @needs(Atoms, Net, Rows)
-def rounded_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
-    """One step: a step of `primal_cd` on the rounded problem."""
+def rounded_cd(problem: Problem, state: dict[str, Any] | None = None, *, tuning: Tuning = USUAL) -> Steps:
+    """One step: a step of `primal_cd` on the rounded problem.
+
+    Parameters
+    ----------
+    tuning : of `primal_cd`.
+    """
     state = state or {}
     if state.get("same"):
         at: _Stage = state["stage"]
@@ -55,7 +60,7 @@ def rounded_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
         at = _Stage.start(problem, state.get("w", problem.start()))
     while at.rounding.mu > _LEAST * at.first:
         rounded, stage = at.rounding.applied(problem), at
-        for iterate in primal_cd(rounded, state=stage.inner):
+        for iterate in primal_cd(rounded, state=stage.inner, tuning=tuning):
             stage = stage._replace(steps=stage.steps + 1)
             point: Point = iterate.snapshot()["point"]
             assert iterate.estimate is not None

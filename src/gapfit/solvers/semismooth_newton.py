@@ -19,7 +19,7 @@ The intercept is one more variable, without penalty. With very many samples the 
 """
 
 from collections.abc import Generator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,23 +35,34 @@ from gapfit.records import Kept
 from gapfit.rounding import EPS
 from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import Effort, Steps, needs
-from gapfit.solvers.newton import solve_definite
+from gapfit.solvers.second_order.definite import solve_definite
 
-_SOLVED = 0.3  # a rounded problem is solved when its own gap is such a share of the whole
-_SHARPEN = 2.0  # the factor of c from one rounded problem to the next
-_EASY, _HARD = 2, 5  # Newton steps for a rounded problem: sharpen faster after few, go back after many
-_LOST, _BLUNT = 20, 1 / 256  # or much further, after so many that it is still not solved
-_SHARPEST = 1e12  # the last c, in units of the first
-_TAIL = 8.0  # times the mean distance from the targets is as wide as the first rounding may be
-_BROAD = 2.0  # times the first c: where a known w is turned into a guess of v,
-_TOLD, _LEARNT = 4.0, 16.0  # and where to begin from there: w may be anyone's, or that of many samples
-_SEARCH = 40  # evaluations in a line search at most, each O(n)
 _FEW = 4  # times less than all samples are taken out of a dense X before they are used
-_FLAT = 0.1  # a line search ends where the slope has fallen to such a share
-_SHARE = 16  # the first steps see a 16th of the samples,
-_SAMPLES_PER_FEATURE = 100  # if that has so many; fewer would teach too little
-_ROUGH = 1e-2  # the relative gap at which it has taught what it can,
-_LESSONS = 60  # in so many steps, or never
+_SEARCH = 40  # evaluations in a line search at most, each O(n)
+_FLAT = 0.1  # of the first slope: there a line search ends
+
+
+class Tuning(NamedTuple):
+    """How the rounding c goes from the first to the last, and what is learnt from some of the samples."""
+
+    solved: float = 0.3  # a rounded problem is solved when its own gap is such a share of the whole
+    sharpen: float = 2.0  # the factor of c from one rounded problem to the next
+    easy: int = 2  # Newton steps: after no more, c is sharpened
+    hard: int = 5  # Newton steps: after more, c goes back
+    lost: int = 20  # Newton steps: after so many without a solution, c goes back much further
+    blunt: float = 1 / 256  # the factor by which c goes back then
+    sharpest: float = 1e12  # the last c, in units of the first
+    tail: float = 8.0  # times the mean distance from the targets is as wide as the first rounding may be
+    broad: float = 2.0  # times the first c: where a known w is turned into a guess of v
+    told: float = 4.0  # times the first c: where to begin with a w that may be anyone's
+    learnt: float = 16.0  # times the first c: where to begin with the w of many samples
+    share: int = 16  # the first steps see a 16th of the samples
+    least_per_feature: int = 100  # samples: a share of fewer would teach too little
+    rough: float = 1e-2  # the relative gap at which a share has taught what it can
+    lessons: int = 60  # steps on a share, at most
+
+
+USUAL = Tuning()
 
 
 def _effort(problem: Problem) -> Effort:
@@ -61,23 +72,26 @@ def _effort(problem: Problem) -> Effort:
 
 
 @needs(Atoms, Euclidean, Rows, squares=6, effort=_effort)
-def semismooth_newton(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
+def semismooth_newton(
+    problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0, tuning: Tuning = USUAL
+) -> Steps:
     """One step: one dense factorisation and a line search. For up to some thousand features.
 
     Parameters
     ----------
     seed : of the choice of samples for the first steps, where there are very many.
+    tuning : numbers that were found by experience.
     """
     state = state or {}
-    path = _Path(problem, problem)
+    path = _Path(problem, problem, tuning)
     if state.get("same"):
         path.restore(state["path"])
         if not path.step():
             return
     else:
         told = "w" in state
-        known = state if told else (yield from _learn_from_a_share(problem, seed))
-        path.start(known, _TOLD if told else _LEARNT)
+        known = state if told else (yield from _learn_from_a_share(problem, tuning, seed))
+        path.start(known, tuning.told if told else tuning.learnt)
     while True:
         estimate = path.look()
         yield Iterate(path.w, path.offsets(), path.bound, None, path.snapshot, estimate, path.primal)
@@ -85,16 +99,18 @@ def semismooth_newton(problem: Problem, state: dict[str, Any] | None = None, *, 
             return  # what is left to gain is rounding
 
 
-def _learn_from_a_share(problem: Problem, seed: int) -> Generator[Iterate, Certificate, dict[str, Any]]:
+def _learn_from_a_share(
+    problem: Problem, tuning: Tuning, seed: int
+) -> Generator[Iterate, Certificate, dict[str, Any]]:
     """A first point, found on some of the samples if there are enough of them."""
     n, d = problem.design.shape
-    if n < _SHARE * _SAMPLES_PER_FEATURE * d:
+    if n < tuning.share * tuning.least_per_feature * d:
         return {}
     lot = np.random.default_rng(seed).random(n, dtype=np.float32)
-    path = _Path(problem.take(np.flatnonzero(lot < 1 / _SHARE)), problem)
-    path.start({}, _LEARNT)
-    for _ in range(_LESSONS):
-        if path.look() <= _ROUGH * abs(path.primal) or not path.step():
+    path = _Path(problem.take(np.flatnonzero(lot < 1 / tuning.share)), problem, tuning)
+    path.start({}, tuning.learnt)
+    for _ in range(tuning.lessons):
+        if path.look() <= tuning.rough * abs(path.primal) or not path.step():
             return {"w": path.w, "b": path.b}
         yield Iterate(path.w, path.offsets(), estimate=np.inf)
     return {}  # this is no place to learn
@@ -124,10 +140,10 @@ class _Path(Kept):
     f: Vector  # the scores X w + b; known offsets are in the targets
     c: float
 
-    def __init__(self, problem: Problem, whole: Problem) -> None:
+    def __init__(self, problem: Problem, whole: Problem, tuning: Tuning) -> None:
         from gapfit.compiled import proximal  # compiled code is loaded only when it is to run
 
-        self.problem, self.compiled = problem, proximal
+        self.problem, self.compiled, self.tuning = problem, proximal, tuning
         n, d = problem.design.shape
         sign, lin, kink, quad, lo, hi, self.total = problem.form(Atoms)
         self.p = problem.weight / problem.weight.sum()
@@ -155,7 +171,7 @@ class _Path(Kept):
         self.f = scores if self.b == 0 else scores + self.b
         spread, squares = self._sums(self.compiled.spread, self.f, self.p)
         if spread > 0 and not self.w.any():  # the few that are far away shall not be the last to move
-            spread = min(squares / spread, _TAIL * spread)
+            spread = min(squares / spread, self.tuning.tail * spread)
         if spread == 0:  # all targets alike and met: what a step along the mean sample would change
             mean = self.problem.design.adjoint(self.p)
             spread = float(self.p @ np.abs(self.problem.design.scores(mean))) / self.problem.alpha or 1.0
@@ -163,7 +179,7 @@ class _Path(Kept):
         self.first_c = reach / (2 * spread)
         centre, c = np.zeros_like(self.p), self.first_c
         if self.w.any():  # margins tell the dual solution, except of samples near their kinks
-            self._each(self.compiled.guess, self.f, self.p, _BROAD * c, centre)
+            self._each(self.compiled.guess, self.f, self.p, self.tuning.broad * c, centre)
             c *= sharper
         self._round_off(centre, c)
 
@@ -180,7 +196,7 @@ class _Path(Kept):
         return [float(total) for total in np.sum(self._each(kernel, *arguments), axis=0)]
 
     def snapshot(self) -> dict[str, Any]:
-        return {"path": self.state(), "ended": self.c * self._sharper() > _SHARPEST * self.first_c}
+        return {"path": self.state(), "ended": self.c * self._sharper() > self.tuning.sharpest * self.first_c}
 
     KEPT = (
         "w", "b", "f", "v", "z", "centre", "c", "first_c", "gram", "curved_rows", "in_gram", "steps",
@@ -211,22 +227,25 @@ class _Path(Kept):
         return self.gap
 
     def _solved(self) -> bool:
-        return self.unsolved <= max(_SOLVED * self.gap, 4 * EPS * abs(self.primal))
+        return self.unsolved <= max(self.tuning.solved * self.gap, 4 * EPS * abs(self.primal))
 
     def _sharper(self) -> float:
         """By what the next step multiplies c."""
+        tuning = self.tuning
         if not self._solved():
-            return _BLUNT if self.steps >= _LOST else 1.0
-        return _SHARPEN if self.steps <= _EASY else 1.0 if self.steps <= _HARD else 1 / _SHARPEN
+            return tuning.blunt if self.steps >= tuning.lost else 1.0
+        if self.steps <= tuning.hard:
+            return tuning.sharpen if self.steps <= tuning.easy else 1.0
+        return 1 / tuning.sharpen
 
     def step(self) -> bool:
         """Sharpen the rounding if that is due, then make a Newton step; False if nothing moves any more."""
         problem, alpha = self.problem, self.problem.alpha
-        if self._solved() or self.steps >= _LOST:
+        if self._solved() or self.steps >= self.tuning.lost:
             self._round_off(self.v.copy(), self.c * self._sharper())
             self.steps = 0
             self._respond()
-        if self.c > _SHARPEST * self.first_c:
+        if self.c > self.tuning.sharpest * self.first_c:
             return False
         self.steps += 1
         hessian = self.c * self._gram()

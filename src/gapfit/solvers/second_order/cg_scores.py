@@ -20,10 +20,10 @@ from gapfit.records import Kept
 from gapfit.rounding import EPS
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps
-from gapfit.solvers.newton import bound_of, is_astray, place
 from gapfit.solvers.point import Point
 from gapfit.solvers.second_order.curved_rows import CurvedRows
 from gapfit.solvers.second_order.line import along
+from gapfit.solvers.second_order.place import bound_of, is_astray, place
 
 _SLOW_GAIN = 0.5  # of the mean gain of a product so far: one that gains less may be the last of its system
 _CLOSE = 0.02  # of J, promised by a step: then the bound is worth solving its system for
