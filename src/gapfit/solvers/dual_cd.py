@@ -63,7 +63,7 @@ def dual_cd(
     ----------
     seed : of the order in which samples are visited.
     most_active : give up if a larger share of the samples than this is still active after the first sweep.
-    tuning : numbers that were found by experience.
+    tuning : how long active rows are visited before all are looked at, and when the driver is told.
     """
     descent = Descent(problem, state or {}, seed, tuning)
     while True:

@@ -77,7 +77,7 @@ def newton(
     Parameters
     ----------
     seed : of the choice of samples for the first steps, where there are very many.
-    tuning : numbers that were found by experience.
+    tuning : when a matrix serves again, and how much is learnt from some of the samples.
     """
     state = state or {}
     if state.get("same"):

@@ -66,7 +66,7 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None, *, tuning: 
 
     Parameters
     ----------
-    tuning : numbers that were found by experience.
+    tuning : which columns are worked on, and how far.
     """
     state = state or {}
     whole, rest = Terms.of(problem), problem.start()

@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapfit import threads
 from gapfit._types import Slope, Vector
 from gapfit.design.forms import Rows
 from gapfit.design.memory import MemoryDesign
@@ -36,6 +35,7 @@ from gapfit.rounding import EPS
 from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.second_order.definite import solve_definite
+from gapfit.solvers.second_order.rounded_losses import RoundedLosses
 
 _FEW = 4  # times less than all samples are taken out of a dense X before they are used
 _SEARCH = 40  # evaluations in a line search at most, each O(n)
@@ -80,7 +80,7 @@ def semismooth_newton(
     Parameters
     ----------
     seed : of the choice of samples for the first steps, where there are very many.
-    tuning : numbers that were found by experience.
+    tuning : how the rounding goes from the first to the last, and how much some of the samples teach.
     """
     state = state or {}
     path = _Path(problem, problem, tuning)
@@ -116,11 +116,6 @@ def _learn_from_a_share(
     return {}  # this is no place to learn
 
 
-def _light(x: Vector) -> Vector:
-    """Zeros that nobody has written take no memory, and no time to read."""
-    return x if x.any() else np.zeros_like(x)
-
-
 def _where_not_zero(design: MemoryDesign, *vectors: Vector) -> tuple[MemoryDesign, list[Vector]]:
     """A dense design and vectors less the samples where these are zero, if most are; sparse products pass
     over them anyway."""
@@ -141,20 +136,10 @@ class _Path(Kept):
     c: float
 
     def __init__(self, problem: Problem, whole: Problem, tuning: Tuning) -> None:
-        from gapfit.compiled import proximal  # compiled code is loaded only when it is to run
-
-        self.problem, self.compiled, self.tuning = problem, proximal, tuning
-        n, d = problem.design.shape
-        sign, lin, kink, quad, lo, hi, self.total = problem.form(Atoms)
-        self.p = problem.weight / problem.weight.sum()
-        self.target: Vector = sign * lin - problem.offset  # an offset is the same as a smaller target
-        self.lower, self.upper = np.where(sign > 0, lo, -hi), np.where(sign > 0, hi, -lo)  # v = sign * a
-        self.kink, self.quad = _light(kink), _light(quad)
+        self.problem, self.tuning, self.losses = problem, tuning, RoundedLosses(problem)
+        self.loops, (n, d) = self.losses.compiled, problem.design.shape
         # large means would drown the Hessian; where there is an intercept they can be taken out
         self.mean: Slope = whole.mean if problem.n_offsets else np.zeros(d)
-        aim, give = np.empty(n), np.empty(n)
-        self.losses = proximal.Losses(aim, give, self.target, self.kink, self.quad, self.lower, self.upper)
-        self.parts = threads.parts(n, 8 * n)
         self.steps = 0  # since the rounding was last sharpened
         self.v, self.z = np.zeros(n), np.zeros(d)  # z = X'v
         self.gram, self.in_gram = np.zeros((d, d)), np.zeros(n)  # see _gram
@@ -163,37 +148,30 @@ class _Path(Kept):
 
     def start(self, known: dict[str, Any], sharper: float) -> None:
         """Begin where something is known, or from nothing with a rounding that reaches most samples."""
+        losses, p = self.losses, self.losses.p
         self.w = np.array(known.get("w", self.problem.start()))
         scores = self.problem.design.scores(self.w)
         self.b = float(known.get("b", 0.0))
         if self.problem.n_offsets and "b" not in known:
-            self.b = float(self.p @ (self.target - scores))
+            self.b = float(p @ (losses.target - scores))
         self.f = scores if self.b == 0 else scores + self.b
-        spread, squares = self._sums(self.compiled.spread, self.f, self.p)
+        spread, squares = losses.sums(self.loops.spread, self.f, p)
         if spread > 0 and not self.w.any():  # the few that are far away shall not be the last to move
             spread = min(squares / spread, self.tuning.tail * spread)
         if spread == 0:  # all targets alike and met: what a step along the mean sample would change
-            mean = self.problem.design.adjoint(self.p)
-            spread = float(self.p @ np.abs(self.problem.design.scores(mean))) / self.problem.alpha or 1.0
-        (reach,) = self._sums(self.compiled.reach, 2 * spread)
+            mean = self.problem.design.adjoint(p)
+            spread = float(p @ np.abs(self.problem.design.scores(mean))) / self.problem.alpha or 1.0
+        (reach,) = losses.sums(self.loops.reach, 2 * spread)
         self.first_c = reach / (2 * spread)
-        centre, c = np.zeros_like(self.p), self.first_c
+        centre, c = np.zeros_like(p), self.first_c
         if self.w.any():  # margins tell the dual solution, except of samples near their kinks
-            self._each(self.compiled.guess, self.f, self.p, self.tuning.broad * c, centre)
+            losses.each(self.loops.guess, self.f, p, self.tuning.broad * c, centre)
             c *= sharper
         self._round_off(centre, c)
 
     def _round_off(self, centre: Vector, c: float) -> None:
         self.centre, self.c = centre, c
-        self._each(self.compiled.round_off, centre, self.p, c)
-
-    def _each(self, kernel: Any, *arguments: Any) -> Any:
-        """What a kernel answers, part by part of the samples."""
-        return threads.each(lambda rows: kernel(self.losses, *arguments, rows.start, rows.stop), self.parts)
-
-    def _sums(self, kernel: Any, *arguments: Any) -> list[float]:
-        """What a kernel adds up over all samples."""
-        return [float(total) for total in np.sum(self._each(kernel, *arguments), axis=0)]
+        self.losses.round_off(centre, c)
 
     def snapshot(self) -> dict[str, Any]:
         return {"path": self.state(), "ended": self.c * self._sharper() > self.tuning.sharpest * self.first_c}
@@ -218,7 +196,7 @@ class _Path(Kept):
         """Evaluate the losses. Returns a guess of the gap: that at this b, and what b may still gain."""
         alpha, w = self.problem.alpha, self.w
         loss, bound = self._respond()
-        self.primal = 0.5 * alpha * float(w @ w) + loss + self.total * self.b
+        self.primal = 0.5 * alpha * float(w @ w) + loss + self.losses.total * self.b
         dual = bound - float(self.z @ self.z) / (2 * alpha) + self.imbalance * self.b
         residual = alpha * w - self.z
         slack = 0.5 * self.imbalance**2 / max(self.bend, 1e-6 * self.c)
@@ -264,19 +242,19 @@ class _Path(Kept):
         df = problem.design.scores(dw)
         t = self._line_search(dw, db, df)
         self.w, self.b = self.w + t * dw, self.b + t * db
-        self._each(self.compiled.advance, self.f, df, db, t)
+        self.losses.each(self.loops.advance, self.f, df, db, t)
         return True
 
     def _respond(self) -> tuple[float, float]:
         """v and curvature at f, and what follows from v; returns the losses and minus their conjugates."""
         arrays = (self.v, self.moved, self.in_gram, self.curvature, self.change)
-        sums = self._sums(self.compiled.respond, self.f, self.c, *arrays)
+        sums = self.losses.sums(self.loops.respond, self.f, self.c, *arrays)
         loss, bound, total, self.bend, self.curved, self.changed = sums
         self.imbalance = 0.0
         if self.problem.n_offsets:  # the samples whose curvature has changed are among those that move
             design, vectors = _where_not_zero(self.problem.form(Rows).matrix, self.moved, self.change)
             movement, self.change_of_rows = design.adjoints(*vectors)
-            self.imbalance = self.total - total
+            self.imbalance = self.losses.total - total
         else:
             design, vectors = _where_not_zero(self.problem.form(Rows).matrix, self.moved)
             movement = design.adjoint(*vectors)
@@ -300,11 +278,13 @@ class _Path(Kept):
     def _line_search(self, dw: Slope, db: float, df: Vector) -> float:
         """A step along which the slope of the rounded objective, an increasing function, nearly vanishes."""
         alpha = self.problem.alpha
-        constant, linear = alpha * float(self.w @ dw) + self.total * db, alpha * float(dw @ dw)
+        constant, linear = alpha * float(self.w @ dw) + self.losses.total * db, alpha * float(dw @ dw)
         initial = float((alpha * self.w - self.z) @ dw) + self.imbalance * db
         t, low, high = 1.0, 0.0, np.inf
         for _ in range(_SEARCH):
-            first, second = self._sums(self.compiled.slope_along, self.f, df, db, t)  # of the rounded losses
+            first, second = self.losses.sums(
+                self.loops.slope_along, self.f, df, db, t
+            )  # of the rounded losses
             slope = constant + t * linear + first
             if abs(slope) <= _FLAT * abs(initial):
                 return t

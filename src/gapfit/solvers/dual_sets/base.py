@@ -50,12 +50,14 @@ class DualSet(ABC):
         scores = self.problem.design.scores(w)
         return scores if self.offset is None else scores + self.offset
 
-    @abstractmethod
     def step(self, centre: Any, scores: Vector, length: float) -> Response:
         """The proximal step from the centre."""
+        line = self.line(centre, scores, scores, length)
+        line.slope(0.0)
+        return line.stop()
 
     def line(self, centre: Any, scores: Vector, along: Vector, length: float) -> "Line":
-        """Proximal steps at scores + t * along, for a line search over t."""
+        """Proximal steps at scores + t * along, for a line search; a set has its own lines, or steps."""
         return Line(self, centre, scores, along, length)
 
     @abstractmethod

@@ -40,11 +40,6 @@ class BoxSet(DualSet):
         reach = np.maximum(np.abs(lower - self.centre), np.abs(upper - self.centre))
         self.spread = 0.5 * float((reach**2 / self.p).sum())
 
-    def step(self, centre: Vector, scores: Vector, length: float) -> Response:
-        line = BoxLine(self, centre, scores, scores, length)
-        line.slope(0.0)
-        return line.stop()
-
     def line(self, centre: Vector, scores: Vector, along: Vector, length: float) -> Line:
         return BoxLine(self, centre, scores, along, length)
 

@@ -40,11 +40,6 @@ class SimplexSet(DualSet):
             self.centre = np.tile(self.wanted, (n, 1))  # balanced
         self.spread = float(self.p @ (0.5 * (self.centre**2).sum(axis=1) + 0.5 - self.centre.min(axis=1)))
 
-    def step(self, centre: Matrix, scores: Vector, length: float) -> Response:
-        line = SimplexLine(self, centre, scores, scores, length)
-        line.slope(0.0)
-        return line.stop()
-
     def line(self, centre: Matrix, scores: Vector, along: Vector, length: float) -> Line:
         return SimplexLine(self, centre, scores, along, length)
 
