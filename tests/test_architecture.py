@@ -240,10 +240,10 @@ def test_the_search_finds_numbered_columns() -> None:
     assert not numbered_columns(ast.parse('H[0, 0] = F[i, 0] + x[i, j] + table[i]["v"]'))
 
 
-def test_compiled_files_are_short() -> None:
-    """One idea each."""
-    compiled = [path for path in FILES if unit_of(path) == "compiled"]
-    assert not [p.name for p in compiled if len(p.read_text(encoding="utf-8").splitlines()) > 300]
+def test_files_are_short() -> None:
+    """Of compiled code, of solvers and of the driver: one idea each."""
+    some = [path for path in FILES if unit_of(path) in ("compiled", "driver", "solvers")]
+    assert not [p.name for p in some if len(p.read_text(encoding="utf-8").splitlines()) > 300]
 
 
 def test_no_import_cycle() -> None:
@@ -339,6 +339,28 @@ def test_rounding_has_one_home(path: Path) -> None:
     if unit_of(path) == "solvers":
         calls = {ast.unparse(node) for node in ast.walk(TREES[path]) if isinstance(node, ast.Call)}
         assert not calls & {"np.finfo(float)", "np.finfo(np.float64)"}, path.name
+
+
+@every_file
+def test_rooms_know_no_solver(path: Path) -> None:
+    """What several solvers are made of is below all of them."""
+    if unit_of(path) == "solvers" and len(name_of(path)) > 2:
+        solvers = {("solvers", name) for name in SOLVERS}
+        assert not [i for i in IMPORTS[path] if i.target[:2] in solvers], path.name
+
+
+RUNS_ON = re.compile(r"^\s*_?[A-Za-z_]+(: [\w\[\], .]+)? = .*#.*[,;:]$", re.MULTILINE)
+
+
+@every_file
+def test_what_is_said_of_a_number_stands_alone(path: Path) -> None:
+    if unit_of(path) in ("driver", "solvers"):
+        assert not RUNS_ON.findall(path.read_text(encoding="utf-8")), path.name
+
+
+def test_the_search_finds_sentences_that_run_on() -> None:
+    assert RUNS_ON.search("_FEW = 4  # samples,")
+    assert not RUNS_ON.search("_FEW = 4  # samples, at most")
 
 
 SHARED = {"base", "old_needs", "point"}  # beside the solvers: the contract, and what most of them move
