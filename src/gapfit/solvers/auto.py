@@ -99,7 +99,7 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
         choices = choices[names.index(state["solver"]) :]
         choices[0] = choices[0]._replace(probe={})
     elif "solver" in state:
-        state = {"w": state["w"]}  # the rest is in another solver's terms
+        state = _point_of(state)  # the rest is in another solver's terms
     last: Iterate | None = None
     for place, (name, why, probe, haste, limit, descends) in enumerate(choices[:-1]):
         if descends and state.keys().isdisjoint(("w", "certificate")):
@@ -110,8 +110,8 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
         watch = None
         if reached is None or (gave_up and probe):
             logger.info("auto: %s gave up, too many samples are in play", name)
-            state = {"w": state["w"]} if "w" in state else {}  # so little has taught nothing
-            continue
+            state = _point_of(state)
+            continue  # so little has taught nothing
         last = reached
         logger.info("auto: the gap of %s stopped falling", name)
         state = {"w": min(last.point(), problem.start(), key=partial(_value, problem, last.b))}
@@ -120,6 +120,11 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
         state["cuts"] = [cut for cut in (problem.zero_plane(), bound) if cut is not None]
     last_one = _start(problem, state, *choices[-1][:2], seed)
     yield from _labelled(last_one, to_come=1, watch=None)
+
+
+def _point_of(state: dict[str, Any]) -> dict[str, Any]:
+    """The point to start from, if there is one, and nothing else."""
+    return {"w": state["w"]} if "w" in state else {}
 
 
 def _value(problem: Problem, b: Vector, w: Slope) -> float:

@@ -18,7 +18,6 @@ centre is then the flattest of them, each G has an offset more in its exponent t
 logarithm of the sum that normalises the centre.
 """
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -184,9 +183,6 @@ class _Family:
 
 
 def _mix(first: _Point, second: _Point, share: float) -> _Point:
-    blend = partial(_between, share)
-    return _Point(blend(first.u, second.u), blend(first.v, second.v), float(blend(first.delta, second.delta)))
-
-
-def _between(share: float, first: Any, second: Any) -> Any:
-    return (1 - share) * first + share * second
+    keep = 1 - share
+    u, v = keep * first.u + share * second.u, keep * first.v + share * second.v
+    return _Point(u, v, float(keep * first.delta + share * second.delta))

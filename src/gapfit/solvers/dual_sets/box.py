@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from gapfit import limits, threads
+from gapfit import threads
 from gapfit._types import Vector
 from gapfit.losses.forms import Conjugate
 from gapfit.losses.piecewise import Atoms
@@ -53,18 +53,11 @@ class BoxSet(DualSet):
 
     def values(self, scores: Vector, b: Vector, z: Vector) -> tuple[float, float]:
         shift = float(b[0]) if b.size else 0.0
-        loss, h = _sums(self.each(self.compiled.values, self.pieces, scores, shift, z))
+        loss, h = self.sums(self.compiled.values, self.pieces, scores, shift, z)
         return loss + self.total * shift, h
 
     def distance(self, z: Vector, other: Vector) -> float:
         return float(sum(self.each(self.compiled.distance, self.pieces.p, z, other)))
-
-    def each(self, kernel: Any, *given: Any, out: tuple[Vector, ...] = ()) -> list[Any]:
-        """What a compiled loop returns for each part of the samples."""
-        if len(self.parts) == 1:
-            limits.look()
-            return [kernel(*given, 0, len(self.p), *out)]
-        return threads.each(lambda rows: kernel(*given, rows.start, rows.stop, *out), self.parts)
 
     def scale(self, length: float) -> None:
         """Prepare steps of such a length."""
@@ -157,12 +150,7 @@ class BoxLine(Line):
         box = self.box
         box.scale(self.length)
         line = box.compiled.Line(self.centre, self.scores, self.along)
-        return _sums(box.each(box.compiled.respond, box.pieces, box.lengths, line, self.t, b, out=(self.u,)))
-
-
-def _sums(of_parts: list[Any]) -> Any:
-    """Several sums, from those over each part."""
-    return of_parts[0] if len(of_parts) == 1 else tuple(map(sum, zip(*of_parts, strict=True)))
+        return box.sums(box.compiled.respond, box.pieces, box.lengths, line, self.t, b, out=(self.u,))
 
 
 def _once(x: Vector, rows: int) -> Vector:

@@ -44,22 +44,17 @@ class SimplexSet(DualSet):
         return SimplexLine(self, centre, scores, along, length)
 
     def slope(self, z: Matrix) -> Vector:
-        u, slope = np.empty(z.size), self.compiled.slope
-        arrays = (self.p, self.truth, z)
-        threads.each(lambda rows: slope(*arrays, rows.start, rows.stop, u), self.parts)
+        u = np.empty(z.size)
+        self.each(self.compiled.slope, self.p, self.truth, z, out=(u,))
         return u
 
     def values(self, scores: Vector, b: Vector, z: Matrix) -> tuple[float, float]:
         F, b = scores.reshape(-1, self.K), b if b.size else np.zeros(self.K)
-        arrays = (self.given, F, b, z)
-        sums = threads.each(lambda rows: self.compiled.values(*arrays, rows.start, rows.stop), self.parts)
-        loss, h = np.sum(sums, axis=0)
+        loss, h = self.sums(self.compiled.values, self.given, F, b, z)
         return float(loss), float(h)
 
     def distance(self, z: Matrix, other: Matrix) -> float:
-        arrays = (self.p, z, other)
-        sums = threads.each(lambda rows: self.compiled.distance(*arrays, rows.start, rows.stop), self.parts)
-        return float(sum(sums))
+        return float(sum(self.each(self.compiled.distance, self.p, z, other)))
 
     def weigh(self, scores: Vector) -> Vector:
         return np.asarray((self.p[:, None] * scores.reshape(-1, self.K)).ravel())
@@ -143,15 +138,13 @@ class SimplexLine(Line):
     def _look(self, b: Vector) -> tuple[Vector, Matrix, Vector, float]:
         """At these offsets, what the classes have too much, how that follows the offsets and t, and the slope
         of the risk."""
-        Q, A, look = self.simplices, self.A, self.simplices.compiled.look
+        Q = self.simplices
         line = Q.compiled.Line(self.centre, self.scores, self.along)
         given = (Q.given, line, self.t, self.length, b)
-        sums: Any = threads.each(lambda rows: look(*given, rows.start, rows.stop, A), Q.parts)
-        mass, slopes, cross, work = (sum(of_parts) for of_parts in zip(*sums, strict=True))
+        mass, slopes, cross, work = Q.sums(Q.compiled.look, *given, out=(self.A,))
         return mass - Q.wanted, slopes, cross, work
 
     def _nudge(self, shift: Vector) -> Vector:
         """Follow a small shift of the offsets without another look; returns how the excess changes."""
-        Q, A, nudge = self.simplices, self.A, self.simplices.compiled.nudge
-        changes = threads.each(lambda rows: nudge(Q.p, A, shift, rows.start, rows.stop), Q.parts)
-        return np.asarray(sum(changes))
+        Q = self.simplices
+        return np.asarray(sum(Q.each(Q.compiled.nudge, Q.p, self.A, shift)))

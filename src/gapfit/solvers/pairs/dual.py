@@ -7,7 +7,7 @@ a phantom variable with an empty row of K takes up whatever the others leave, an
 """
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -190,20 +190,13 @@ class Dual(Kept):
     ) -> Iterate:
         """What the driver sees; without a known bound, it is made when asked for. `exact` is all that a run
         needs to go on with the same bytes."""
-        made: list[Minorant] = [] if known is None else [known]
-        v = self.v.copy()
-
-        def minorant() -> Minorant:
-            if not made:
-                made.append(self.minorant())
-            return made[0]
-
-        offsets = np.full(self.problem.n_offsets, b)
+        v, offsets = self.v.copy(), np.full(self.problem.n_offsets, b)
 
         def snapshot() -> dict[str, Any]:
             return {"v": v, "ended": ended, "to_the_bit": {**exact(), "dual": self.state()}}
 
-        return Iterate(v, offsets, minorant, claim, snapshot, estimate, objective)
+        bound = cache(self.minorant) if known is None else known
+        return Iterate(v, offsets, bound, claim, snapshot, estimate, objective)
 
 
 def filled(lower: Vector, upper: Vector, total: float) -> Vector:

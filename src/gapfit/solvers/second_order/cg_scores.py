@@ -15,6 +15,7 @@ import numpy as np
 from gapfit._types import Slope, Vector
 from gapfit.design.forms import Rows
 from gapfit.losses.forms import Curvature
+from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.records import Kept
 from gapfit.rounding import EPS
@@ -78,10 +79,10 @@ class _Descent(Kept):
         cost = problem.inner(self.r, self.r) / (2 * problem.alpha)
         bent = _CURVED * decrement * min(1.0, float(np.sqrt(max(decrement, 0.0) / max(abs(point.J), 1e-300))))
         near = decrement <= _CLOSE * abs(point.J)
-        dual = partial(_sum, point.u, self.D, scores_step, t)
+        dual = point.u, self.D, scores_step, t
         if not solved and not (self.slow and (not near or cost <= _RESIDUAL_SHARE * bent)):
             self.w, self.b, self.J = partial(np.add, point.w, self.s), point.b + t, point.J - 0.5 * decrement
-            self.primal, self.estimate, self.bound = None, cost + bent, partial(_bound, problem, point, dual)
+            self.primal, self.estimate, self.bound = None, cost + bent, partial(_bound, problem, point, *dual)
             return
         self.solving = False
         self.moving = decrement > 2 * EPS * abs(point.J)
@@ -95,7 +96,7 @@ class _Descent(Kept):
             self.estimate = cost + 0.5 * abs(point.J - self.point.J - 0.5 * decrement)
         self.w, self.b, self.J = self.point.w, self.point.b, self.point.J
         self.primal = self.J
-        self.bound = partial(_bound, problem, self.point, dual)
+        self.bound = partial(_bound, problem, self.point, *dual)
 
     def _set_up(self) -> None:
         """The system at this point."""
@@ -133,9 +134,6 @@ class _Descent(Kept):
         return self.now <= _RESIDUAL * self.first or self.count >= _PRODUCTS
 
 
-def _sum(u: Vector, D: Vector, f: Vector, t: Vector) -> Vector:
-    return np.asarray(u + D * (f + t.sum()))
-
-
-def _bound(problem: Problem, point: Point, dual: Any) -> Any:
-    return bound_of(problem, point, dual())
+def _bound(problem: Problem, point: Point, u: Vector, D: Vector, f: Vector, t: Vector) -> Minorant:
+    """What is proved after a step from derivatives u and D by which the scores change by f, b by t."""
+    return bound_of(problem, point, u + D * (f + t.sum()))
