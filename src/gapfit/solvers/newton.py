@@ -39,8 +39,7 @@ from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.point import Point
 from gapfit.solvers.second_order.definite import factorised
-from gapfit.solvers.second_order.line import along
-from gapfit.solvers.second_order.place import bound_of, is_astray, place
+from gapfit.solvers.second_order.place import bound_of, moved, place
 
 _PARABOLA = 1e-9  # of the decrement is a gap that only a parabola leaves
 
@@ -161,9 +160,7 @@ class _Descent:
         dual = point.u + self.known.D * (scores_step + t.sum())
         moving = decrement > 2 * EPS * abs(point.J)
         if moving:
-            self.point = along(problem, point, s, scores_step, t, decrement)
-            if is_astray(self.point):
-                self.point = place(problem, self.point.w, None)
+            self.point = moved(problem, point, s, scores_step, t, decrement)
             # if the model were right, J would fall by half the decrement, and nothing would be left
             self.estimate = 0.5 * decrement * (1.0 - 2.0 * (point.J - self.point.J) / decrement) ** 2
         self.bound = partial(bound_of, problem, self.point, dual)

@@ -95,7 +95,7 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None, *, tuning: 
             lowest, fresh = (min(J, lowest[0]), min(worst, lowest[1])), False
             w = rest.copy()
             w[columns.ids] = point.w
-            look = _Look(problem, point, columns.ids, whole, w, a)
+            look = Look(problem, point, columns.ids, whole, w, a)
             now = {
                 "lowest": lowest, "recent": chosen.positions, "n_moving": n_moving,
                 "to_the_bit": columns.state(), "ended": stuck, "effort": effort,
@@ -177,7 +177,7 @@ def _minorant(problem: Problem, point: Point, a: Slope) -> Minorant:
     return problem.claimed(u, keep * a, c - float(u @ problem.offset))
 
 
-class _Look:
+class Look:
     """The lower bound that a point proves, with all of X; made if the driver asks for it.
 
     Columns beyond `ids` that are then seen to matter are added to those.

@@ -30,7 +30,7 @@ from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.dual_sets import dual_set
 from gapfit.solvers.point import Point
-from gapfit.solvers.primal_cd import USUAL, Tuning, primal_cd
+from gapfit.solvers.primal_cd import USUAL, Look, Tuning, primal_cd
 
 _SOLVED = 0.5  # a rounded problem is solved when its own gap is such a share of the whole
 _WIDE = (
@@ -62,8 +62,9 @@ def rounded_cd(problem: Problem, state: dict[str, Any] | None = None, *, tuning:
         rounded, stage = at.rounding.applied(problem), at
         for iterate in primal_cd(rounded, state=stage.inner, tuning=tuning):
             stage = stage._replace(steps=stage.steps + 1)
-            point: Point = iterate.snapshot()["point"]
-            assert iterate.estimate is not None
+            look = iterate.minorant
+            assert isinstance(look, Look) and iterate.estimate is not None  # which `primal_cd` promises
+            point = look.point
             risk, _, _ = problem.risk.value_and_subgradient(point.scores, point.b)
             above = risk - point.risk  # what rounding costs, with a constant that cancels in the sum
             below = problem.form(Conjugate).value(point.u) - rounded.form(Conjugate).value(point.u)
@@ -71,7 +72,7 @@ def rounded_cd(problem: Problem, state: dict[str, Any] | None = None, *, tuning:
             stuck = iterate.primal is not None
             solved = stuck or iterate.estimate <= _SOLVED * estimate
             then = partial(stage.after, problem, iterate, solved=solved, stuck=stuck)
-            snapshot, bound = partial(_snapshot, then), partial(_bound, problem, iterate, point.u)
+            snapshot, bound = partial(_snapshot, then), partial(_bound, problem, look)
             primal = problem.alpha * problem.penalty.value(iterate.point()) + risk
             yield Iterate(iterate.w, iterate.b, bound, None, snapshot, estimate, primal)
             if solved:
@@ -149,9 +150,9 @@ def _snapshot(then: Any) -> dict[str, Any]:
     return {"stage": stage._replace(inner=inner), "to_the_bit": exactly, "ended": ended}
 
 
-def _bound(problem: Problem, iterate: Iterate, u: Vector) -> Minorant:
+def _bound(problem: Problem, look: Look) -> Minorant:
     """The lower bound that the maximiser proves, scaled down as far as the penalty demands."""
-    assert callable(iterate.minorant)
-    iterate.minorant()  # which looks for columns that matter after all
+    look()  # for columns that matter after all
+    u = look.point.u
     keep = problem.penalty.shrinkage(problem.design.adjoint(u) / -problem.alpha)
     return problem.minorant_at(keep * u)

@@ -23,8 +23,7 @@ from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps
 from gapfit.solvers.point import Point
 from gapfit.solvers.second_order.curved_rows import CurvedRows
-from gapfit.solvers.second_order.line import along
-from gapfit.solvers.second_order.place import bound_of, is_astray, place
+from gapfit.solvers.second_order.place import bound_of, moved, place
 
 _SLOW_GAIN = 0.5  # of the mean gain of a product so far: one that gains less may be the last of its system
 _CLOSE = 0.02  # of J, promised by a step: then the bound is worth solving its system for
@@ -89,9 +88,7 @@ class _Descent(Kept):
         if self.moving:
             if not self.rows.exact:
                 scores_step = problem.design.scores(self.s)
-            self.point = along(problem, point, self.s, scores_step, t, decrement)
-            if is_astray(self.point):
-                self.point = place(problem, self.point.w, None)
+            self.point = moved(problem, point, self.s, scores_step, t, decrement)
             # J would fall by half the decrement if the model were right
             self.estimate = cost + 0.5 * abs(point.J - self.point.J - 0.5 * decrement)
         self.w, self.b, self.J = self.point.w, self.point.b, self.point.J

@@ -1,4 +1,4 @@
-"""Where a Newton step begins and what it proves where it ends, whoever solves for it."""
+"""Where a Newton step begins, where it leads and what it proves, whoever solves for it."""
 
 import numpy as np
 
@@ -7,6 +7,7 @@ from gapfit.losses.forms import Conjugate
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.solvers.point import Point, at_best_offsets, at_offsets
+from gapfit.solvers.second_order.line import along
 
 _ASTRAY = 0.5  # of the derivatives not balanced by others: then b gets a search of its own
 
@@ -18,9 +19,12 @@ def place(problem: Problem, w: Slope, b: Vector | None) -> Point:
     return at_offsets(problem, np.array(w), scores, b)
 
 
-def is_astray(point: Point) -> bool:
-    """Does b need a search of its own? Far out a model says little of it."""
-    return float(np.abs(point.e).sum()) > _ASTRAY * float(np.abs(point.u).sum())
+def moved(problem: Problem, point: Point, s: Slope, f: Vector, t: Vector, decrement: float) -> Point:
+    """The point that a step leads to, see `along`; b gets a search of its own where the step left it astray:
+    far out a model says little of it."""
+    there = along(problem, point, s, f, t, decrement)
+    astray = float(np.abs(there.e).sum()) > _ASTRAY * float(np.abs(there.u).sum())
+    return place(problem, there.w, None) if astray else there
 
 
 def bound_of(problem: Problem, point: Point, dual: Vector) -> Minorant:
