@@ -35,7 +35,7 @@ class Tuning(NamedTuple):
     blind: float = 1.5  # times the gap is guessed then: that saves looks that come too early
     many: int = 4  # times fewer rows than all, or not even that: little of the gap is hidden
     seen: float = 0.7  # times the gap is guessed then
-    near: float = 0.1  # of |z|^2 / alpha: at such a gap a better primal point is worth some work
+    near: float = 0.1  # of <z, z> / alpha: at such a gap a better primal point is worth some work
 
 
 class Descent(Kept):
