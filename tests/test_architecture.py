@@ -255,7 +255,7 @@ def test_every_compiled_file_has_a_test_of_its_own() -> None:
 
 
 # Still to be cut by idea. Names only ever leave this list.
-LONG = {"dual_cd", "metrics", "primal_cd", "semismooth_newton", "simplex_cd"}
+LONG = {"metrics"}
 
 
 def test_files_are_short_or_say_why() -> None:
@@ -348,9 +348,50 @@ def test_only_problems_make_minorants(path: Path) -> None:
             assert not changed, f"{path.name}:{node.lineno} changes a bound: {changed}"
 
 
+@every_file
+def test_the_driver_says_which_problem_a_state_is_of(path: Path) -> None:
+    """It has compared fingerprints, alpha and penalty: `state["same"]`. Solvers keep no such marks."""
+    if unit_of(path) == "solvers":
+        texts = {node.value for node in ast.walk(TREES[path]) if isinstance(node, ast.Constant)}
+        assert not texts & {"alpha", "objective"}, f"{path.name}: ask state for 'same'"
+
+
+@every_file
+def test_rounding_has_one_home(path: Path) -> None:
+    """Whoever wants the distance from 1 to the next number imports `rounding.EPS`."""
+    if unit_of(path) == "solvers":
+        calls = {ast.unparse(node) for node in ast.walk(TREES[path]) if isinstance(node, ast.Call)}
+        assert not calls & {"np.finfo(float)", "np.finfo(np.float64)"}, path.name
+
+
+@every_file
+def test_rooms_know_no_solver(path: Path) -> None:
+    """What several solvers are made of is below all of them."""
+    if unit_of(path) == "solvers" and len(name_of(path)) > 2:
+        solvers = {("solvers", name) for name in SOLVERS}
+        assert not [i for i in IMPORTS[path] if i.target[:2] in solvers], path.name
+
+
+RUNS_ON = re.compile(r"^\s*_?[A-Za-z_]+(: [\w\[\], .]+)? = .*#.*[,;:]$", re.MULTILINE)
+
+
+@every_file
+def test_what_is_said_of_a_number_stands_alone(path: Path) -> None:
+    if unit_of(path) in ("driver", "solvers"):
+        assert not RUNS_ON.findall(path.read_text(encoding="utf-8")), path.name
+
+
+def test_the_search_finds_sentences_that_run_on() -> None:
+    assert RUNS_ON.search("_FEW = 4  # samples,")
+    assert not RUNS_ON.search("_FEW = 4  # samples, at most")
+
+
+SHARED = {"base", "old_needs", "point"}  # beside the solvers: the contract, and what most of them move
+
+
 def test_the_top_of_solvers_is_the_list_of_solvers() -> None:
     """What several of them are made of is in rooms, by idea."""
-    there = {path.stem for path in (PACKAGE / "solvers").glob("*.py")} - {"__init__", "base", "old_needs"}
+    there = {path.stem for path in (PACKAGE / "solvers").glob("*.py")} - {"__init__", *SHARED}
     assert there == set(SOLVERS)
 
 

@@ -15,10 +15,10 @@ from gapfit.design.memory import MemoryDesign
 from gapfit.projections import project_simplex
 from gapfit.registry import SOLVERS, as_solver
 from gapfit.solution import Iterate
-from gapfit.solvers import dual_cd
 from gapfit.solvers.base import missing_need
-from gapfit.solvers.newton import factorised
+from gapfit.solvers.coordinates import descent
 from gapfit.solvers.pairs import exact
+from gapfit.solvers.second_order.definite import factorised
 
 LONG = 60.0  # seconds in which nothing here can be if it ends at all
 
@@ -155,7 +155,7 @@ def test_no_limit_changes_no_byte():
 def test_how_much_is_done_at_once_changes_no_byte(loss, intercept, monkeypatch):
     problem = Problem(*drawn(2, 500, 40), loss, "l2", 1e-4, intercept=intercept)
     whole = solve(problem, "dual_cd", tol=1e-8)
-    monkeypatch.setattr(dual_cd, "_AT_ONCE", 0)
+    monkeypatch.setattr(descent, "_AT_ONCE", 0)
     parts = solve(problem, "dual_cd", tol=1e-8)
     assert whole.w.tobytes() == parts.w.tobytes() and whole.n_iter == parts.n_iter
 

@@ -12,8 +12,9 @@ from gapfit.penalties import QuadraticForm
 from gapfit.solvers.bundle import bundle
 from gapfit.solvers.cuts import master as master_module
 from gapfit.solvers.cuts.quadratic_master import QuadraticMaster
-from gapfit.solvers.cuts.segment import evaluate, search
+from gapfit.solvers.cuts.segment import search
 from gapfit.solvers.cuts.simplex_qp import Face, maximise_on_simplex
+from gapfit.solvers.point import at_best_offsets
 from problems import labels_problem
 
 EPS = np.finfo(float).eps
@@ -125,7 +126,7 @@ def collect(problem, steps=12):
     master.add(problem.zero_plane())
     w = problem.start()
     for _ in range(steps):
-        point = evaluate(problem, w, problem.scores(w))
+        point = at_best_offsets(problem, w, problem.scores(w))
         best = point if best is None or point.J < best.J else best
         master.add(problem.minorant(point, point.scores))
         model, w = master.minimise()
@@ -161,14 +162,14 @@ def test_the_search_never_goes_up(intercept):
     rng = np.random.default_rng(0)
     for _ in range(50):
         best, target = (
-            evaluate(problem, w, problem.scores(w))
+            at_best_offsets(problem, w, problem.scores(w))
             for w in rng.normal(size=(2, 5)) * 10 ** rng.uniform(-2, 2)
         )
         for reach in (1.0, 4.0):
             found, cut = search(problem, best, target, reach)
             assert all(found.J <= other.J for other in (best, target, cut))
             for point in (found, cut):
-                again = evaluate(problem, point.w, problem.scores(point.w))
+                again = at_best_offsets(problem, point.w, problem.scores(point.w))
                 assert abs(point.J - again.J) <= 1e-12 * again.J
 
 
@@ -176,7 +177,7 @@ def test_the_search_comes_back_from_where_the_risk_overflows():
     problem = labels_problem(loss="exponential", alpha=0.1)
     w = 1e8 * np.ones(5)
     with np.errstate(over="ignore"):
-        best, far = (evaluate(problem, v, problem.scores(v)) for v in (problem.start(), w))
+        best, far = (at_best_offsets(problem, v, problem.scores(v)) for v in (problem.start(), w))
         assert not np.isfinite(far.J)
         found, cut = search(problem, best, far)
     assert np.isfinite(cut.J)

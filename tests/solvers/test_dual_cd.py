@@ -63,7 +63,7 @@ def test_any_step_can_be_continued_with_the_same_bytes(loss, words):
         (iterate.point().copy(), iterate.estimate, iterate.snapshot()) for iterate, _ in steps(problem, 16)
     ]
     for stop in (1, 3, 8, 13):
-        rest = steps(problem, 16 - stop, whole[stop - 1][2])
+        rest = steps(problem, 16 - stop, {**whole[stop - 1][2], "same": True})
         for (w, estimate, _), (again, _) in zip(whole[stop:], rest, strict=True):
             assert np.array_equal(w, again.point())
             assert estimate == again.estimate

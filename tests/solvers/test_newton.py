@@ -1,13 +1,17 @@
 """What is particular to `newton`: its lower bound, its shares of the samples, and its line search."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 
 from gapfit import Problem, solve
-from gapfit.solvers import newton as module
-from gapfit.solvers.second_order.line import along, look
+from gapfit.solvers.newton import Tuning, _Descent, newton
+from gapfit.solvers.point import at_offsets
+from gapfit.solvers.second_order.line import along
+from gapfit.solvers.second_order.place import place
 
 LOSSES = ("logistic", "squared_hinge", "exponential", "poisson", "huber", "squared")
 
@@ -21,7 +25,7 @@ def make(loss, n=400, d=6, intercept=True, alpha=1e-3, seed=0):
 
 
 def started(problem):
-    return module._Descent(problem, module.place(problem, problem.start(), None))
+    return _Descent(problem, Tuning(), place(problem, problem.start(), None))
 
 
 @pytest.mark.parametrize("intercept", [False, True])
@@ -80,8 +84,7 @@ def test_shares_of_the_samples_change_the_way_and_not_the_optimum(loss, monkeypa
     take = Problem.take
     monkeypatch.setattr(Problem, "take", lambda self, rows: lengths.append(len(rows)) or take(self, rows))
     learnt = solve(problem, "newton", tol=1e-8)
-    monkeypatch.setattr(module, "_SHARES", ())
-    plain = solve(problem, "newton", tol=1e-8)
+    plain = solve(problem, partial(newton, tuning=Tuning(shares=())), tol=1e-8)
     assert learnt.converged
     assert plain.converged
     assert lengths
@@ -114,8 +117,8 @@ def test_a_share_that_is_too_bold_for_the_exponential():
 @pytest.mark.parametrize("length", [1e-3, 0.1, 1.0, 30.0])
 def test_the_search_ends_near_the_minimum_or_takes_the_whole_step(loss, length):
     problem = make(loss)
-    start = module.place(problem, problem.start(), None)
-    descent = module._Descent(problem, start)
+    start = place(problem, problem.start(), None)
+    descent = _Descent(problem, Tuning(), start)
     descent.known = descent._look_anew()
     gradient = problem.alpha * start.w + problem.design.adjoint(start.u)
     s, t, decrement = descent._newton_step(gradient)
@@ -124,7 +127,7 @@ def test_the_search_ends_near_the_minimum_or_takes_the_whole_step(loss, length):
     found = along(problem, start, s, f, t, decrement)
 
     def J(x):
-        return look(problem, start.w + x * s, start.scores + x * f, start.b + x * t).J
+        return at_offsets(problem, start.w + x * s, start.scores + x * f, start.b + x * t).J
 
     with np.errstate(over="ignore"):
         best = minimize(lambda x: J(float(x[0])), [1.0 / length], method="Nelder-Mead").fun

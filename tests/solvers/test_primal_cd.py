@@ -1,6 +1,5 @@
 """Coordinate descent on the weights: sparse models, their corners, and warm starts."""
 
-import sys
 from functools import partial
 
 import numpy as np
@@ -10,9 +9,10 @@ from sklearn.datasets import load_digits
 
 from gapfit import Problem, solve
 from gapfit.penalties import L1, Box, ElasticNet
+from gapfit.solvers.columns import line
 from gapfit.solvers.columns.columns import Columns
 from gapfit.solvers.columns.model import ColumnModel, Effort
-from gapfit.solvers.primal_cd import primal_cd
+from gapfit.solvers.primal_cd import Tuning, primal_cd
 
 LOSSES = ["squared", "logistic", "squared_hinge", "huber", "squared_epsilon_insensitive", "poisson"]
 
@@ -168,13 +168,13 @@ def test_it_goes_on_where_it_stopped():
     assert np.array_equal(rest.w, whole.w)
 
 
-def test_it_goes_on_where_it_stopped_with_columns_it_has_just_found(monkeypatch):
-    monkeypatch.setattr("gapfit.solvers.primal_cd._MARGIN", 0.05)
+def test_it_goes_on_where_it_stopped_with_columns_it_has_just_found():
+    narrow = partial(primal_cd, tuning=Tuning(margin=0.05))
     X, y, _ = sparse_data()
     problem = Problem(X, y, "logistic", "l1", alpha=1e-3)
-    whole = solve(problem, "primal_cd", tol=0.0, max_iter=4, callbacks=[lambda progress: False])
-    half = solve(problem, "primal_cd", tol=0.0, max_iter=1)
-    rest = solve(problem, "primal_cd", tol=0.0, max_iter=3, start=half, callbacks=[lambda progress: False])
+    whole = solve(problem, narrow, tol=0.0, max_iter=4, callbacks=[lambda progress: False])
+    half = solve(problem, narrow, tol=0.0, max_iter=1)
+    rest = solve(problem, narrow, tol=0.0, max_iter=3, start=half, callbacks=[lambda progress: False])
     assert len(half.state["ids"]) > len(half.state["recent"])
     assert np.array_equal(rest.w, whole.w)
 
@@ -260,14 +260,14 @@ def test_a_gram_matrix_that_grows_and_shrinks(layout):
             assert np.allclose(gram, some.T @ (D[:, None] * some), rtol=1e-6)
 
 
-def test_a_bound_holds_when_all_columns_were_added_one_after_another(monkeypatch):
+def test_a_bound_holds_when_all_columns_were_added_one_after_another():
     """Then they are in another order than in X, and so are their derivatives."""
-    monkeypatch.setattr(sys.modules[primal_cd.__module__], "_MARGIN", 0.0)  # only what moves seems plausible
+    narrow = Tuning(margin=0.0)  # only what moves seems plausible
     rng = np.random.default_rng(0)
     X = sparse.random_array((80, 12), density=0.4, format="csr", rng=rng) * np.logspace(-1, 1, 12)
     problem = Problem(X, X @ rng.normal(size=12), "squared", "l1", alpha=1e-5, intercept=False)
     everything = 0
-    for iterate in primal_cd(problem, {"w": np.eye(12)[7]}):
+    for iterate in primal_cd(problem, {"w": np.eye(12)[7]}, tuning=narrow):
         minorant, state = iterate.minorant(), iterate.snapshot()
         slope = X.T @ state["point"].u
         shrunk = float(minorant.a @ slope) / float(slope @ slope)
@@ -285,10 +285,9 @@ def test_separable_data_at_a_small_alpha_take_few_looks(loss, digit, monkeypatch
     of its way is good, and to halve it down to that would take twenty looks at J."""
     X, y = load_digits(return_X_y=True)
     problem = Problem(X, np.where(y == digit, 1.0, -1.0), loss, "l1", alpha=1e-6)
-    module = sys.modules["gapfit.solvers.primal_cd"]
-    models, looks, build, look = [], [], ColumnModel.__init__, module._evaluate
+    models, looks, build, look = [], [], ColumnModel.__init__, line.at_best_offsets
     monkeypatch.setattr(ColumnModel, "__init__", lambda *a, **k: models.append(1) or build(*a, **k))
-    monkeypatch.setattr(module, "_evaluate", lambda *a: looks.append(1) or look(*a))
+    monkeypatch.setattr(line, "at_best_offsets", lambda *a: looks.append(1) or look(*a))
     solver = "primal_cd" if loss == "squared_hinge" else "rounded_cd"
     assert solve(problem, solver, tol=1e-4, max_iter=150).converged
     assert len(looks) <= 8 * len(models)

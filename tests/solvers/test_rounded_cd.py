@@ -1,5 +1,7 @@
 """Sparse models of losses with kinks: against an interior point method, the bundle, and on bad scales."""
 
+from functools import partial
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -8,6 +10,8 @@ from scipy import sparse
 from gapfit import Problem, solve
 from gapfit.losses import Absolute, EpsilonInsensitive, Hinge, Huber, Quantile
 from gapfit.penalties import L1, L2, Box, ElasticNet
+from gapfit.solvers.primal_cd import Tuning
+from gapfit.solvers.rounded_cd import rounded_cd
 
 REGRESSION = [Absolute(), Quantile(0.9), EpsilonInsensitive(0.3), Huber(0.01)]
 
@@ -85,13 +89,12 @@ def test_layout_and_precision_do_not_matter(layout):
     assert same.certificate.primal == pytest.approx(reference.certificate.primal, rel=2e-6)
 
 
-def test_more_columns_than_samples_and_a_column_that_was_overlooked(monkeypatch):
+def test_more_columns_than_samples_and_a_column_that_was_overlooked():
     """The columns to work with are guessed from the first derivatives; a wrong guess is found out."""
     X, y = data(n=60, d=500, loss=Absolute())
     problem = Problem(X, y, "absolute", "l1", 0.05)
     usual = solve(problem, "rounded_cd", tol=1e-7)
-    monkeypatch.setattr("gapfit.solvers.primal_cd._MARGIN", 0.05)
-    narrow = solve(problem, "rounded_cd", tol=1e-7)
+    narrow = solve(problem, partial(rounded_cd, tuning=Tuning(margin=0.05)), tol=1e-7)
     assert usual.converged
     assert narrow.converged
     assert narrow.certificate.primal == pytest.approx(usual.certificate.primal, rel=2e-7)

@@ -22,6 +22,7 @@ from gapfit.registry import as_solver
 from gapfit.rounding import Estimate
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, needs
+from gapfit.solvers.second_order.place import place
 from gapfit.structures import WeightDesign
 from gapfit.testing import check_design, check_loss, check_penalty, check_solver
 
@@ -323,6 +324,12 @@ def inflated(problem, iterate):
     return iterate._replace(minorant=problem.claimed(u, problem.design.adjoint(u), 1e3), estimate=None)
 
 
+def forgetful(problem, iterate):
+    """Its state is that of another point."""
+    begun = {**iterate.snapshot(), "point": place(problem, problem.start(), None)}
+    return iterate._replace(snapshot=lambda: begun)
+
+
 def small_problem():
     return [Problem(X, np.sign(X[:, 0] + 0.3), "logistic", alpha=0.1)]
 
@@ -334,7 +341,7 @@ SOLVER_FAULTS = {
     "over tol": passed_on(lambda p, i: i._replace(minorant=None)),
     "claims that J is": passed_on(lambda p, i: i._replace(primal=0.5 * p.best(i.point(), i.b)[0])),
     "it yields b": passed_on(lambda p, i: i._replace(b=np.zeros(3))),
-    "the step from a state": passed_on(lambda p, i: i._replace(snapshot=lambda: {"w": 0 * i.point()})),
+    "the step from a state": passed_on(forgetful),
     "goes nowhere": lambda problem, state=None: (
         iter(()) if state else passed_on(lambda p, i: i._replace(snapshot=lambda: {"k": 1}))(problem)
     ),

@@ -17,6 +17,7 @@ from gapfit.driver.known import Known
 from gapfit.errors import ContractError, UnboundedProblem
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
+from gapfit.records import Kept
 from gapfit.solution import Certificate, Iterate, Record, Solution, Status, as_intercept
 
 logger = logging.getLogger("gapfit")
@@ -37,8 +38,13 @@ class Proof(NamedTuple):
     minorant: Minorant
 
 
-class Best:
+class Best(Kept):
     """What the driver has seen of a fit: it certifies iterates, and keeps what improves a bound."""
+
+    KEPT = (
+        "n_iter", "w", "b", "scores", "primal", "minorant", "dual", "plain", "demand", "best_gap",
+        "improved_at", "certificate", "scale", "atol", "looked_at", "given",
+    )  # fmt: skip
 
     def __init__(self, problem: Problem, known: Known, tol: float, began: float, deadline: float) -> None:
         self.problem, self.tol = problem, tol
@@ -82,20 +88,15 @@ class Best:
         self.scale = problem.scale
         self.atol = max(min(tol, 1e-12) * self.scale, _NOTHING) if tol > 0 else 0.0
 
-    _KEPT = (
-        "n_iter", "w", "b", "scores", "primal", "minorant", "dual", "plain", "demand", "best_gap",
-        "improved_at", "certificate", "scale", "atol", "looked_at", "given",
-    )  # fmt: skip
-
     def state(self) -> dict[str, Any]:
-        """What `restore` needs to go on with the same bytes."""
-        kept = {name: getattr(self, name) for name in self._KEPT}
-        return {**kept, "history": np.array(self.history).reshape(-1, 5), "seconds": self.seconds()}
+        return {
+            **super().state(),
+            "history": np.array(self.history).reshape(-1, 5),
+            "seconds": self.seconds(),
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from there."""
-        for name in self._KEPT:
-            setattr(self, name, state[name])
+        super().restore(state)
         self.history, self.earlier = as_history(state["history"]), state["seconds"]
         self.proof = None
         self.problem.adopt(self.minorant)
@@ -212,8 +213,9 @@ class Best:
         )
 
     def _lasting(self) -> dict[str, Any]:
-        """The solver's state, less what only a run needs that goes on with the same bytes: it is large."""
-        return {name: part for name, part in self.snapshot().items() if name != "to_the_bit"}
+        """The solver's state and what it was found for, less what only a checkpoint needs: it is large."""
+        state = {name: part for name, part in self.snapshot().items() if name != "to_the_bit"}
+        return {**state, "objective": (self.problem.alpha, self.problem.penalty)} if state else {}
 
     def _offer(self, minorant: Minorant) -> None:
         if minorant.maker != self.problem.maker:

@@ -12,7 +12,9 @@ from gapfit.solution import Solution
 class Known(NamedTuple):
     """By a solution of an earlier fit, a vector, or nothing."""
 
-    state: dict[str, Any]  # for the solver; "w" is the point to start from, if there is one
+    # for the solver: "w" is the point to start from, if there is one; "same" tells whether all else that is
+    # in it was found for the very same problem, alpha and penalty included, or just for the same risk
+    state: dict[str, Any]
     minorant: Minorant | None
 
     @classmethod
@@ -27,4 +29,5 @@ class Known(NamedTuple):
         if earlier is None or earlier.fingerprint != fingerprint:
             return cls({"w": w}, None)  # bounds found on other data prove nothing here
         state = earlier.state if earlier.solver == solver else {}
-        return cls({**state, "w": w}, problem.adopt(earlier.minorant))
+        same = state.get("objective") == (problem.alpha, problem.penalty)
+        return cls({**state, "w": w, "same": same}, problem.adopt(earlier.minorant))

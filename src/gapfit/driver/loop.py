@@ -40,7 +40,7 @@ class Loop:
                 self.best.restore(part.state["best"])
                 self.schedule.restore(part.state["schedule"])
                 problem.design.restore(part.state["design"])
-                state = {**part.state["solver"], "certificate": self.best.certificate}
+                state = {**part.state["solver"], "same": True, "certificate": self.best.certificate}
         self.steps: Generator[Iterate, Certificate, None] = method(problem, state=state)
 
     def _first(self) -> Iterate:

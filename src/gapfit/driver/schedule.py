@@ -1,14 +1,13 @@
 """When the driver looks at what a solver has found."""
 
-from typing import Any
-
 import numpy as np
 
 from gapfit.driver.best import Best
+from gapfit.records import Kept
 from gapfit.solution import Iterate
 
 
-class Schedule:
+class Schedule(Kept):
     """When to certify: a claim costs nothing to take, anything else a pass or two over the data.
 
     A solver may guess its gap. Then the driver looks when the guess, corrected by how wrong it was last time,
@@ -16,21 +15,12 @@ class Schedule:
     Steps are counted, not seconds: a fit must be repeatable.
     """
 
+    KEPT = ("next", "guessed", "correction", "hidden")
+
     def __init__(self) -> None:
         self.watched = False
         self.next = 1
         self.guessed, self.correction, self.hidden = 1.0, 1.0, 0.0  # at the last look
-
-    _KEPT = ("next", "guessed", "correction", "hidden")
-
-    def state(self) -> dict[str, Any]:
-        """What `restore` needs."""
-        return {name: getattr(self, name) for name in self._KEPT}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from there."""
-        for name in self._KEPT:
-            setattr(self, name, state[name])
 
     def due(self, best: Best, iterate: Iterate) -> bool:
         if iterate.estimate is None:

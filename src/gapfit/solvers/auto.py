@@ -55,19 +55,21 @@ logger = logging.getLogger("gapfit")
 
 FEW = 500  # features whose Hessian is factorised in milliseconds
 MANY = 3000  # features whose Hessian is too large to factorise again and again
-PASSES = 10  # over X that a Hessian may cost, and its factor:
+PASSES = 10  # over X: a Hessian and its factor may cost that
 CHEAP = 24  # flops of dense algebra take the time of an entry of X in a pass
 SMALL = 200_000  # entries of X: Newton's method is quick then, and its answer knows no order of the samples
 TINY = 20_000  # entries: a bundle is soon found then, and intercepts keep coordinate descent busy for long
 CROWD = 1600  # samples for each feature: then the first steps learn from a share of them
 IN_PLAY = 0.25  # of the samples, still in play after a sweep, are too many for coordinate descent
 SAMPLE = 1024  # samples that tell whether most are in play; of so few more are than of all
-IN_PLAY_OF_SAMPLE = 0.35
+IN_PLAY_OF_SAMPLE = 0.35  # of these samples, still in play after a sweep, are too many
 VISITS = 10.0  # to each sample, after which coordinate descent on classes must have made headway
 LOOSE = 0.5  # alpha times the samples, below which they hold each other up in block methods
-KEPT = 2**23  # numbers in a plane for each sample
-DEAR = 6  # passes over X is a Hessian that is not set up without need
-WORTH = 2.0  # steps of conjugate gradients for each pass that it costs; half as many, if the loss has seams
+KEPT = 2**23  # numbers, at most, in one plane for each sample
+DEAR = 6  # passes over X: a Hessian that costs so many is not set up without need
+WORTH = (
+    2.0  # steps of conjugate gradients for each pass that a Hessian costs; half of them if the loss has seams
+)
 ENOUGH = 3  # samples for each feature, for conjugate gradients to be quick
 CROWDED = 10  # samples for each feature: with more, larger alphas teach less than they cost
 HASTE = 6  # steps, in haste, from the first one on; twice as many, if the loss has kinks
@@ -97,7 +99,7 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
         choices = choices[names.index(state["solver"]) :]
         choices[0] = choices[0]._replace(probe={})
     elif "solver" in state:
-        state = {"w": state["w"]}  # the rest is in another solver's terms
+        state = _point_of(state)  # the rest is in another solver's terms
     last: Iterate | None = None
     for place, (name, why, probe, haste, limit, descends) in enumerate(choices[:-1]):
         if descends and state.keys().isdisjoint(("w", "certificate")):
@@ -108,6 +110,7 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
         watch = None
         if reached is None or (gave_up and probe):
             logger.info("auto: %s gave up, too many samples are in play", name)
+            state = _point_of(state)
             continue  # so little has taught nothing
         last = reached
         logger.info("auto: the gap of %s stopped falling", name)
@@ -117,6 +120,11 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
         state["cuts"] = [cut for cut in (problem.zero_plane(), bound) if cut is not None]
     last_one = _start(problem, state, *choices[-1][:2], seed)
     yield from _labelled(last_one, to_come=1, watch=None)
+
+
+def _point_of(state: dict[str, Any]) -> dict[str, Any]:
+    """The point to start from, if there is one, and nothing else."""
+    return {"w": state["w"]} if "w" in state else {}
 
 
 def _value(problem: Problem, b: Vector, w: Slope) -> float:

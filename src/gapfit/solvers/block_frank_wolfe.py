@@ -18,11 +18,11 @@ from gapfit.losses.forms import Planes
 from gapfit.minorant import Minorant
 from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
-from gapfit.rounding import Estimate, gamma
+from gapfit.records import Kept
+from gapfit.rounding import EPS, Estimate, gamma
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 
-_EPS = float(np.finfo(float).eps)
 _AT_RANDOM = 0.5  # of the visits; the others go where the gap was
 _SWEEPS = 10  # over the planes that are known, after each pass of the oracle
 _PLANES = 16  # of a sample; beyond that, one that is not in use is forgotten
@@ -35,35 +35,32 @@ def block_frank_wolfe(problem: Problem, state: dict[str, Any] | None = None, *, 
     while True:
         mixtures.sweep()
         yield Iterate(
-            mixtures.w.copy(), np.zeros(0), mixtures.minorant, snapshot=mixtures.snapshot,
+            mixtures.weights.copy(), np.zeros(0), mixtures.minorant, snapshot=mixtures.state,
             estimate=float(mixtures.gaps.sum()),
         )  # fmt: skip
 
 
-class _Mixtures:
+class _Mixtures(Kept):
     """Planes of each sample, their shares, and the weights that all of them imply."""
+
+    KEPT = ("planes", "gaps", "passes", "rng", "weights")
 
     def __init__(self, problem: Problem, state: dict[str, Any], seed: int) -> None:
         self.problem = problem
         self.rng = np.random.default_rng(seed)
-        if "rng" in state:
-            self.rng.bit_generator.state = state["rng"]
-        self.passes = int(state.get("passes", 0))
+        self.passes = 0
         self.p, self.highest = problem.form(Planes)
         self.alpha = problem.alpha
         n, d = len(self.p), problem.design.shape[1]
         if "planes" in state:
-            self.planes = [tuple(part.copy() for part in own) for own in state["planes"]]
-            self.gaps: Vector = state["gaps"].copy()
+            self.restore(state)
         else:  # all on the right answer, a plane of no height
             self.planes = [(np.zeros((1, d)), np.zeros(1), np.ones(1)) for _ in range(n)]
-            self.gaps = np.zeros(n)
-        if "w" in state and "planes" not in state:
-            self.w: Slope = state["w"].copy()
-            for i in range(n):
-                self._keep(i, *self.highest(i, self.w))
-        same = state.get("alpha") == self.alpha
-        self.w = state["weights"].copy() if same else self._slope() / -self.alpha
+            self.gaps: Vector = np.zeros(n)
+            for i in range(n) if "w" in state else ():
+                self._keep(i, *self.highest(i, state["w"]))
+        if not state.get("same"):
+            self.weights: Slope = self._slope() / -self.alpha
 
     def sweep(self) -> None:
         n, total = len(self.gaps), float(self.gaps.sum())
@@ -82,12 +79,12 @@ class _Mixtures:
 
     def visit(self, i: int) -> None:
         """Ask the oracle for the highest plane, note what it is above the mixture, and move towards it."""
-        slope, offset = self.highest(i, self.w)
+        slope, offset = self.highest(i, self.weights)
         slopes, offsets, shares = self.planes[i]
-        heights = slopes @ self.w + offsets
-        height = float(slope @ self.w) + offset
+        heights = slopes @ self.weights + offsets
+        height = float(slope @ self.weights) + offset
         self.gaps[i] = self.p[i] * max(height - float(shares @ heights), 0.0)
-        if height > heights.max() + 4 * _EPS * abs(height):
+        if height > heights.max() + 4 * EPS * abs(height):
             self._keep(i, slope, offset)
         self.improve(i)
 
@@ -101,7 +98,7 @@ class _Mixtures:
     def improve(self, i: int) -> None:
         """The best move of a share from the lowest plane in use to the highest."""
         slopes, offsets, shares = self.planes[i]
-        heights = slopes @ self.w + offsets
+        heights = slopes @ self.weights + offsets
         up, down = int(heights.argmax()), int(np.where(shares > 0, heights, np.inf).argmin())
         drop = heights[up] - heights[down]
         if drop <= 0:
@@ -111,7 +108,7 @@ class _Mixtures:
         share = min(float(shares[down]), drop / curvature) if curvature > 0 else float(shares[down])
         shares[up] += share
         shares[down] = 0.0 if share == shares[down] else shares[down] - share
-        self.w -= share * self.p[i] / self.alpha * change
+        self.weights -= share * self.p[i] / self.alpha * change
 
     def _slope(self) -> Slope:
         total = np.zeros(self.planes[0][0].shape[1])
@@ -124,7 +121,7 @@ class _Mixtures:
         for _, _, shares in self.planes:
             shares /= shares.sum()
         a = self._slope()
-        self.w = a / -self.alpha
+        self.weights = a / -self.alpha
         terms, size = [], 0.0
         for p, (slopes, offsets, own) in zip(self.p, self.planes, strict=True):
             terms.append(p * float(own @ offsets))
@@ -132,13 +129,3 @@ class _Mixtures:
         lost = gamma(len(self.planes) + 4 * _PLANES)  # by shares, products and sums
         c = Estimate(float(np.sum(terms)), lost * float(np.abs(terms).sum()))
         return self.problem.accumulated(a, c, lost * size)
-
-    def snapshot(self) -> dict[str, Any]:
-        return {
-            "planes": [tuple(part.copy() for part in own) for own in self.planes],
-            "gaps": self.gaps.copy(),
-            "passes": self.passes,
-            "rng": self.rng.bit_generator.state,
-            "alpha": self.alpha,
-            "weights": self.w.copy(),
-        }

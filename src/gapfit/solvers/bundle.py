@@ -20,9 +20,8 @@ from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.cuts.master import Master
 from gapfit.solvers.cuts.masters import master_for
 from gapfit.solvers.cuts.quadratic_master import QuadraticMaster
-from gapfit.solvers.cuts.segment import Point, evaluate, search
-
-__all__ = ["Point", "bundle", "evaluate"]
+from gapfit.solvers.cuts.segment import search
+from gapfit.solvers.point import Point, at_best_offsets
 
 _PAST = 1.01  # go this many times as far as the point at the level
 _REACH = 4.0  # how far beyond the level set's point to search, in units of the way to it
@@ -60,16 +59,15 @@ def bundle(
     if zero is not None and zero_plane is not False and "cuts" not in state:
         master.add(zero)
     master.restore(state)
-    objective = (problem.alpha, problem.penalty)
-    if state.get("objective") == objective:  # go on in the middle of a step, as if nothing had happened
+    if state.get("same"):  # go on in the middle of a step, as if nothing had happened
         best, point = move(state["best"], state["target"])
     else:
         w = state.get("w", problem.start())
-        best = point = evaluate(problem, w, problem.scores(w))
+        best = point = at_best_offsets(problem, w, problem.scores(w))
     while True:
         master.add(problem.minorant(point, point.scores))
         model, target = master.minimise()
-        now: dict[str, Any] = {**master.state(), "objective": objective, "best": best, "target": target}
+        now: dict[str, Any] = {**master.state(), "best": best, "target": target}
         yield Iterate(best.w, best.b, model, best.J, now.copy)
         best, point = move(best, target)
 
@@ -89,21 +87,21 @@ def _strategy(stabilise: str | None, problem: Problem, master: Master) -> Move:
 
 def _plain(problem: Problem, best: Point, w: Slope) -> tuple[Point, Point]:
     """The papers' iterate: the model's minimiser, drawn back only if the risk overflows there."""
-    point = evaluate(problem, w, problem.scores(w), best.b)
+    point = at_best_offsets(problem, w, problem.scores(w), best.b)
     while not np.isfinite(point.J):
         w = 0.5 * (w + best.w)
-        point = evaluate(problem, w, problem.scores(w), best.b)
+        point = at_best_offsets(problem, w, problem.scores(w), best.b)
     return point, point
 
 
 def _line_search(problem: Problem, best: Point, w: Slope) -> tuple[Point, Point]:
-    return search(problem, best, evaluate(problem, w, problem.scores(w), best.b))
+    return search(problem, best, at_best_offsets(problem, w, problem.scores(w), best.b))
 
 
 def _level(problem: Problem, master: QuadraticMaster, best: Point, w: Slope) -> tuple[Point, Point]:
     del w  # the model's own minimiser serves the lower bound only
     # just beyond: at the point itself several cuts meet, and rounding would choose among the slopes of J
     w = best.w + _PAST * (master.at_level(best.w, best.J) - best.w)
-    target = evaluate(problem, w, problem.scores(w), best.b)
+    target = at_best_offsets(problem, w, problem.scores(w), best.b)
     master.learn(best.J, target.J)
     return search(problem, best, target, _REACH)

@@ -29,6 +29,7 @@ from gapfit.losses.chain import Chains
 from gapfit.minorant import Minorant
 from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
+from gapfit.records import Kept
 from gapfit.rounding import Estimate, gamma
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
@@ -41,9 +42,9 @@ _SMOOTHING = 0.3  # of the gap may be due to heat
 _COOLING = 0.3  # the heat falls no faster than this in one step
 _STIFF = 30.0  # alpha times the number of chains below which steps are taken with an anchor
 _STALE = 0.65  # of what blocks contributed when they were visited is left at the end of the pass, about
-_PULL = 10.0  # times alpha at most
-_ANCHOR_PASSES = 3
-_LONG = 32  # passes
+_PULL = 10.0  # times alpha is the strongest pull to the anchor
+_ANCHOR_PASSES = 3  # after which the anchor moves
+_LONG = 32  # passes, after which a run is looked at whatever it guesses
 _LOOK_PASSES = 5  # after which the gap is computed, where it decides on the heat
 _NO_PENALTY = 1e300  # an alpha under which no block's step is held back
 
@@ -69,54 +70,51 @@ def chain_dual(problem: Problem, state: dict[str, Any] | None = None, *, seed: i
         blocks.cool(certificate.gap)
 
 
-class _Blocks:
+class _Blocks(Kept):
     """The dual point, the weights it implies, and where to go next."""
+
+    KEPT = (
+        "mu", "pairs", "entropy", "gaps", "stretch", "heat", "passes", "rng", "weights", "anchor", "before",
+    )  # fmt: skip
 
     def __init__(self, problem: Problem, seed: int, state: dict[str, Any]) -> None:
         self.problem, self.design, self.risk = problem, problem.form(ChainRows), problem.form(Chains)
         self.layout = ChainLayout(self.design)
         chains, K = len(self.risk.p), self.risk.n_labels
         self.smoothed = self.risk.heat == 0
-        self.heat = state.get("heat", self.risk.heat or _FIRST_HEAT * float(self.risk.cost.max() or 1.0))
-        self.rng = np.random.default_rng(seed)
-        if "rng" in state:
-            self.rng.bit_generator.state = state["rng"]
-        same = state.get("alpha") == problem.alpha  # else what each chain contributes has changed
-        self.passes = int(state.get("passes", 0)) if same else 0
-        self.pull = 0.0
+        self.rng, self.pull = np.random.default_rng(seed), 0.0
         if self.smoothed and problem.alpha * chains < _STIFF:
             self.pull = min(_STIFF / chains, _PULL * problem.alpha)
+        self.slope: Slope | None = None  # of the marginals, where they have not moved since
         if "mu" in state:
-            self.mu, self.pairs = state["mu"].copy(), state["pairs"].copy()
-            self.entropy, self.gaps = state["entropy"].copy(), state["gaps"].copy()
+            self.restore(state)
         else:  # the labels themselves: w = 0
             n = len(self.risk.labels)
+            self.heat = self.risk.heat or _FIRST_HEAT * float(self.risk.cost.max() or 1.0)
             self.mu = np.zeros((n, K))
             self.mu[np.arange(n), self.risk.labels] = 1.0
             self.pairs = np.zeros((chains, K, K))
             for chain, before, after in self._true_pairs():
                 np.add.at(self.pairs, (chain, before, after), 1.0)
             self.entropy, self.gaps = np.zeros(chains), np.zeros(chains)
+            # of the square of a change of marginals by the features: a guess, which every visit corrects
+            self.stretch = np.ones(chains)
         self.true_pairs = np.zeros(K * K)
         for chain, before, after in self._true_pairs():
             self.true_pairs += np.bincount(before * K + after, self.risk.p[chain], minlength=K * K)
-        # of the square of a change of marginals by the features: a guess, which every visit corrects
-        self.stretch = state["stretch"].copy() if "stretch" in state else np.ones(chains)
-        self.slope: Slope | None = None  # of the marginals, where they have not moved since
         if "w" in state and "mu" not in state:
             # all marginals at w: without a penalty to hold them, blocks go all the way
             self.weights = self.layout.sort(state["w"])
             self._visit(np.arange(chains), _NO_PENALTY)
-        if same and "weights" in state:
-            self.weights = state["weights"].copy()
-        else:
-            self.weights = self.layout.sort(self._slope())
-            self.weights /= -problem.alpha
+        if state.get("same"):
+            return
+        self.passes = 0  # for another alpha, what each chain contributes has changed
+        self.weights = self.layout.sort(self._slope())
+        self.weights /= -problem.alpha
         if self.pull:
-            self.anchor = state.get("anchor", self.weights).copy()
-            self.before = state.get("before", self.weights).copy()
-            if not (same and "weights" in state):
-                self._pull()
+            if "anchor" not in state:
+                self.anchor, self.before = self.weights.copy(), self.weights.copy()
+            self._pull()
 
     def _true_pairs(self) -> Iterator[tuple[Indices, Indices, Indices]]:
         """The transitions of the labels, by runs of chains: of which chain, from, to."""
@@ -173,7 +171,7 @@ class _Blocks:
 
     def iterate(self) -> Iterate:
         """The weights and the bound, made only if they are asked for."""
-        return Iterate(self.w, np.zeros(0), self.minorant, snapshot=self.snapshot)
+        return Iterate(self.w, np.zeros(0), self.minorant, snapshot=self.state)
 
     def estimate(self) -> float:
         """The gap, by what the chains contributed when they were visited."""
@@ -256,12 +254,3 @@ class _Blocks:
     def _pull(self) -> None:
         """Move the implied weights to the minimiser for these marginals when w is pulled to the anchor."""
         self.weights += self.pull / (self.problem.alpha + self.pull) * (self.anchor - self.weights)
-
-    def snapshot(self) -> dict[str, Any]:
-        ahead = {"anchor": self.anchor.copy(), "before": self.before.copy()} if self.pull else {}
-        return {
-            "mu": self.mu.copy(), "pairs": self.pairs.copy(), "entropy": self.entropy.copy(),
-            "gaps": self.gaps.copy(), "stretch": self.stretch.copy(), "heat": self.heat,
-            "passes": self.passes, "alpha": self.problem.alpha, "rng": self.rng.bit_generator.state,
-            "weights": self.weights.copy(), **ahead,
-        }  # fmt: skip

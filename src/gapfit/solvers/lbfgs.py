@@ -20,7 +20,7 @@ from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.cuts.masters import master_for
 
 _STEPS = 20  # L-BFGS iterations between two certificates
-_MEMORY = 20
+_MEMORY = 20  # pairs that L-BFGS remembers
 
 
 def _effort(problem: Problem) -> Effort:

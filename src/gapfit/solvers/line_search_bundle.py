@@ -48,10 +48,15 @@ def line_search_bundle(
             now: dict[str, Any] = {"model": model, "b": b}
             yield Iterate(w, at.b, model, primal, now.copy)
         b, fresh = at.b, True
-        model = mix(model, at.minorant, best_share(problem, model, at.minorant))
+        model = best_mixture(problem, model, at.minorant)
 
 
-def best_share(problem: Problem, model: Minorant, cut: Minorant) -> float:
+def best_mixture(problem: Problem, model: Minorant | None, cut: Minorant) -> Minorant:
+    """The mixture of both, or the cut if there is no model yet, that proves the highest lower bound."""
+    return cut if model is None else mix(model, cut, _best_share(problem, model, cut))
+
+
+def _best_share(problem: Problem, model: Minorant, cut: Minorant) -> float:
     """The share of `cut` that maximises the lower bound of the mixture: with D(t) concave and quadratic in t,
 
     D'(0) = (cut - model)(w) at the model's minimiser w,   D'' = -|cut.a - model.a|^2 / alpha.

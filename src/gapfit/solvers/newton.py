@@ -25,34 +25,40 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import cho_solve
 
 from gapfit._types import Matrix, Slope, Vector
 from gapfit.design.forms import Rows
 from gapfit.errors import UnboundedProblem
-from gapfit.losses.forms import Conjugate, Curvature
-from gapfit.minorant import Minorant
+from gapfit.losses.forms import Curvature
 from gapfit.penalties.forms import Quadratic
 from gapfit.problem import Problem
 from gapfit.records import storable
+from gapfit.rounding import EPS
 from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import Effort, Steps, needs
-from gapfit.solvers.cuts.segment import evaluate
-from gapfit.solvers.second_order.line import Place, along, look
+from gapfit.solvers.point import Point
+from gapfit.solvers.second_order.definite import factorised
+from gapfit.solvers.second_order.place import bound_of, moved, place
 
-_EPS = float(np.finfo(float).eps)
-_AGAIN = 0.3  # of the last decrement: a step with the same H must promise no more than that
-_LITTLE = 0.2  # of the mean second derivative: a change so small is left out as long as steps are large
-_SHARES = (64, 16, 4)  # the first steps see a 64th, then a 16th, then a quarter of the samples,
-_SAMPLES_PER_FEATURE = (10, 100)  # if those are so many, fewer would teach too little; more, too little more
-_SMALL = 200_000  # entries of X, of which no share is worth the trouble
-_ROUGH = 0.1  # the relative decrement after which a share of the samples has taught what it can
-_ASTRAY = 0.5  # of the derivatives not balanced by others: then b gets a search of its own
 _PARABOLA = 1e-9  # of the decrement is a gap that only a parabola leaves
-_RIDGES = 20  # the last is 1e38 times the rounding of the largest entry: only NaN and infinity withstand it
-_TINIEST = 1e-300
 
 Start = tuple[Slope, Vector | None]  # w, and b if it is known
+
+
+class Tuning(NamedTuple):
+    """When a matrix serves again, and what is learnt from some of the samples."""
+
+    again: float = 0.3  # of the last decrement: a step with the same H must promise no more
+    little: float = 0.2  # of the mean second derivative: smaller changes are left out while steps are large
+    shares: tuple[int, ...] = (64, 16, 4)  # the first steps see a 64th of the samples, and so on
+    least_per_feature: int = 10  # samples: a share of fewer would teach too little
+    enough_per_feature: int = 100  # samples: a share four times as large would teach little more
+    small: int = 200_000  # entries of X, of which no share is worth the trouble
+    rough: float = 0.1  # of J: the decrement after which a share has taught what it can
+
+
+USUAL = Tuning()
 
 
 def _effort(problem: Problem) -> Effort:
@@ -62,44 +68,41 @@ def _effort(problem: Problem) -> Effort:
 
 
 @needs(Curvature, Quadratic, Rows, squares=6, effort=_effort)
-def newton(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
+def newton(
+    problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0, tuning: Tuning = USUAL
+) -> Steps:
     """One step: one line search, and one dense factorisation or less. For up to some thousand features.
 
     Parameters
     ----------
     seed : of the choice of samples for the first steps, where there are very many.
+    tuning : when a matrix serves again, and how much is learnt from some of the samples.
     """
     state = state or {}
-    objective = (problem.alpha, problem.penalty)
-    if state.get("objective") == objective:
-        descent: _Descent = _Descent(problem, state["point"], state["known"])
+    if state.get("same"):
+        descent: _Descent = _Descent(problem, tuning, state["point"], state["known"])
     else:
-        start = (state["w"], None) if "w" in state else (yield from _learn_from_shares(problem, seed))
+        start = (state["w"], None) if "w" in state else (yield from _learn_from_shares(problem, tuning, seed))
         point = place(problem, *start)
         if not np.isfinite(point.J):  # what a share has taught was too bold
             point = place(problem, problem.start(), None)
-        descent = _Descent(problem, point)
+        descent = _Descent(problem, tuning, point)
     moving = True
     while moving:
         moving = descent.step()
         point = descent.point
-        now: dict[str, Any] = {
-            "objective": objective,
-            "point": point,
-            "known": descent.known,
-            "ended": not moving,
-        }
+        now: dict[str, Any] = {"point": point, "known": descent.known, "ended": not moving}
         estimate = descent.estimate if moving else 0.0  # it is to look at the last point in any case
         yield Iterate(point.w, point.b, descent.bound, None, now.copy, estimate, point.J)
 
 
-def _learn_from_shares(problem: Problem, seed: int) -> Generator[Iterate, Certificate, Start]:
+def _learn_from_shares(problem: Problem, tuning: Tuning, seed: int) -> Generator[Iterate, Certificate, Start]:
     """A first point, found on ever larger shares of the samples if there are enough of them."""
     n, d = problem.design.shape
-    least, enough = (count * d for count in _SAMPLES_PER_FEATURE)
-    shares = [share for share in _SHARES if least * share <= n < 4 * enough * share]
+    least, enough = tuning.least_per_feature * d, tuning.enough_per_feature * d
+    shares = [share for share in tuning.shares if least * share <= n < 4 * enough * share]
     known: Start = (problem.start(), None)
-    if not shares or problem.design.size < _SMALL:
+    if not shares or problem.design.size < tuning.small:
         return known
     lot = np.random.default_rng(seed).random(n, dtype=np.float32)
     for share in shares:
@@ -107,26 +110,15 @@ def _learn_from_shares(problem: Problem, seed: int) -> Generator[Iterate, Certif
             part = problem.take(np.flatnonzero(lot < 1 / share))
         except UnboundedProblem:
             continue  # one class is missing
-        descent = _Descent(part, place(part, *known))
+        descent = _Descent(part, tuning, place(part, *known))
         while np.isfinite(descent.point.J) and descent.step():
             known, decrement = (descent.point.w, descent.point.b), descent.known.decrement
             yield Iterate(*known, estimate=np.inf)
             if descent.estimate <= _PARABOLA * decrement:
                 return known
-            if decrement <= _ROUGH * abs(descent.point.J):
+            if decrement <= tuning.rough * abs(descent.point.J):
                 break
     return known
-
-
-def place(problem: Problem, w: Slope, b: Vector | None) -> Place:
-    """The point (w, b), or w with the best intercept for it."""
-    scores = problem.scores(w)
-    return look(problem, np.array(w), scores, evaluate(problem, w, scores).b if b is None else b)
-
-
-def is_astray(point: Place) -> bool:
-    """Does b need a search of its own? Far out a model says little of it."""
-    return float(np.abs(point.e).sum()) > _ASTRAY * float(np.abs(point.u).sum())
 
 
 @storable
@@ -144,8 +136,8 @@ class _Known(NamedTuple):
 class _Descent:
     """A point on its way."""
 
-    def __init__(self, problem: Problem, point: Place, known: _Known | None = None) -> None:
-        self.problem, self.point = problem, point
+    def __init__(self, problem: Problem, tuning: Tuning, point: Point, known: _Known | None = None) -> None:
+        self.problem, self.tuning, self.point = problem, tuning, point
         d = problem.design.shape[1]
         # large means would drown the Hessian; where there is an intercept they can be taken out
         self.centre: Slope = problem.mean if problem.n_offsets else np.zeros(d)
@@ -159,18 +151,16 @@ class _Descent:
         again = self.known is not None
         if again:
             s, t, decrement = self._newton_step(gradient)
-            again = 2 * _EPS * abs(point.J) < decrement <= _AGAIN * self.known.decrement
+            again = 2 * EPS * abs(point.J) < decrement <= self.tuning.again * self.known.decrement
         if not again:
             self.known = self._look_anew()
             s, t, decrement = self._newton_step(gradient)
         self.known = self.known._replace(decrement=decrement)
         scores_step = problem.design.scores(s)
         dual = point.u + self.known.D * (scores_step + t.sum())
-        moving = decrement > 2 * _EPS * abs(point.J)
+        moving = decrement > 2 * EPS * abs(point.J)
         if moving:
-            self.point = along(problem, point, s, scores_step, t, decrement)
-            if is_astray(self.point):
-                self.point = place(problem, self.point.w, None)
+            self.point = moved(problem, point, s, scores_step, t, decrement)
             # if the model were right, J would fall by half the decrement, and nothing would be left
             self.estimate = 0.5 * decrement * (1.0 - 2.0 * (point.J - self.point.J) / decrement) ** 2
         self.bound = partial(bound_of, problem, self.point, dual)
@@ -188,7 +178,7 @@ class _Descent:
         D = problem.form(Curvature).at(self.point.scores, self.point.b)
         known, change = self.known, D
         if known is not None:
-            little = min(_LITTLE, known.decrement / max(abs(self.point.J), 1e-300))
+            little = min(self.tuning.little, known.decrement / max(abs(self.point.J), 1e-300))
             change = D - known.D
             change[np.abs(change) <= little * float(D.mean())] = 0.0
         if np.count_nonzero(change) < np.count_nonzero(D):
@@ -204,43 +194,7 @@ class _Descent:
         return _Known(D, gram, mean, total, factorised(hessian), np.inf)
 
 
-def bound_of(problem: Problem, point: Place, dual: Vector) -> Minorant:
-    """What the dual point proves, or the tangent at the next point where the loss knows no dual points."""
-    if problem.has(Conjugate):
-        return problem.minorant_at(dual)
-    return problem.minorant(problem.tangent(point.scores, point.b), point.scores)
-
-
 def _quadratic_form(problem: Problem) -> Matrix:
     """Q of the penalty 1/2 w'Qw, from its gradients."""
     d = problem.design.shape[1]
     return np.asarray(problem.penalty.subgradient(np.eye(d)))
-
-
-def solve_definite(hessian: Matrix, gradient: Slope) -> Slope:
-    """A solution of the system; where rounding has cost the Hessian its definiteness, of one near by."""
-    return np.asarray(cho_solve(factorised(hessian), gradient, check_finite=False))
-
-
-def factorised(hessian: Matrix) -> Any:
-    """The Cholesky factor, for `cho_solve`; where rounding has cost definiteness, of a matrix near by.
-
-    Only the lower triangle of the Hessian counts. A ridge is added that grows from the rounding of the
-    largest entry until the matrix is definite, at the latest when it exceeds the sum of any row.
-    """
-    ridge = 0.0
-    for _ in range(_RIDGES):
-        try:
-            # a lower triangle, row by row, is an upper one, column by column, as LAPACK wants it
-            factor = cho_factor(hessian.T, lower=False, check_finite=False)
-            if np.isfinite(np.diagonal(factor[0])).all():
-                return factor
-            break
-        except LinAlgError:
-            largest = max(float(np.trace(hessian)), float(np.abs(np.tril(hessian)).max()))
-            more = max(100 * ridge, _EPS * largest, _TINIEST)
-            if not more < np.inf:
-                break
-            hessian = hessian + (more - ridge) * np.eye(len(hessian))
-            ridge = more
-    raise OverflowError("the second derivatives of the risk are too large")

@@ -16,37 +16,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg.blas import daxpy
 
-from gapfit import limits
 from gapfit._types import Slope, Vector
 from gapfit.design.forms import Rows, WideRows
 from gapfit.losses.forms import Curvature
 from gapfit.losses.multiclass import ClassCurvature
 from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
-from gapfit.records import storable
+from gapfit.rounding import EPS
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.point import Point, at_offsets
 from gapfit.solvers.second_order.cg_scores import newton_cg_scores
 from gapfit.solvers.second_order.kronecker import Kronecker
 
-_EPS = float(np.finfo(float).eps)
-_ROUNDING = 1e-13  # of J, left to gain: from there on the driver is to look at every step
-_FORCING = 0.3  # the system is solved at least that exactly, in its own norm,
-_SHARE = 0.1  # of the quadratic model's error that is commonly between the bounds
+_LAST_GAIN = 1e-13  # of J, left to gain: from there on the driver is to look at every step
+_FORCING = 0.3  # a system is solved at least that exactly, in its own norm
+_ERROR_SHARE = 0.1  # of the quadratic model's error is commonly between the bounds
 _SINGULAR = 1e-13  # of the largest singular value, counts as zero: a common shift of b changes nothing
-_PRODUCTS = 300  # or until so many products
-
-
-@storable
-class _Point(NamedTuple):
-    """A point with everything known about it."""
-
-    w: Slope
-    b: Vector
-    scores: Vector
-    J: float
-    u: Vector  # the gradient of the risk in the scores
-    e: Vector  # and in b
+_PRODUCTS = 300  # with the Hessian for one system, at most
 
 
 class _Step(NamedTuple):
@@ -72,14 +59,14 @@ def newton_cg(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
 
 def _newton_cg_classes(problem: Problem, state: dict[str, Any]) -> Steps:
     stand_in = Kronecker(*problem.form(WideRows), problem.alpha, problem.n_offsets > 0)
-    if state.get("alpha") == problem.alpha:  # a run that goes on has already reported its point
+    if state.get("same"):  # a run that goes on has already reported its point
         point = state["point"]
         stand_in.restore(state["stand_in"])
     else:
         w = np.array(state.get("w", problem.start()))
         scores = problem.scores(w)
         at = problem.tangent(scores)
-        point = _evaluate(problem, w, at.b, scores)
+        point = at_offsets(problem, w, scores, at.b)
         bound = partial(problem.minorant, at, scores)
         yield Iterate(w, at.b, bound, problem.alpha * problem.penalty.value(w) + at.value)
     while True:
@@ -91,25 +78,23 @@ def _newton_cg_classes(problem: Problem, state: dict[str, Any]) -> Steps:
         error = abs(there.J - point.J - s * step.slope - 0.5 * s * s * step.curve)
         left = (1 - s) * gradient + s * step.left
         unbalanced = (1 - s) * float(np.abs(point.e).sum())
-        guess = _SHARE * error + float(left @ left) / (2 * problem.alpha)
+        guess = _ERROR_SHARE * error + float(left @ left) / (2 * problem.alpha)
         guess += unbalanced * (1.0 + float(np.ptp(there.b) if len(there.b) else 0.0))
         bound = partial(problem.minorant_at, point.u + s * step.u)
         point = there
-        ended = gain <= 2 * _EPS * abs(point.J)  # what is left to gain is rounding
-        now = {"alpha": problem.alpha, "point": point, "stand_in": stand_in.state(), "ended": ended}
-        done = gain <= _ROUNDING * abs(point.J)
-        yield Iterate(point.w, point.b, bound, point.J, now.copy, None if done else guess, point.J)
+        ended = gain <= 2 * EPS * abs(point.J)  # what is left to gain is rounding
+        now = partial(_state, point, stand_in, ended)
+        done = gain <= _LAST_GAIN * abs(point.J)
+        yield Iterate(point.w, point.b, bound, point.J, now, None if done else guess, point.J)
         if ended:
             return
 
 
-def _evaluate(problem: Problem, w: Slope, b: Vector, scores: Vector) -> _Point:
-    limits.look()
-    risk, u, e = problem.risk.value_and_subgradient(scores, b)
-    return _Point(w, b, scores, problem.alpha * problem.penalty.value(w) + risk, u, e)
+def _state(point: Point, stand_in: Kronecker, ended: bool) -> dict[str, Any]:
+    return {"point": point, "stand_in": stand_in.state(), "ended": ended}
 
 
-def _newton_step(problem: Problem, point: _Point, gradient: Slope, stand_in: Kronecker) -> _Step:
+def _newton_step(problem: Problem, point: Point, gradient: Slope, stand_in: Kronecker) -> _Step:
     """Conjugate gradients on the Newton system, from zero."""
     hessian = problem.form(ClassCurvature).at(point.u)
     stand_in.update(hessian.trace, hessian.mean)
@@ -132,7 +117,7 @@ def _newton_step(problem: Problem, point: _Point, gradient: Slope, stand_in: Kro
         r_w, r_b = r_w - t * bent_w, r_b - t * bent_b
         z_w, z_b = stand_in.solve(r_w, r_b)
         before, now = now, float(r_w @ z_w + r_b @ z_b)
-        if now <= max(enough, _EPS**2 * first):
+        if now <= max(enough, EPS**2 * first):
             break
         way_w, way_b = z_w + now / before * way_w, z_b + now / before * way_b
     if len(b):  # a dual point must be balanced exactly: the best offsets for this w, in the quadratic model
@@ -143,11 +128,13 @@ def _newton_step(problem: Problem, point: _Point, gradient: Slope, stand_in: Kro
     return _Step(w, b, scores, u, left, slope, float(left @ w) - slope)
 
 
-def _line_search(problem: Problem, point: _Point, step: _Step) -> tuple[_Point, float]:
+def _line_search(problem: Problem, point: Point, step: _Step) -> tuple[Point, float]:
     """The first of the steps 1, 1/2, 1/4, ... after which J has fallen as a tangent promises, in part."""
     s = 1.0
     while True:
-        there = _evaluate(problem, point.w + s * step.w, point.b + s * step.b, point.scores + s * step.scores)
-        if -1e-4 * s * step.slope - 4 * _EPS * abs(point.J) <= point.J - there.J or s < 1e-12:
+        there = at_offsets(
+            problem, point.w + s * step.w, point.scores + s * step.scores, point.b + s * step.b
+        )
+        if -1e-4 * s * step.slope - 4 * EPS * abs(point.J) <= point.J - there.J or s < 1e-12:
             return there, s
         s *= 0.5

@@ -33,7 +33,7 @@ from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.coordinates.kinds import coordinates, offset_per_imbalance
-from gapfit.solvers.line_search_bundle import best_share
+from gapfit.solvers.line_search_bundle import best_mixture
 
 
 def _effort(problem: Problem) -> Effort:
@@ -88,7 +88,7 @@ def _full(problem: Problem, state: dict[str, Any]) -> Steps:
         at = problem.oracle(w, b)
         t, b = t + 1, at.b
         mean = at.minorant if mean is None else mix(mean, at.minorant, 1 / t)
-        best = at.minorant if best is None else mix(best, at.minorant, best_share(problem, best, at.minorant))
+        best = best_mixture(problem, best, at.minorant)
         primal = problem.alpha * problem.penalty.value(w) + at.risk
         yield Iterate(w, b, best, primal, snapshot)
 
@@ -127,6 +127,6 @@ def _sample(problem: Problem, state: dict[str, Any], seed: int) -> Steps:
         t += n
         at = problem.oracle(w, b)
         b = at.b
-        best = at.minorant if best is None else mix(best, at.minorant, best_share(problem, best, at.minorant))
+        best = best_mixture(problem, best, at.minorant)
         primal = alpha * problem.penalty.value(w) + at.risk
         yield Iterate(w, b, best, primal, snapshot)

@@ -16,7 +16,6 @@ The condition only asks for tau^2 L <= (1 - tau) mu and for a dual that bends no
 so L can be found on the way: it is lowered a little at each step, and doubled where the dual bends more.
 """
 
-from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -25,13 +24,14 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from gapfit._types import Slope
 from gapfit.penalties.forms import Quadratic
 from gapfit.problem import Problem
+from gapfit.records import Kept
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.dual_sets import PROJECTABLE, dual_set
 from gapfit.solvers.dual_sets.base import DualSet
 
 _EASE = 0.97  # L is tried this much lower at each step
-_ROUNDING = 1e-9  # of the curvature
+_NO_BEND = 1e-9  # of L: a curvature that is larger by no more is that by rounding
 
 
 def _effort(problem: Problem) -> Effort:
@@ -54,16 +54,16 @@ def pragam(problem: Problem, state: dict[str, Any] | None = None, *, L: float | 
     """
     Q = dual_set(problem)
     state = state or {}
-    objective = (problem.alpha, problem.penalty)
+    at = _Pair(Q, L)
 
     def snapshot() -> dict[str, Any]:
-        return {"objective": objective, "given": L, "pair": at.state()}
+        return {"given": L, "pair": at.state()}
 
-    if state.get("objective") == objective and state.get("given") == L:
-        at = _restored(Q, state)
+    if state.get("same") and state["given"] == L:
+        at.restore(state["pair"])
         at.step()
     else:
-        at = _Pair(Q, state.get("w"), L)
+        at.start(state.get("w"))
     while True:
         risk, h = Q.values(at.scores, at.response.b, at.z)
         primal = problem.alpha * problem.penalty.value(at.w) + risk
@@ -91,16 +91,24 @@ def lipschitz(problem: Problem) -> float:
     return 1.0001 * float(largest[0]) / problem.alpha
 
 
-class _Pair:
+class _Pair(Kept):
     """A primal point w with its scores and a dual point z with a = A'u(z), such that J_mu(w) <= D(z).
 
     And z_mu(w), the response, with its own slope. The two proximal steps of a step have offsets of their own;
     each search for one begins where the last two lead.
     """
 
-    def __init__(self, Q: DualSet, w: Slope | None, L: float | None) -> None:
-        problem = Q.problem
+    KEPT = (
+        "w", "scores", "z", "a", "response", "slope", "mu", "L", "k", "centre", "shift", "last_b",
+        "last_shift",
+    )  # fmt: skip
+
+    def __init__(self, Q: DualSet, L: float | None) -> None:
         self.Q, self.given, self.k = Q, L, 0
+
+    def start(self, w: Slope | None) -> None:
+        """Begin at the centre of the dual set, or near what w tells."""
+        Q, L, problem = self.Q, self.given, self.Q.problem
         self.centre = Q.centre
         if w is not None:  # any dual point may be the centre: take one that answers to w
             scores = Q.scores(w)
@@ -148,10 +156,6 @@ class _Pair:
         self.z, self.a, self.response, self.slope = z, after, response, slope
         self.mu, self.k = (1 - tau) * self.mu, self.k + 1
 
-    def state(self) -> dict[str, Any]:
-        kept = ("w", "scores", "z", "a", "response", "slope", "mu", "L", "k", "centre", "shift")
-        return deepcopy({name: getattr(self, name) for name in (*kept, "last_b", "last_shift")})
-
     def _tau(self) -> float:
         """The papers' for a given L; else the largest that the condition allows."""
         if self.given is not None:
@@ -162,7 +166,7 @@ class _Pair:
         """Does the dual bend more than L on the way? The values themselves would drown in rounding."""
         if self.given is not None:
             return False
-        return self.Q.curvature(change, self.Q.distance(z, before)) > self.L * (1 + _ROUNDING)
+        return self.Q.curvature(change, self.Q.distance(z, before)) > self.L * (1 + _NO_BEND)
 
     def _first_bend(self, slope: Slope) -> float:
         """A start for L: how the dual bends towards where its gradient points."""
@@ -170,11 +174,3 @@ class _Pair:
         far = Q.step(self.centre, self.scores, 1.0 / Q.width(self.scores)).z
         change = Q.problem.design.adjoint(Q.slope(far)) - slope
         return Q.curvature(change, Q.distance(far, self.centre)) or 1.0
-
-
-def _restored(Q: DualSet, state: dict[str, Any]) -> _Pair:
-    pair: _Pair = object.__new__(_Pair)
-    pair.Q, pair.given = Q, state["given"]
-    for name, value in deepcopy(state["pair"]).items():
-        setattr(pair, name, value)
-    return pair

@@ -18,7 +18,6 @@ centre is then the flattest of them, each G has an offset more in its exponent t
 logarithm of the sum that normalises the centre.
 """
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,8 +35,8 @@ from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
 
 _EASE = 0.7  # L is tried this much lower at each step
-_ROUNDING = 1e-12
-_LARGEST = 60  # doublings of L in one step
+_NO_EXCESS = 1e-12  # of J_mu and D: if the one exceeds the other by no more, it does by rounding
+_DOUBLINGS = 60  # of L in one step, at most
 
 
 def _effort(problem: Problem) -> Effort:
@@ -56,14 +55,13 @@ def pragam_entropy(problem: Problem, state: dict[str, Any] | None = None, *, L: 
         By default it is found on the way.
     """
     state = state or {}
-    family, objective = _Family(problem), (problem.alpha, L)
-    resumes = state.get("objective") == objective
+    family, resumes = _Family(problem), state.get("same") and state["given"] == L
     at = state["pair"] if resumes else family.start(L)
     while True:
         if not resumes:
             there = problem.tangent(at.scores, at.b)
             primal = problem.alpha * problem.penalty.value(at.w) + there.value
-            now: dict[str, Any] = {"objective": objective, "pair": at}
+            now: dict[str, Any] = {"given": L, "pair": at}
             yield Iterate(at.w, there.b, family.minorant(at.z), primal, now.copy)
         resumes = False
         at = family.step(at, L)
@@ -140,7 +138,7 @@ class _Family:
             z = self.point(self.gibbs(1.0 / L, scores / L)[0])
             return self.pair(w, scores, b, z, 2.0 * L, L, 0)
         trial = max(float(centre.v @ centre.v) / self.problem.alpha, 1e-3)
-        for _ in range(_LARGEST):
+        for _ in range(_DOUBLINGS):
             z = self.point(self.gibbs(1.0 / trial, scores / trial)[0])
             pair = self.pair(w, scores, b, z, trial, trial, 0)
             if self.holds(pair):
@@ -153,7 +151,7 @@ class _Family:
             return self.move(at, L, 2.0 / (at.k + 3))
         first = self.point(at.response)
         trial = _EASE * at.L
-        for _ in range(_LARGEST):
+        for _ in range(_DOUBLINGS):
             tau = 2 * at.mu / (at.mu + np.sqrt(at.mu**2 + 4 * trial * at.mu))
             pair = self.move(at, trial, float(tau), first)
             if self.holds(pair):
@@ -181,13 +179,10 @@ class _Family:
     def holds(self, at: _Pair) -> bool:
         """Is J_mu(w) <= D(z), up to rounding?"""
         smoothed, dual = self.smoothed(at), self.problem.dual(self.minorant(at.z))
-        return smoothed <= dual + _ROUNDING * (abs(smoothed) + abs(dual))
+        return smoothed <= dual + _NO_EXCESS * (abs(smoothed) + abs(dual))
 
 
 def _mix(first: _Point, second: _Point, share: float) -> _Point:
-    blend = partial(_between, share)
-    return _Point(blend(first.u, second.u), blend(first.v, second.v), float(blend(first.delta, second.delta)))
-
-
-def _between(share: float, first: Any, second: Any) -> Any:
-    return (1 - share) * first + share * second
+    keep = 1 - share
+    u, v = keep * first.u + share * second.u, keep * first.v + share * second.v
+    return _Point(u, v, float(keep * first.delta + share * second.delta))

@@ -29,34 +29,42 @@ from gapfit.records import storable
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.dual_sets import dual_set
-from gapfit.solvers.primal_cd import Point, primal_cd
+from gapfit.solvers.point import Point
+from gapfit.solvers.primal_cd import USUAL, Look, Tuning, primal_cd
 
 _SOLVED = 0.5  # a rounded problem is solved when its own gap is such a share of the whole
-_WIDE = 2.0  # times the width that reaches most samples: a large mu lets columns in one by one
-_BENT = 0.5  # of that: a loss that bends so widely by itself is hardly rounded,
-_HARDLY = 1e-6  # by such a share
-_SHARPEN = 0.5
+_WIDE = (
+    2.0  # times the width that reaches most samples is the first mu: a large one lets columns in one by one
+)
+_WIDE_BEND = 0.5  # of the first mu: a loss that bends so widely by itself is hardly rounded
+_HARDLY = 1e-6  # times the first mu is that of a loss that bends widely by itself
+_SHARPEN = 0.5  # times mu, if the last rounded problem was easy
 _EASY = 4  # steps about one centre: after more, mu stays
 _TOLD = 0.25  # of the first mu, if there is a w that tells the first centre
 _LEAST = 1e-12  # of the first mu: then what is left to gain is rounding
 
 
 @needs(Atoms, Net, Rows)
-def rounded_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
-    """One step: a step of `primal_cd` on the rounded problem."""
+def rounded_cd(problem: Problem, state: dict[str, Any] | None = None, *, tuning: Tuning = USUAL) -> Steps:
+    """One step: a step of `primal_cd` on the rounded problem.
+
+    Parameters
+    ----------
+    tuning : of `primal_cd`.
+    """
     state = state or {}
-    objective = (problem.alpha, problem.penalty)
-    if state.get("objective") == objective:
+    if state.get("same"):
         at: _Stage = state["stage"]
         at = at._replace(inner={**at.inner, "to_the_bit": state.get("to_the_bit")})
     else:
         at = _Stage.start(problem, state.get("w", problem.start()))
     while at.rounding.mu > _LEAST * at.first:
         rounded, stage = at.rounding.applied(problem), at
-        for iterate in primal_cd(rounded, state=stage.inner):
+        for iterate in primal_cd(rounded, state=stage.inner, tuning=tuning):
             stage = stage._replace(steps=stage.steps + 1)
-            point: Point = iterate.snapshot()["point"]
-            assert iterate.estimate is not None
+            look = iterate.minorant
+            assert isinstance(look, Look) and iterate.estimate is not None  # which `primal_cd` promises
+            point = look.point
             risk, _, _ = problem.risk.value_and_subgradient(point.scores, point.b)
             above = risk - point.risk  # what rounding costs, with a constant that cancels in the sum
             below = problem.form(Conjugate).value(point.u) - rounded.form(Conjugate).value(point.u)
@@ -64,7 +72,7 @@ def rounded_cd(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
             stuck = iterate.primal is not None
             solved = stuck or iterate.estimate <= _SOLVED * estimate
             then = partial(stage.after, problem, iterate, solved=solved, stuck=stuck)
-            snapshot, bound = partial(_snapshot, objective, then), partial(_bound, problem, iterate, point.u)
+            snapshot, bound = partial(_snapshot, then), partial(_bound, problem, look)
             primal = problem.alpha * problem.penalty.value(iterate.point()) + risk
             yield Iterate(iterate.w, iterate.b, bound, None, snapshot, estimate, primal)
             if solved:
@@ -107,7 +115,7 @@ class _Stage(NamedTuple):
         """Begin with a rounding that reaches most samples; a sharper one, if w tells the dual solution."""
         scores = problem.scores(w)
         first = _WIDE * dual_set(problem).width(scores)
-        if float((problem.form(Atoms).quad * _shares(problem)).min()) >= _BENT * first:
+        if float((problem.form(Atoms).quad * _shares(problem)).min()) >= _WIDE_BEND * first:
             first *= _HARDLY
         rounding = _Rounding(np.zeros(len(scores)), first)
         if w.any():
@@ -117,7 +125,7 @@ class _Stage(NamedTuple):
 
     def after(self, problem: Problem, iterate: Iterate, *, solved: bool, stuck: bool) -> "_Stage":
         """The stage that follows an iterate."""
-        inner = iterate.snapshot()
+        inner = {**iterate.snapshot(), "same": True}
         if not solved:
             return self._replace(inner=inner)
         point: Point = inner["point"]
@@ -134,19 +142,17 @@ def _shares(problem: Problem) -> Vector:
     return np.asarray(problem.weight / problem.weight.sum())
 
 
-def _snapshot(objective: Any, then: Any) -> dict[str, Any]:
+def _snapshot(then: Any) -> dict[str, Any]:
     stage: _Stage = then()
     ended = not stage.rounding.mu > _LEAST * stage.first
     inner = {**stage.inner, "to_the_bit": None}
-    return {
-        "objective": objective, "stage": stage._replace(inner=inner), "to_the_bit": stage.inner["to_the_bit"],
-        "ended": ended,
-    }  # fmt: skip
+    exactly = stage.inner["to_the_bit"]
+    return {"stage": stage._replace(inner=inner), "to_the_bit": exactly, "ended": ended}
 
 
-def _bound(problem: Problem, iterate: Iterate, u: Vector) -> Minorant:
+def _bound(problem: Problem, look: Look) -> Minorant:
     """The lower bound that the maximiser proves, scaled down as far as the penalty demands."""
-    assert callable(iterate.minorant)
-    iterate.minorant()  # which looks for columns that matter after all
+    look()  # for columns that matter after all
+    u = look.point.u
     keep = problem.penalty.shrinkage(problem.design.adjoint(u) / -problem.alpha)
     return problem.minorant_at(keep * u)

@@ -19,11 +19,10 @@ The intercept is one more variable, without penalty. With very many samples the 
 """
 
 from collections.abc import Generator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapfit import threads
 from gapfit._types import Slope, Vector
 from gapfit.design.forms import Rows
 from gapfit.design.memory import MemoryDesign
@@ -31,26 +30,39 @@ from gapfit.losses.piecewise import Atoms
 from gapfit.minorant import Minorant
 from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
+from gapfit.records import Kept
+from gapfit.rounding import EPS
 from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import Effort, Steps, needs
-from gapfit.solvers.newton import solve_definite
+from gapfit.solvers.second_order.definite import solve_definite
+from gapfit.solvers.second_order.rounded_losses import RoundedLosses
 
-_EPS = float(np.finfo(float).eps)
-_SOLVED = 0.3  # a rounded problem is solved when its own gap is such a share of the whole
-_SHARPEN = 2.0  # the factor of c from one rounded problem to the next
-_EASY, _HARD = 2, 5  # Newton steps for a rounded problem: sharpen faster after few, go back after many
-_LOST, _BLUNT = 20, 1 / 256  # or much further, after so many that it is still not solved
-_SHARPEST = 1e12  # the last c, in units of the first
-_TAIL = 8.0  # times the mean distance from the targets is as wide as the first rounding may be
-_BROAD = 2.0  # times the first c: where a known w is turned into a guess of v,
-_TOLD, _LEARNT = 4.0, 16.0  # and where to begin from there: w may be anyone's, or that of many samples
-_SEARCH = 40  # evaluations in a line search at most, each O(n)
 _FEW = 4  # times less than all samples are taken out of a dense X before they are used
-_FLAT = 0.1  # a line search ends where the slope has fallen to such a share
-_SHARE = 16  # the first steps see a 16th of the samples,
-_SAMPLES_PER_FEATURE = 100  # if that has so many; fewer would teach too little
-_ROUGH = 1e-2  # the relative gap at which it has taught what it can,
-_LESSONS = 60  # in so many steps, or never
+_SEARCH = 40  # evaluations in a line search at most, each O(n)
+_FLAT = 0.1  # of the first slope: there a line search ends
+
+
+class Tuning(NamedTuple):
+    """How the rounding c goes from the first to the last, and what is learnt from some of the samples."""
+
+    solved: float = 0.3  # a rounded problem is solved when its own gap is such a share of the whole
+    sharpen: float = 2.0  # the factor of c from one rounded problem to the next
+    easy: int = 2  # Newton steps: after no more, c is sharpened
+    hard: int = 5  # Newton steps: after more, c goes back
+    lost: int = 20  # Newton steps: after so many without a solution, c goes back much further
+    blunt: float = 1 / 256  # the factor by which c goes back then
+    sharpest: float = 1e12  # the last c, in units of the first
+    tail: float = 8.0  # times the mean distance from the targets is as wide as the first rounding may be
+    broad: float = 2.0  # times the first c: where a known w is turned into a guess of v
+    told: float = 4.0  # times the first c: where to begin with a w that may be anyone's
+    learnt: float = 16.0  # times the first c: where to begin with the w of many samples
+    share: int = 16  # the first steps see a 16th of the samples
+    least_per_feature: int = 100  # samples: a share of fewer would teach too little
+    rough: float = 1e-2  # the relative gap at which a share has taught what it can
+    lessons: int = 60  # steps on a share, at most
+
+
+USUAL = Tuning()
 
 
 def _effort(problem: Problem) -> Effort:
@@ -60,22 +72,26 @@ def _effort(problem: Problem) -> Effort:
 
 
 @needs(Atoms, Euclidean, Rows, squares=6, effort=_effort)
-def semismooth_newton(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
+def semismooth_newton(
+    problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0, tuning: Tuning = USUAL
+) -> Steps:
     """One step: one dense factorisation and a line search. For up to some thousand features.
 
     Parameters
     ----------
     seed : of the choice of samples for the first steps, where there are very many.
+    tuning : how the rounding goes from the first to the last, and how much some of the samples teach.
     """
     state = state or {}
-    path = _Path(problem, problem)
-    if state.get("objective") == path.objective:
-        if not path.resume(state):
+    path = _Path(problem, problem, tuning)
+    if state.get("same"):
+        path.restore(state["path"])
+        if not path.step():
             return
     else:
         told = "w" in state
-        known = state if told else (yield from _learn_from_a_share(problem, seed))
-        path.start(known, _TOLD if told else _LEARNT)
+        known = state if told else (yield from _learn_from_a_share(problem, tuning, seed))
+        path.start(known, tuning.told if told else tuning.learnt)
     while True:
         estimate = path.look()
         yield Iterate(path.w, path.offsets(), path.bound, None, path.snapshot, estimate, path.primal)
@@ -83,24 +99,21 @@ def semismooth_newton(problem: Problem, state: dict[str, Any] | None = None, *, 
             return  # what is left to gain is rounding
 
 
-def _learn_from_a_share(problem: Problem, seed: int) -> Generator[Iterate, Certificate, dict[str, Any]]:
+def _learn_from_a_share(
+    problem: Problem, tuning: Tuning, seed: int
+) -> Generator[Iterate, Certificate, dict[str, Any]]:
     """A first point, found on some of the samples if there are enough of them."""
     n, d = problem.design.shape
-    if n < _SHARE * _SAMPLES_PER_FEATURE * d:
+    if n < tuning.share * tuning.least_per_feature * d:
         return {}
     lot = np.random.default_rng(seed).random(n, dtype=np.float32)
-    path = _Path(problem.take(np.flatnonzero(lot < 1 / _SHARE)), problem)
-    path.start({}, _LEARNT)
-    for _ in range(_LESSONS):
-        if path.look() <= _ROUGH * abs(path.primal) or not path.step():
+    path = _Path(problem.take(np.flatnonzero(lot < 1 / tuning.share)), problem, tuning)
+    path.start({}, tuning.learnt)
+    for _ in range(tuning.lessons):
+        if path.look() <= tuning.rough * abs(path.primal) or not path.step():
             return {"w": path.w, "b": path.b}
         yield Iterate(path.w, path.offsets(), estimate=np.inf)
     return {}  # this is no place to learn
-
-
-def _light(x: Vector) -> Vector:
-    """Zeros that nobody has written take no memory, and no time to read."""
-    return x if x.any() else np.zeros_like(x)
 
 
 def _where_not_zero(design: MemoryDesign, *vectors: Vector) -> tuple[MemoryDesign, list[Vector]]:
@@ -114,7 +127,7 @@ def _where_not_zero(design: MemoryDesign, *vectors: Vector) -> tuple[MemoryDesig
     return design, list(vectors)
 
 
-class _Path:
+class _Path(Kept):
     """A point (w, b) on its way, with the rounding c and the guess of the dual solution that it is near."""
 
     w: Slope
@@ -122,22 +135,11 @@ class _Path:
     f: Vector  # the scores X w + b; known offsets are in the targets
     c: float
 
-    def __init__(self, problem: Problem, whole: Problem) -> None:
-        from gapfit.compiled import proximal  # compiled code is loaded only when it is to run
-
-        self.problem, self.compiled = problem, proximal
-        self.objective = (problem.alpha, problem.n_offsets, problem.risk.loss)
-        n, d = problem.design.shape
-        sign, lin, kink, quad, lo, hi, self.total = problem.form(Atoms)
-        self.p = problem.weight / problem.weight.sum()
-        self.target: Vector = sign * lin - problem.offset  # an offset is the same as a smaller target
-        self.lower, self.upper = np.where(sign > 0, lo, -hi), np.where(sign > 0, hi, -lo)  # v = sign * a
-        self.kink, self.quad = _light(kink), _light(quad)
+    def __init__(self, problem: Problem, whole: Problem, tuning: Tuning) -> None:
+        self.problem, self.tuning, self.losses = problem, tuning, RoundedLosses(problem)
+        self.loops, (n, d) = self.losses.compiled, problem.design.shape
         # large means would drown the Hessian; where there is an intercept they can be taken out
         self.mean: Slope = whole.mean if problem.n_offsets else np.zeros(d)
-        aim, give = np.empty(n), np.empty(n)
-        self.losses = proximal.Losses(aim, give, self.target, self.kink, self.quad, self.lower, self.upper)
-        self.parts = threads.parts(n, 8 * n)
         self.steps = 0  # since the rounding was last sharpened
         self.v, self.z = np.zeros(n), np.zeros(d)  # z = X'v
         self.gram, self.in_gram = np.zeros((d, d)), np.zeros(n)  # see _gram
@@ -146,58 +148,43 @@ class _Path:
 
     def start(self, known: dict[str, Any], sharper: float) -> None:
         """Begin where something is known, or from nothing with a rounding that reaches most samples."""
+        losses, p = self.losses, self.losses.p
         self.w = np.array(known.get("w", self.problem.start()))
         scores = self.problem.design.scores(self.w)
         self.b = float(known.get("b", 0.0))
         if self.problem.n_offsets and "b" not in known:
-            self.b = float(self.p @ (self.target - scores))
+            self.b = float(p @ (losses.target - scores))
         self.f = scores if self.b == 0 else scores + self.b
-        spread, squares = self._sums(self.compiled.spread, self.f, self.p)
+        spread, squares = losses.sums(self.loops.spread, self.f, p)
         if spread > 0 and not self.w.any():  # the few that are far away shall not be the last to move
-            spread = min(squares / spread, _TAIL * spread)
+            spread = min(squares / spread, self.tuning.tail * spread)
         if spread == 0:  # all targets alike and met: what a step along the mean sample would change
-            mean = self.problem.design.adjoint(self.p)
-            spread = float(self.p @ np.abs(self.problem.design.scores(mean))) / self.problem.alpha or 1.0
-        (reach,) = self._sums(self.compiled.reach, 2 * spread)
+            mean = self.problem.design.adjoint(p)
+            spread = float(p @ np.abs(self.problem.design.scores(mean))) / self.problem.alpha or 1.0
+        (reach,) = losses.sums(self.loops.reach, 2 * spread)
         self.first_c = reach / (2 * spread)
-        centre, c = np.zeros_like(self.p), self.first_c
+        centre, c = np.zeros_like(p), self.first_c
         if self.w.any():  # margins tell the dual solution, except of samples near their kinks
-            self._each(self.compiled.guess, self.f, self.p, _BROAD * c, centre)
+            losses.each(self.loops.guess, self.f, p, self.tuning.broad * c, centre)
             c *= sharper
         self._round_off(centre, c)
 
     def _round_off(self, centre: Vector, c: float) -> None:
         self.centre, self.c = centre, c
-        self._each(self.compiled.round_off, centre, self.p, c)
-
-    def _each(self, kernel: Any, *arguments: Any) -> Any:
-        """What a kernel answers, part by part of the samples."""
-        return threads.each(lambda rows: kernel(self.losses, *arguments, rows.start, rows.stop), self.parts)
-
-    def _sums(self, kernel: Any, *arguments: Any) -> list[float]:
-        """What a kernel adds up over all samples."""
-        return [float(total) for total in np.sum(self._each(kernel, *arguments), axis=0)]
+        self.losses.round_off(centre, c)
 
     def snapshot(self) -> dict[str, Any]:
-        """All that `resume` needs to go on with the same bytes."""
-        path = {name: getattr(self, name) for name in self._KEPT}
-        for changed_in_place in ("f", "v", "z", "in_gram", "curvature", "change"):
-            path[changed_in_place] = path[changed_in_place].copy()
-        ended = self.c * self._sharper() > _SHARPEST * self.first_c
-        return {"objective": self.objective, "path": path, "ended": ended}
+        return {"path": self.state(), "ended": self.c * self._sharper() > self.tuning.sharpest * self.first_c}
 
-    _KEPT = (
+    KEPT = (
         "w", "b", "f", "v", "z", "centre", "c", "first_c", "gram", "curved_rows", "in_gram", "steps",
         "curvature", "change", "change_of_rows", "bend", "curved", "changed", "imbalance", "primal", "gap",
         "unsolved",
     )  # fmt: skip
 
-    def resume(self, state: dict[str, Any]) -> bool:
-        """Make the next step from there; False if nothing moves any more."""
-        for name, value in state["path"].items():
-            setattr(self, name, np.copy(value) if isinstance(value, np.ndarray) else value)
+    def restore(self, state: dict[str, Any]) -> None:
+        super().restore(state)
         self._round_off(self.centre, self.c)
-        return self.step()
 
     def offsets(self) -> Vector:
         return np.full(self.problem.n_offsets, self.b)
@@ -209,7 +196,7 @@ class _Path:
         """Evaluate the losses. Returns a guess of the gap: that at this b, and what b may still gain."""
         alpha, w = self.problem.alpha, self.w
         loss, bound = self._respond()
-        self.primal = 0.5 * alpha * float(w @ w) + loss + self.total * self.b
+        self.primal = 0.5 * alpha * float(w @ w) + loss + self.losses.total * self.b
         dual = bound - float(self.z @ self.z) / (2 * alpha) + self.imbalance * self.b
         residual = alpha * w - self.z
         slack = 0.5 * self.imbalance**2 / max(self.bend, 1e-6 * self.c)
@@ -218,22 +205,25 @@ class _Path:
         return self.gap
 
     def _solved(self) -> bool:
-        return self.unsolved <= max(_SOLVED * self.gap, 4 * _EPS * abs(self.primal))
+        return self.unsolved <= max(self.tuning.solved * self.gap, 4 * EPS * abs(self.primal))
 
     def _sharper(self) -> float:
         """By what the next step multiplies c."""
+        tuning = self.tuning
         if not self._solved():
-            return _BLUNT if self.steps >= _LOST else 1.0
-        return _SHARPEN if self.steps <= _EASY else 1.0 if self.steps <= _HARD else 1 / _SHARPEN
+            return tuning.blunt if self.steps >= tuning.lost else 1.0
+        if self.steps <= tuning.hard:
+            return tuning.sharpen if self.steps <= tuning.easy else 1.0
+        return 1 / tuning.sharpen
 
     def step(self) -> bool:
         """Sharpen the rounding if that is due, then make a Newton step; False if nothing moves any more."""
         problem, alpha = self.problem, self.problem.alpha
-        if self._solved() or self.steps >= _LOST:
+        if self._solved() or self.steps >= self.tuning.lost:
             self._round_off(self.v.copy(), self.c * self._sharper())
             self.steps = 0
             self._respond()
-        if self.c > _SHARPEST * self.first_c:
+        if self.c > self.tuning.sharpest * self.first_c:
             return False
         self.steps += 1
         hessian = self.c * self._gram()
@@ -252,19 +242,19 @@ class _Path:
         df = problem.design.scores(dw)
         t = self._line_search(dw, db, df)
         self.w, self.b = self.w + t * dw, self.b + t * db
-        self._each(self.compiled.advance, self.f, df, db, t)
+        self.losses.each(self.loops.advance, self.f, df, db, t)
         return True
 
     def _respond(self) -> tuple[float, float]:
         """v and curvature at f, and what follows from v; returns the losses and minus their conjugates."""
         arrays = (self.v, self.moved, self.in_gram, self.curvature, self.change)
-        sums = self._sums(self.compiled.respond, self.f, self.c, *arrays)
+        sums = self.losses.sums(self.loops.respond, self.f, self.c, *arrays)
         loss, bound, total, self.bend, self.curved, self.changed = sums
         self.imbalance = 0.0
         if self.problem.n_offsets:  # the samples whose curvature has changed are among those that move
             design, vectors = _where_not_zero(self.problem.form(Rows).matrix, self.moved, self.change)
             movement, self.change_of_rows = design.adjoints(*vectors)
-            self.imbalance = self.total - total
+            self.imbalance = self.losses.total - total
         else:
             design, vectors = _where_not_zero(self.problem.form(Rows).matrix, self.moved)
             movement = design.adjoint(*vectors)
@@ -288,11 +278,13 @@ class _Path:
     def _line_search(self, dw: Slope, db: float, df: Vector) -> float:
         """A step along which the slope of the rounded objective, an increasing function, nearly vanishes."""
         alpha = self.problem.alpha
-        constant, linear = alpha * float(self.w @ dw) + self.total * db, alpha * float(dw @ dw)
+        constant, linear = alpha * float(self.w @ dw) + self.losses.total * db, alpha * float(dw @ dw)
         initial = float((alpha * self.w - self.z) @ dw) + self.imbalance * db
         t, low, high = 1.0, 0.0, np.inf
         for _ in range(_SEARCH):
-            first, second = self._sums(self.compiled.slope_along, self.f, df, db, t)  # of the rounded losses
+            first, second = self.losses.sums(
+                self.loops.slope_along, self.f, df, db, t
+            )  # of the rounded losses
             slope = constant + t * linear + first
             if abs(slope) <= _FLAT * abs(initial):
                 return t

@@ -16,6 +16,7 @@ from gapfit.design.kernel import Gram
 from gapfit.losses.nu import TwoSums
 from gapfit.losses.piecewise import Atoms
 from gapfit.problem import Problem
+from gapfit.rounding import EPS
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.pairs.dual import Dual, Slopes
@@ -24,17 +25,17 @@ from gapfit.solvers.pairs.nu import dual_of
 from gapfit.solvers.pairs.rules import Identification, by_rule
 from gapfit.solvers.pairs.working_set import nearest, working_set
 
-_SMALLEST, _LARGEST = 1024, 4096  # working sets in single precision
-_KEPT = 0.5  # of the memory, for columns in single precision
+_SMALLEST = 1024  # variables in a working set in single precision, at least
+_LARGEST = 4096  # and at most
+_KEPT = 0.5  # of the memory is for columns in single precision
 _ROUGH = 1e-3  # the violation, in units of the targets, up to which single precision serves
-_EARLY = 1e-2  # and where an exact step costs no more than
-_FEW = 3  # working sets,
-_CHEAP = 15  # at so many multiplications for an entry, as what is kept need not be computed
+_EARLY = 1e-2  # the same, where an exact step is cheap
+_CHEAP_STEP = 3  # working sets: an exact step that costs no more is cheap
+_PER_ENTRY = 15  # multiplications, at most: the entries of a working set that are kept need not be computed
 _DEPTH = 0.1  # how far a working set is solved, in terms of the violation of all variables
 _PER_VARIABLE = 100  # steps at most in one working set, for each variable
 _UNSEEN = 16  # working sets between two looks, if the violation does not halve before
 _PATIENCE = 30  # working sets without a lower violation, after which single precision is given up
-_EPS = float(np.finfo(float).eps)
 
 
 @needs((Atoms, TwoSums), Gram)
@@ -80,7 +81,7 @@ def _rough(dual: Dual, draw: Any, trace: Identification, known: Any) -> Steps:
     """Working sets in single precision, until the violation is small."""
     largest = int(np.clip(np.sqrt(dual.gram.memory / 32), 4, _LARGEST))  # two pairs at least
     columns = KeptColumns(dual.gram.tiles, _KEPT * dual.gram.memory)
-    work = min(dual.gram.tiles.work, _CHEAP) * len(dual.v)  # for a column
+    work = min(dual.gram.tiles.work, _PER_ENTRY) * len(dual.v)  # for a column
     last: Indices = np.zeros(0, dtype=np.intp)
     looked = best = np.inf
     waited = sets = 0
@@ -104,7 +105,7 @@ def _rough(dual: Dual, draw: Any, trace: Identification, known: Any) -> Steps:
         best = min(best, violation)
         trace.violation = violation
         free = int(np.count_nonzero(dual.free))
-        enough = dual.scale * (_EARLY if free * free < 3 * _FEW * work else _ROUGH)
+        enough = dual.scale * (_EARLY if free * free < 3 * _CHEAP_STEP * work else _ROUGH)
         if violation <= enough or waited > _PATIENCE + len(dual.v) // 100:
             yield _guess(dual, slopes, lambda: {"fine": (np.inf, 0), "trace": trace.state()})
             return
@@ -142,8 +143,8 @@ def _exact(dual: Dual, trace: Identification, known: Any) -> Steps:
             K = dual.gram.tiles.tile(chosen, chosen, np.float64)
             dual.sharpen(chosen, K)
             box = _box(dual, chosen, K)
-            noise = 8 * _EPS * float(np.abs(dual.f).max(initial=dual.scale))
-            steps = box.solve(max(noise, 1e-3 * _EPS))
+            noise = 8 * EPS * float(np.abs(dual.f).max(initial=dual.scale))
+            steps = box.solve(max(noise, 1e-3 * EPS))
             dual.v[chosen] = np.clip(box.v[: len(chosen)], dual.lower[chosen], dual.upper[chosen])
             trace.note(dual, steps)
         minorant = dual.settle()

@@ -13,8 +13,6 @@ Scores are linear in w. A line search therefore costs proximal steps, O(n) each,
 are eliminated exactly by the proximal step.
 """
 
-from copy import deepcopy
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +21,7 @@ from gapfit._types import Slope
 from gapfit.design.forms import Plain
 from gapfit.penalties.forms import Quadratic
 from gapfit.problem import Problem
+from gapfit.records import Kept
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.dual_sets import PROJECTABLE, dual_set
@@ -30,11 +29,12 @@ from gapfit.solvers.dual_sets.base import DualSet
 from gapfit.solvers.dual_sets.quasi_newton import Memory
 
 _SOLVED = 0.3  # J_mu is minimised well enough when its own gap is such a share of the whole
-_SHARPEN = 0.5
-_EASY, _PATIENCE = 40, 200  # steps about one centre: after more than so many mu stays; no more than so many
+_SHARPEN = 0.5  # times mu, if the last centre was easy
+_EASY = 40  # steps about one centre: after more, mu stays
+_PATIENCE = 200  # steps about one centre, at most
 _MEMORY = 40  # pairs that L-BFGS remembers
-_FLAT = 0.4  # a line search ends where the slope has fallen to such a share
-_SEARCH = 30
+_FLAT = 0.4  # of the first slope: there a line search ends
+_SEARCH = 30  # looks at the slope in a line search, at most
 
 
 def _effort(problem: Problem) -> Effort:
@@ -47,22 +47,23 @@ def smoothing(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     """One step: an L-BFGS step on the rounded risk, with one product with X and one with its transpose."""
     path = _Path(dual_set(problem))
     state = state or {}
-    objective = (problem.alpha, problem.penalty)
-    if state.get("objective") == objective:
-        path.restore(state)
+    if state.get("same"):
+        path.restore(state["path"])
+        path.memory.restore(state["memory"])
         path.move()
     else:
         path.start(state.get("w", problem.start()))
-    snapshot = partial(path.snapshot, objective)
     while True:
         path.look()
-        yield Iterate(path.w, path.b, path.bound, path.primal, snapshot)
+        yield Iterate(path.w, path.b, path.bound, path.primal, path.snapshot)
         if not path.move():
             return  # what is left to gain is rounding
 
 
-class _Path:
+class _Path(Kept):
     """A point w with its scores, and the rounding it is near: a centre, mu, and the maximiser z there."""
+
+    KEPT = ("w", "scores", "centre", "mu", "z", "b", "a", "pull", "gradient", "steps", "gap")
 
     def __init__(self, Q: DualSet) -> None:
         self.Q, self.problem = Q, Q.problem
@@ -75,16 +76,11 @@ class _Path:
         self.centre, self.mu = self.Q.centre, self.Q.width(self.scores)
         self._respond()
 
-    def snapshot(self, objective: Any) -> dict[str, Any]:
-        """All that `restore` needs to go on with the same bytes."""
-        kept = ("w", "scores", "centre", "mu", "z", "b", "a", "pull", "gradient", "steps", "gap")
-        path = deepcopy({name: getattr(self, name) for name in kept})
-        return {"objective": objective, "path": path, "memory": self.memory.state()}
+    def snapshot(self) -> dict[str, Any]:
+        return {"path": self.state(), "memory": self.memory.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        for name, value in deepcopy(state["path"]).items():
-            setattr(self, name, value)
-        self.memory.restore(state["memory"])
+        super().restore(state)
         self.Q.b = self.b
 
     def look(self) -> None:

@@ -17,8 +17,10 @@ from gapfit.solution import Certificate, Iterate
 
 logger = logging.getLogger("gapfit")
 
-_SMALL, _FIRST = 1e-4, 0.03  # of the largest that lets a weight move: below which others go first
-_DOWN, _ROUGH = 10**0.5, 0.1  # from one alpha to the next, and the gap at which it is left
+_SMALL = 1e-4  # of the largest alpha that lets a weight move: below that, larger ones go first
+_FIRST = 0.03  # of the largest alpha that lets a weight move: where they begin
+_DOWN = 10**0.5  # the factor from one alpha to the next
+_ROUGH = 0.1  # the relative gap at which an alpha is left
 _STEPS = 6  # at each alpha, at most
 
 

@@ -10,7 +10,8 @@ from gapfit.records import storable
 from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import Steps
 
-PATIENCE, SLOW = 64, 0.5  # steps before the first look at the gap, and what may be left of it at the next
+PATIENCE = 64  # steps before the first look at the gap
+SLOW = 0.5  # of a gap: if more is left of it at the next look, that is too slow
 QUICK = 0.25  # the same, in haste
 
 

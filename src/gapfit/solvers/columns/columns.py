@@ -12,8 +12,8 @@ from gapfit._types import Indices, Matrix, Slope, Vector
 from gapfit.design.memory import MemoryDesign
 from gapfit.records import storable
 
-_NARROW = 500  # columns
-_BLOCK = 4096  # rows
+_NARROW = 500  # columns, whose Gram matrix is small
+_BLOCK = 4096  # rows of dense columns that are multiplied at once
 _MUCH = 0.4  # of all entries: to read all in order is quicker than to read so many out of order
 
 

@@ -26,17 +26,17 @@ from gapfit.solvers.columns.columns import Selection
 from gapfit.solvers.columns.terms import Terms
 
 _ROUNDS = 20  # of sweeps and of steps among the coordinates that are not zero
-_SWEEPS = 5  # as long as it is not settled which coordinates are zero; and in a round, until no sign changes,
-_MORE = 3  # or so many times as many if they are quick, or one if they cost as much as conjugate gradients
-_RUNS = 3  # in a round, if each ends at a kink
-_PRODUCTS = 200  # in a run,
-_LOOK = 10  # which ends at the next look after it has passed a kink, looking every so many products,
-_FORCING = 0.003  # or when the gradient has shrunk so much
-_SMALL = 100  # equations that are solved directly,
-_WORTH = 20  # or more, if that is no more work than so many passes over the entries
-_SOLVED = 32  # equations, the worst that are left, which are solved as a small system of their own
-_WRONG = 0.05  # of its way is where a model that was good for no more is not worth an exact minimum
-_FINER = 0.1  # or is typically so much below the tolerance
+_SWEEPS = 5  # in a round, until no sign changes; all of them while it is not settled who is zero
+_QUICK = 3  # times as many sweeps in a round, if they read a matrix and not the columns
+_RUNS = 3  # of steps among the coordinates that are not zero in a round, if each ends at a kink
+_PRODUCTS = 200  # in a run of conjugate gradients, at most
+_LOOK = 10  # products after which a run looks whether it has passed a kink, and ends if so
+_FORCING = 0.003  # of the first gradient: a run ends when so much is left
+_SMALL = 100  # equations that are always solved directly
+_WORTH = 20  # passes over the entries: to set up a matrix may cost that
+_WORST = 32  # equations that a run leaves are solved as a small system of their own
+_WRONG = 0.05  # of its way: a model that was good for no more is not worth an exact minimum
+_FINER = 0.1  # of the tolerance: a run ends when most residuals are smaller
 
 
 @storable
@@ -155,7 +155,7 @@ class ColumnModel:
 class _ByMatrix:
     """The second derivatives as a matrix, for few columns: then rows of X are not needed any more."""
 
-    sweeps = _MORE * _SWEEPS
+    sweeps = _QUICK * _SWEEPS
     passes = 0.0
 
     def __init__(self, columns: Selection, a: Slope, D: Vector, per_total: float) -> None:
@@ -239,7 +239,7 @@ class _ByColumns:
 
         way, left = _conjugate_gradients(times, b, self.h[some] + l2, tolerance, far_enough)
         if not far_enough(way):
-            worst = np.sort(np.argsort(-np.abs(left))[:_SOLVED])
+            worst = np.sort(np.argsort(-np.abs(left))[:_WORST])
             part = _ByMatrix(self.columns.take(some[worst]), left[worst], self.D, self.per_total)
             way[worst] += part.solve(np.arange(len(worst)), l2, left[worst], tolerance, far_enough)
         return way
@@ -287,4 +287,4 @@ def _conjugate_gradients(
 
 def _typical(r: Slope) -> float:
     """The largest number, but for those that a system of their own will take care of."""
-    return float(np.partition(np.abs(r), -_SOLVED - 1)[-_SOLVED - 1]) if len(r) > _SOLVED else 0.0
+    return float(np.partition(np.abs(r), -_WORST - 1)[-_WORST - 1]) if len(r) > _WORST else 0.0

@@ -13,10 +13,10 @@ from gapfit.solvers.cuts.master import Master
 from gapfit.solvers.cuts.simplex_qp import maximise_on_simplex
 
 _LEVEL = 0.3  # where the level lies between the lower bound and the best value known
-_NEAR = 0.3  # how exactly it has to be met, relatively
+_MISSED = 0.3  # of a level, by which a point may miss it
 _RIGHT = 0.1  # the model was right if J came down to within this share of what it promised
 _LOWEST = 1e-3  # level of a model that keeps being right
-_TRIES = 6  # to meet it; the first is nearly always enough
+_TRIES = 6  # to meet a level; the first is nearly always enough
 _STRONGEST = 1e9  # hold: beyond this, rounding decides
 
 
@@ -123,7 +123,7 @@ def _solve_roughly(rising: Callable[[float], float], wanted: float, guess: float
     lo, hi, at_lo, at_hi = 0.0, np.inf, 0.0, 1.0
     value = rising(guess)
     for _ in range(_TRIES - 1):
-        if abs(value - wanted) <= _NEAR * wanted:
+        if abs(value - wanted) <= _MISSED * wanted:
             break
         if value < wanted:
             lo, at_lo = guess, value

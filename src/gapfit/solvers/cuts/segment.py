@@ -8,35 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapfit import limits
 from gapfit._types import Slope, Vector
-from gapfit.losses.base import Rest
 from gapfit.problem import Problem
-from gapfit.records import storable
+from gapfit.solvers.point import Point, at_best_offsets, at_offsets
 
 _LOOKS = 3  # at J between the two ends
 _BEYOND = 0.1  # cut this share of the remaining way beyond the minimum: cuts from its far side say more
-
-
-@storable
-class Point(NamedTuple):
-    """A point with everything known about it."""
-
-    w: Slope
-    scores: Vector
-    J: float
-    b: Vector
-    u: Vector  # balanced subgradient of the risk in score space
-    height: float  # of the tangent that belongs to u
-    left: Rest | None  # by rounding, of the slopes in b
-
-
-def evaluate(problem: Problem, w: Slope, scores: Vector, guess: Vector | None = None) -> Point:
-    """Everything about the point w, whose scores are known."""
-    limits.look()
-    at = problem.tangent(scores, guess)
-    J = problem.alpha * problem.penalty.value(w) + at.value
-    return Point(w, scores, J, at.b, at.u, at.height, at.left)
 
 
 def search(problem: Problem, best: Point, target: Point, reach: float = 1.0) -> tuple[Point, Point]:
@@ -85,30 +62,27 @@ class _Line:
         for end in (self.first, self.second):
             if s == end.s and end.point is not None:
                 return end.point
-        return evaluate(self.problem, *self._at(s), self.start.b + s * self.b)
+        return at_best_offsets(self.problem, *self._at(s), self.start.b + s * self.b)
 
     def look(self, s: float) -> _Probe:
         """J at s, with the b of the line."""
         if not len(self.b):
             return self._known(s, self.point(s))
-        w, scores = self._at(s)
-        b = self.start.b + s * self.b
-        limits.look()
-        risk, u, e = self.problem.risk.value_and_subgradient(scores, b)
-        J = self.problem.alpha * self.problem.penalty.value(w) + risk
-        return _Probe(s, J, self._slope(J, w, u) + float(e @ self.b), None)
+        there = at_offsets(self.problem, *self._at(s), self.start.b + s * self.b)
+        return _Probe(s, there.J, self._slope(there) + float(there.e @ self.b), None)
 
     def _known(self, s: float, point: Point) -> _Probe:
-        return _Probe(s, point.J, self._slope(point.J, point.w, point.u), point)
+        return _Probe(s, point.J, self._slope(point), point)
 
     def _at(self, s: float) -> tuple[Slope, Vector]:
         return self.start.w + s * self.w, self.start.scores + s * self.scores
 
-    def _slope(self, J: float, w: Slope, u: Vector) -> float:
-        if not np.isfinite(J):
+    def _slope(self, point: Point) -> float:
+        """Of J along the line, b apart."""
+        if not np.isfinite(point.J):
             return np.inf
-        along = float(self.problem.penalty.subgradient(w) @ self.w)
-        return self.problem.alpha * along + float(u @ self.scores)
+        along = float(self.problem.penalty.subgradient(point.w) @ self.w)
+        return self.problem.alpha * along + float(point.u @ self.scores)
 
 
 def _between(lo: _Probe, hi: _Probe, *, secant: bool) -> float:

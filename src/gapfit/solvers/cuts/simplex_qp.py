@@ -11,9 +11,9 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dtpqrt, dtrtrs
 
 from gapfit import limits
 from gapfit._types import Indices, Matrix, Vector
+from gapfit.rounding import EPS
 
-_EPS = float(np.finfo(float).eps)
-_DEPENDENT = 16 * _EPS  # a pivot below this share of its diagonal is rounding
+_DEPENDENT = 16 * EPS  # a pivot below this share of its diagonal is rounding
 _LARGER = 100.0  # factorise anew for a lift that is off by so much
 _PANEL = 16  # columns that LAPACK works on at once when a row is dropped
 
@@ -115,7 +115,7 @@ def maximise_on_simplex(G: Matrix, c: Vector, start: Vector) -> Vector:
         if 0.0 < step < 1.0:
             continue
         entering = int(np.argmax(promise))
-        if promise[entering] <= 4 * _EPS * (largest + float(roots.max() * size)):
+        if promise[entering] <= 4 * EPS * (largest + float(roots.max() * size)):
             break
         steep = np.abs(promise) / np.sqrt(roots**2 + face.lift)  # by the size of the cuts
         uneven = float(steep[face.members].max())  # zero at the maximum on the face

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gapfit import threads
 from gapfit._types import Slope, Vector
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
@@ -36,6 +37,7 @@ class Response(NamedTuple):
 class DualSet(ABC):
     """Q, with its norm and proximal steps."""
 
+    parts: list[slice]  # of the samples, for compiled loops
     centre: Any  # a point of Q from which all of it is near
     spread: float  # the largest |z - centre|^2 / 2 in Q
 
@@ -50,13 +52,24 @@ class DualSet(ABC):
         scores = self.problem.design.scores(w)
         return scores if self.offset is None else scores + self.offset
 
-    @abstractmethod
     def step(self, centre: Any, scores: Vector, length: float) -> Response:
         """The proximal step from the centre."""
+        line = self.line(centre, scores, scores, length)
+        line.slope(0.0)
+        return line.stop()
 
     def line(self, centre: Any, scores: Vector, along: Vector, length: float) -> "Line":
-        """Proximal steps at scores + t * along, for a line search over t."""
+        """Proximal steps at scores + t * along, for a line search; a set has its own lines, or steps."""
         return Line(self, centre, scores, along, length)
+
+    def each(self, loop: Any, *given: Any, out: tuple[Any, ...] = ()) -> list[Any]:
+        """What a compiled loop returns for each part of the samples."""
+        return threads.each(lambda rows: loop(*given, rows.start, rows.stop, *out), self.parts)
+
+    def sums(self, loop: Any, *given: Any, out: tuple[Any, ...] = ()) -> Any:
+        """What a compiled loop adds up, several sums at a time."""
+        of_parts = self.each(loop, *given, out=out)
+        return of_parts[0] if len(of_parts) == 1 else tuple(map(sum, zip(*of_parts, strict=True)))
 
     @abstractmethod
     def slope(self, z: Any) -> Vector:

@@ -4,18 +4,19 @@ from typing import Any
 
 import numpy as np
 
-from gapfit import limits, threads
+from gapfit import threads
 from gapfit._types import Vector
 from gapfit.losses.forms import Conjugate
 from gapfit.losses.piecewise import Atoms
 from gapfit.problem import Problem
+from gapfit.rounding import EPS
 from gapfit.solvers.dual_sets.base import DualSet, Line, Response
 
 _BALANCED = 1e-10  # share of an excess that is not worth another pass
-_NEAR = 3e-4  # share of an excess that the samples between their bounds can share: few others would follow
-_NUDGES = 3
+_SMALL = 3e-4  # share of an excess that the samples between their bounds can share: few others would follow
+_NUDGES = 3  # shifts of the offset without another look, at most
 _ROUGH = 1e-2  # share of an excess that is near enough to look further along a line
-_ROUNDING = 8 * float(np.finfo(float).eps)  # share of an excess that is none
+_NONE = 8 * EPS  # share of an excess that is rounding
 
 
 class BoxSet(DualSet):
@@ -39,11 +40,6 @@ class BoxSet(DualSet):
         reach = np.maximum(np.abs(lower - self.centre), np.abs(upper - self.centre))
         self.spread = 0.5 * float((reach**2 / self.p).sum())
 
-    def step(self, centre: Vector, scores: Vector, length: float) -> Response:
-        line = BoxLine(self, centre, scores, scores, length)
-        line.slope(0.0)
-        return line.stop()
-
     def line(self, centre: Vector, scores: Vector, along: Vector, length: float) -> Line:
         return BoxLine(self, centre, scores, along, length)
 
@@ -57,18 +53,11 @@ class BoxSet(DualSet):
 
     def values(self, scores: Vector, b: Vector, z: Vector) -> tuple[float, float]:
         shift = float(b[0]) if b.size else 0.0
-        loss, h = _sums(self.each(self.compiled.values, self.pieces, scores, shift, z))
+        loss, h = self.sums(self.compiled.values, self.pieces, scores, shift, z)
         return loss + self.total * shift, h
 
     def distance(self, z: Vector, other: Vector) -> float:
         return float(sum(self.each(self.compiled.distance, self.pieces.p, z, other)))
-
-    def each(self, kernel: Any, *given: Any, out: tuple[Vector, ...] = ()) -> list[Any]:
-        """What a compiled loop returns for each part of the samples."""
-        if len(self.parts) == 1:
-            limits.look()
-            return [kernel(*given, 0, len(self.p), *out)]
-        return threads.each(lambda rows: kernel(*given, rows.start, rows.stop, *out), self.parts)
 
     def scale(self, length: float) -> None:
         """Prepare steps of such a length."""
@@ -112,8 +101,8 @@ class BoxLine(Line):
     def stop(self) -> Response:
         if self.box.problem.n_offsets:
             excess, rate, scale, _, _ = self.found
-            if abs(excess) > _NEAR * scale:
-                excess, rate, scale, _, _ = self._balance(self.b, _NEAR)
+            if abs(excess) > _SMALL * scale:
+                excess, rate, scale, _, _ = self._balance(self.b, _SMALL)
                 self.b -= excess / rate if rate > 0 else 0.0
             for _ in range(_NUDGES):
                 if abs(excess) <= _BALANCED * scale or rate <= 0:
@@ -121,7 +110,7 @@ class BoxLine(Line):
                 excess = self._nudge(-excess / rate)
             if abs(excess) > _BALANCED * scale:
                 excess, _, scale, _, _ = self._balance(self.b, _BALANCED)
-            if abs(excess) > _ROUNDING * scale:
+            if abs(excess) > _NONE * scale:
                 self.box.compiled.absorb(self.box.pieces, excess, self.u)
             self.box.b = np.array([self.b])
         return Response(self.u, self.box.b)
@@ -161,12 +150,7 @@ class BoxLine(Line):
         box = self.box
         box.scale(self.length)
         line = box.compiled.Line(self.centre, self.scores, self.along)
-        return _sums(box.each(box.compiled.respond, box.pieces, box.lengths, line, self.t, b, out=(self.u,)))
-
-
-def _sums(of_parts: list[Any]) -> Any:
-    """Several sums, from those over each part."""
-    return of_parts[0] if len(of_parts) == 1 else tuple(map(sum, zip(*of_parts, strict=True)))
+        return box.sums(box.compiled.respond, box.pieces, box.lengths, line, self.t, b, out=(self.u,))
 
 
 def _once(x: Vector, rows: int) -> Vector:

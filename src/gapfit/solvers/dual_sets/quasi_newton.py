@@ -15,12 +15,14 @@ import numpy as np
 
 from gapfit._types import Slope
 from gapfit.penalties import Penalty
+from gapfit.records import Kept
+from gapfit.rounding import EPS
 
-_EPS = float(np.finfo(float).eps)
 
-
-class Memory:
+class Memory(Kept):
     """The last pairs, and the products of all of them with each other."""
+
+    KEPT = ("used", "oldest", "S", "Y", "Z", "SY", "YZ")
 
     def __init__(self, size: int, penalty: Penalty) -> None:
         from gapfit.compiled import compact_memory  # compiled code is loaded only when it is to run
@@ -35,7 +37,7 @@ class Memory:
             self.S, self.Y = np.empty(shape), np.empty(shape)
             self.Z = self.Y if self.penalty.euclidean else np.empty(shape)  # Y Q^-1
             self.SY, self.YZ = np.zeros((self.size, self.size)), np.zeros((self.size, self.size))
-        if not step @ change > _EPS * (np.abs(step) @ np.abs(change)):
+        if not step @ change > EPS * (np.abs(step) @ np.abs(change)):
             return  # no curvature along it, up to rounding
         slot = (self.oldest + self.used) % self.size
         self.used, self.oldest = (
@@ -59,16 +61,7 @@ class Memory:
         """Forget everything."""
         self.used = self.oldest = 0
 
-    def state(self) -> dict[str, Any]:
-        """A copy of all that is remembered."""
-        names = ("S", "Y", "Z", "SY", "YZ") if self.used else ()
-        ring = {"used": self.used, "oldest": self.oldest}
-        return ring | {name: getattr(self, name).copy() for name in names}
-
     def restore(self, state: dict[str, Any]) -> None:
-        """Remember what a copy holds."""
-        self.used, self.oldest = state["used"], state["oldest"]
-        for name in ("S", "Y", "Z", "SY", "YZ") if self.used else ():
-            setattr(self, name, state[name].copy())
+        super().restore(state)
         if self.used and self.penalty.euclidean:
             self.Z = self.Y

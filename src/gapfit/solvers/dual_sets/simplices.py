@@ -9,13 +9,15 @@ from gapfit._types import Matrix, Vector
 from gapfit.losses.multiclass import MarginSimplices, transport
 from gapfit.losses.vector import one_hot
 from gapfit.problem import Problem
+from gapfit.rounding import EPS
 from gapfit.solvers.dual_sets.base import DualSet, Line, Response
 
-_EPS = float(np.finfo(float).eps)
-_NEWTON, _SEARCH = 60, 60
+_NEWTON = 60  # steps to balance the classes, at most
+_SEARCH = 60  # looks along one of them, at most
 _ROUGH = 1e-2  # an excess that is near enough to look further along a line
-_NEAR = 3e-4  # an excess that the shares that are not zero can take: few others would follow
-_NUDGES, _BALANCED = 8, 1e-10
+_SMALL = 3e-4  # an excess that the shares that are not zero can take: few others would follow
+_NUDGES = 8  # shifts of the offsets without another look, at most
+_BALANCED = 1e-10  # an excess that is not worth another pass
 _WORK = 8  # multiplications that a share is worth
 
 
@@ -38,31 +40,21 @@ class SimplexSet(DualSet):
             self.centre = np.tile(self.wanted, (n, 1))  # balanced
         self.spread = float(self.p @ (0.5 * (self.centre**2).sum(axis=1) + 0.5 - self.centre.min(axis=1)))
 
-    def step(self, centre: Matrix, scores: Vector, length: float) -> Response:
-        line = SimplexLine(self, centre, scores, scores, length)
-        line.slope(0.0)
-        return line.stop()
-
     def line(self, centre: Matrix, scores: Vector, along: Vector, length: float) -> Line:
         return SimplexLine(self, centre, scores, along, length)
 
     def slope(self, z: Matrix) -> Vector:
-        u, slope = np.empty(z.size), self.compiled.slope
-        arrays = (self.p, self.truth, z)
-        threads.each(lambda rows: slope(*arrays, rows.start, rows.stop, u), self.parts)
+        u = np.empty(z.size)
+        self.each(self.compiled.slope, self.p, self.truth, z, out=(u,))
         return u
 
     def values(self, scores: Vector, b: Vector, z: Matrix) -> tuple[float, float]:
         F, b = scores.reshape(-1, self.K), b if b.size else np.zeros(self.K)
-        arrays = (self.given, F, b, z)
-        sums = threads.each(lambda rows: self.compiled.values(*arrays, rows.start, rows.stop), self.parts)
-        loss, h = np.sum(sums, axis=0)
+        loss, h = self.sums(self.compiled.values, self.given, F, b, z)
         return float(loss), float(h)
 
     def distance(self, z: Matrix, other: Matrix) -> float:
-        arrays = (self.p, z, other)
-        sums = threads.each(lambda rows: self.compiled.distance(*arrays, rows.start, rows.stop), self.parts)
-        return float(sum(sums))
+        return float(sum(self.each(self.compiled.distance, self.p, z, other)))
 
     def weigh(self, scores: Vector) -> Vector:
         return np.asarray((self.p[:, None] * scores.reshape(-1, self.K)).ravel())
@@ -99,8 +91,8 @@ class SimplexLine(Line):
         if not Q.problem.n_offsets:
             return Response(self.A, Q.b)
         excess = self.found[0]
-        if np.abs(excess).max() > _NEAR:
-            excess, slopes, _, _ = self._balance(self.b, _NEAR)
+        if np.abs(excess).max() > _SMALL:
+            excess, slopes, _, _ = self._balance(self.b, _SMALL)
             self.divide = self._divide(slopes, excess)
             self.b = self.b + self.divide @ excess
         for _ in range(_NUDGES):
@@ -108,7 +100,7 @@ class SimplexLine(Line):
                 break
             excess = excess + self._nudge(self.length * (self.divide @ excess))
         if np.abs(excess).max() > _BALANCED:
-            excess = self._balance(self.b, 4 * _EPS)[0]
+            excess = self._balance(self.b, 4 * EPS)[0]
         Q.b = self.b
         return Response(self.A @ transport(excess + Q.wanted, Q.wanted), self.b)
 
@@ -146,15 +138,13 @@ class SimplexLine(Line):
     def _look(self, b: Vector) -> tuple[Vector, Matrix, Vector, float]:
         """At these offsets, what the classes have too much, how that follows the offsets and t, and the slope
         of the risk."""
-        Q, A, look = self.simplices, self.A, self.simplices.compiled.look
+        Q = self.simplices
         line = Q.compiled.Line(self.centre, self.scores, self.along)
         given = (Q.given, line, self.t, self.length, b)
-        sums: Any = threads.each(lambda rows: look(*given, rows.start, rows.stop, A), Q.parts)
-        mass, slopes, cross, work = (sum(of_parts) for of_parts in zip(*sums, strict=True))
+        mass, slopes, cross, work = Q.sums(Q.compiled.look, *given, out=(self.A,))
         return mass - Q.wanted, slopes, cross, work
 
     def _nudge(self, shift: Vector) -> Vector:
         """Follow a small shift of the offsets without another look; returns how the excess changes."""
-        Q, A, nudge = self.simplices, self.A, self.simplices.compiled.nudge
-        changes = threads.each(lambda rows: nudge(Q.p, A, shift, rows.start, rows.stop), Q.parts)
-        return np.asarray(sum(changes))
+        Q = self.simplices
+        return np.asarray(sum(Q.each(Q.compiled.nudge, Q.p, self.A, shift)))

@@ -7,8 +7,8 @@ a phantom variable with an empty row of K takes up whatever the others leave, an
 """
 
 from collections.abc import Callable
-from functools import cached_property
-from typing import Any, NamedTuple
+from functools import cache, cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -21,12 +21,13 @@ from gapfit.minorant import Minorant
 from gapfit.offset import offset_interval
 from gapfit.problem import Problem
 from gapfit.projections import project_box_hyperplane
+from gapfit.records import Kept
+from gapfit.rounding import EPS
 from gapfit.solution import Iterate
 from gapfit.solvers.coordinates.kinds import coordinates
 
-_EPS = float(np.finfo(float).eps)
-_BEYOND = 1e-6  # of the largest variable
-_NEAR = 1e-13  # of the largest variable: as far as rounding may move one from its bound
+_OUTSIDE = 1e-6  # of the largest variable: so far beyond its bound, one is projected right on to it
+_AT_BOUND = 1e-13  # of the largest variable: as far as rounding may move one from its bound
 
 
 class Slopes(NamedTuple):
@@ -47,8 +48,10 @@ class Slopes(NamedTuple):
         return 0.5 * (self.highest + self.lowest)
 
 
-class Dual:
+class Dual(Kept):
     """v, the scores f = Kv, and the bounds they prove."""
+
+    KEPT: ClassVar[tuple[str, ...]] = ("v", "f", "sharp", "fixed", "scale", "sums")
 
     def __init__(self, problem: Problem, start: Vector | None) -> None:
         table = coordinates(problem)
@@ -127,7 +130,7 @@ class Dual:
 
         Projection moves such variables by a unit in the last place, and they would count as free.
         """
-        near = _NEAR * np.abs(v).max(initial=0.0)
+        near = _AT_BOUND * np.abs(v).max(initial=0.0)
         for end in (np.zeros_like(v), self.lower, self.upper):
             v = np.where(np.abs(v - end) <= near, end, v)
         return v
@@ -135,7 +138,7 @@ class Dual:
     def minorant(self) -> Minorant:
         """The bound that v proves. From outside of its bounds, a variable is projected right on to them."""
         u = -self.problem.alpha * self.v
-        beyond = _BEYOND * np.abs(u).max(initial=0.0)
+        beyond = _OUTSIDE * np.abs(u).max(initial=0.0)
         u = np.where(self.v >= self.upper, -self.most - beyond, u)
         u = np.where(self.v <= self.lower, -self.least + beyond, u)
         return self.problem.minorant_at(u)
@@ -159,7 +162,7 @@ class Dual:
             return
         reach = np.sqrt(max(gap, 0.0) / problem.alpha) * self._lengths
         scores = self.f + problem.offset
-        reach += 64 * _EPS * (np.abs(scores) + reach)
+        reach += 64 * EPS * (np.abs(scores) + reach)
         lo, hi = scores - reach, scores + reach
         if self.sums:
             lo, hi = lo + offset_interval(risk, hi, 0.0)[0], hi + offset_interval(risk, lo, 0.0)[1]
@@ -187,31 +190,13 @@ class Dual:
     ) -> Iterate:
         """What the driver sees; without a known bound, it is made when asked for. `exact` is all that a run
         needs to go on with the same bytes."""
-        made: list[Minorant] = [] if known is None else [known]
-        v = self.v.copy()
-
-        def minorant() -> Minorant:
-            if not made:
-                made.append(self.minorant())
-            return made[0]
-
-        offsets = np.full(self.problem.n_offsets, b)
+        v, offsets = self.v.copy(), np.full(self.problem.n_offsets, b)
 
         def snapshot() -> dict[str, Any]:
             return {"v": v, "ended": ended, "to_the_bit": {**exact(), "dual": self.state()}}
 
-        return Iterate(v, offsets, minorant, claim, snapshot, estimate, objective)
-
-    _KEPT: tuple[str, ...] = ("v", "f", "sharp", "fixed", "scale", "sums")
-
-    def state(self) -> dict[str, Any]:
-        """What `restore` needs to go on with the same bytes."""
-        return {name: np.copy(x) if np.ndim(x := getattr(self, name)) else x for name in self._KEPT}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from there."""
-        for name in self._KEPT:
-            setattr(self, name, state[name])
+        bound = cache(self.minorant) if known is None else known
+        return Iterate(v, offsets, bound, claim, snapshot, estimate, objective)
 
 
 def filled(lower: Vector, upper: Vector, total: float) -> Vector:

@@ -15,11 +15,10 @@ from gapfit import limits
 from gapfit._types import Indices, Matrix, Vector
 from gapfit.projections import project_box_hyperplane
 
-_ROUNDS = 12
+_ROUNDS = 12  # of a Newton step and steps on pairs, at most
 _RIDGE = 1e-14  # of the mean diagonal: what lifts a singular kernel matrix
 _PAIRS = 0.25  # steps on pairs between Newton steps, for each variable: they change which ones are free
 _AT_ONCE = 50_000_000  # numbers that one call of compiled code goes through, a tenth of a second
-_EPS = float(np.finfo(float).eps)
 
 
 class Box:

@@ -21,6 +21,8 @@ _CHANGES = 8  # of the sums that are kept, at most
 class NuDual(Dual):
     """v, their scores, and the two sums."""
 
+    KEPT = (*Dual.KEPT, "changes", "width")
+
     def __init__(self, problem: Problem, start: Vector | None) -> None:
         centre, p, above, below, half, self.tube = problem.form(TwoSums)
         self.half = half / problem.alpha
@@ -37,8 +39,6 @@ class NuDual(Dual):
         self.sums = 1 if self.tube and np.abs(v).sum() < 2 * self.half * (1 - 1e-12) else 2
         self.width = 0.0
         self._begin(problem, v)
-
-    _KEPT = (*Dual._KEPT, "changes", "width")
 
     def slopes(self) -> Slopes:
         """Relative to the middle of the side on which a variable would move."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from gapfit._types import Matrix, Vector
 from gapfit.errors import IncompatibleSolver
+from gapfit.records import Kept
 from gapfit.solvers.base import Steps
 from gapfit.solvers.pairs.dual import Dual
 
@@ -17,25 +18,19 @@ CURVATURES = ("hessian", "bound")
 _TINY = 1e-12  # of the largest diagonal: curvature below this is none
 
 
-class Identification:
+class Identification(Kept):
     """When each variable last came to its bound, left it, or changed sides; in steps on pairs.
 
     And how far the optimality conditions fail, in the precision in which the solver is working.
     """
+
+    KEPT = ("steps", "violation", "since", "_sides")
 
     def __init__(self) -> None:
         self.steps = 0
         self.violation = np.inf
         self.since: Any = None
         self._sides: Any = None
-
-    def state(self) -> tuple[Any, ...]:
-        """What `restore` needs."""
-        return self.steps, self.violation, self.since, self._sides
-
-    def restore(self, state: tuple[Any, ...]) -> None:
-        """Go on from there."""
-        self.steps, self.violation, self.since, self._sides = state
 
     def note(self, dual: Dual, steps: int) -> None:
         self.steps += steps

@@ -15,63 +15,59 @@ import numpy as np
 from gapfit._types import Slope, Vector
 from gapfit.design.forms import Rows
 from gapfit.losses.forms import Curvature
+from gapfit.minorant import Minorant
 from gapfit.problem import Problem
+from gapfit.records import Kept
+from gapfit.rounding import EPS
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps
-from gapfit.solvers.newton import bound_of, is_astray, place
+from gapfit.solvers.point import Point
 from gapfit.solvers.second_order.curved_rows import CurvedRows
-from gapfit.solvers.second_order.line import Place, along
+from gapfit.solvers.second_order.place import bound_of, moved, place
 
-_EPS = float(np.finfo(float).eps)
-_SLOW = 0.5  # of the mean gain of a product so far: one that gains less may be the last
-_NEAR = 0.02  # of J, promised by a step: then the bound is worth solving its system for
-_BENT = 0.2  # times decrement^1.5 / J^0.5 is commonly lost on the curvature of the derivatives,
-_BENT_SHARE = 0.25  # and of that r may cost so much
-_DIGITS = 1e-11  # of the residual's square: single precision gives no more
-_PRODUCTS = 300  # for one system
+_SLOW_GAIN = 0.5  # of the mean gain of a product so far: one that gains less may be the last of its system
+_CLOSE = 0.02  # of J, promised by a step: then the bound is worth solving its system for
+_CURVED = 0.2  # times decrement^1.5 / J^0.5 is commonly lost on the curvature of the derivatives
+_RESIDUAL_SHARE = 0.25  # of what is lost on curvature may be lost on the residual r as well
+_RESIDUAL = 1e-11  # of its first square: single precision gives no more
+_PRODUCTS = 300  # with the Hessian for one system, at most
 
 
 def newton_cg_scores(problem: Problem, state: dict[str, Any]) -> Steps:
     """One step: a product with the Hessian, and sometimes a line search."""
     descent = _Descent(problem)
-    objective = (problem.alpha, problem.penalty)
-    if state.get("objective") == objective:
-        descent.restore(state)
+    if state.get("same"):
+        descent.restore(state["descent"])
     else:
         descent.point = place(problem, state.get("w", problem.start()), None)
-    moving = True
-    while moving:
-        moving = descent.step()
-        now = {"objective": objective, **descent.state(), "ended": not moving}
-        estimate = descent.estimate if moving else 0.0  # it is to look at the last point in any case
-        yield Iterate(descent.w, descent.b, descent.bound, descent.primal, now.copy, estimate, descent.J)
+    while descent.moving:
+        descent.step()
+        estimate = descent.estimate if descent.moving else 0.0  # it is to look at the last point in any case
+        yield Iterate(
+            descent.w, descent.b, descent.bound, descent.primal, descent.snapshot, estimate, descent.J
+        )
 
 
-class _Descent:
+class _Descent(Kept):
     """A point, and the system for the step from there while it is being solved. Arrays are never changed."""
 
-    point: Place
+    point: Point
     w: Slope | partial[Slope]  # where the driver may look
-    _KEPT = (
+    KEPT = (
         "point", "D", "mean", "total", "diagonal", "gradient", "s", "f", "r", "way", "now", "first", "gain",
         "count", "solving",
     )  # fmt: skip
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.solving = False
+        self.solving, self.moving = False, True
         self.rows = CurvedRows(problem)
 
-    def state(self) -> dict[str, Any]:
-        """All that `restore` needs to go on with the same bytes."""
-        return {"descent": {name: getattr(self, name) for name in self._KEPT}}
+    def snapshot(self) -> dict[str, Any]:
+        return {"descent": self.state(), "ended": not self.moving}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        for name, value in state["descent"].items():
-            setattr(self, name, value)
-
-    def step(self) -> bool:
-        """A product; False if what is left to gain is rounding."""
+    def step(self) -> None:
+        """A product. It is the last if what is left to gain is rounding."""
         if not self.solving:
             self._set_up()
         solved = self._multiply()
@@ -80,27 +76,24 @@ class _Descent:
         scores_step = self.f + float(self.mean @ self.s)
         decrement = -float(self.gradient @ self.s) - float(point.e @ t)
         cost = problem.inner(self.r, self.r) / (2 * problem.alpha)
-        bent = _BENT * decrement * min(1.0, float(np.sqrt(max(decrement, 0.0) / max(abs(point.J), 1e-300))))
-        near = decrement <= _NEAR * abs(point.J)
-        dual = partial(_sum, point.u, self.D, scores_step, t)
-        if not solved and not (self.slow and (not near or cost <= _BENT_SHARE * bent)):
+        bent = _CURVED * decrement * min(1.0, float(np.sqrt(max(decrement, 0.0) / max(abs(point.J), 1e-300))))
+        near = decrement <= _CLOSE * abs(point.J)
+        dual = point.u, self.D, scores_step, t
+        if not solved and not (self.slow and (not near or cost <= _RESIDUAL_SHARE * bent)):
             self.w, self.b, self.J = partial(np.add, point.w, self.s), point.b + t, point.J - 0.5 * decrement
-            self.primal, self.estimate, self.bound = None, cost + bent, partial(_bound, problem, point, dual)
-            return True
+            self.primal, self.estimate, self.bound = None, cost + bent, partial(_bound, problem, point, *dual)
+            return
         self.solving = False
-        moving = decrement > 2 * _EPS * abs(point.J)
-        if moving:
+        self.moving = decrement > 2 * EPS * abs(point.J)
+        if self.moving:
             if not self.rows.exact:
                 scores_step = problem.design.scores(self.s)
-            self.point = along(problem, point, self.s, scores_step, t, decrement)
-            if is_astray(self.point):
-                self.point = place(problem, self.point.w, None)
+            self.point = moved(problem, point, self.s, scores_step, t, decrement)
             # J would fall by half the decrement if the model were right
             self.estimate = cost + 0.5 * abs(point.J - self.point.J - 0.5 * decrement)
         self.w, self.b, self.J = self.point.w, self.point.b, self.point.J
         self.primal = self.J
-        self.bound = partial(_bound, problem, self.point, dual)
-        return moving
+        self.bound = partial(_bound, problem, self.point, *dual)
 
     def _set_up(self) -> None:
         """The system at this point."""
@@ -131,16 +124,13 @@ class _Descent:
         self.s, self.f, self.r = self.s + t * self.way, self.f + t * f, self.r - t * bent
         gain = 0.5 * t * self.now
         self.gain, self.count = self.gain + gain, self.count + 1
-        self.slow = gain * self.count <= _SLOW * self.gain
+        self.slow = gain * self.count <= _SLOW_GAIN * self.gain
         z = self.r / self.diagonal
         before, self.now = self.now, float(self.r @ z)
         self.way = z + self.now / before * self.way
-        return self.now <= _DIGITS * self.first or self.count >= _PRODUCTS
+        return self.now <= _RESIDUAL * self.first or self.count >= _PRODUCTS
 
 
-def _sum(u: Vector, D: Vector, f: Vector, t: Vector) -> Vector:
-    return np.asarray(u + D * (f + t.sum()))
-
-
-def _bound(problem: Problem, point: Place, dual: Any) -> Any:
-    return bound_of(problem, point, dual())
+def _bound(problem: Problem, point: Point, u: Vector, D: Vector, f: Vector, t: Vector) -> Minorant:
+    """What is proved after a step from derivatives u and D by which the scores change by f, b by t."""
+    return bound_of(problem, point, u + D * (f + t.sum()))

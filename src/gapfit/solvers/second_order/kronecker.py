@@ -7,22 +7,23 @@ by v. The eigenvectors of G and S diagonalise it. Here v_i is the trace of D_i, 
 G is expensive and changes slowly: its eigenvectors are kept until as much work was done as they cost.
 """
 
-from typing import Any
-
 import numpy as np
 from scipy.linalg import eigh
 
 from gapfit._types import Matrix, Slope, Vector
 from gapfit.design.memory import MemoryDesign
 from gapfit.design.rows import row_norms
+from gapfit.records import Kept
 
 _MOST = 1500  # features; beyond that G is taken for a multiple of the identity
 _EIGEN = 12.0  # eigenvectors of G take so many times d^3 multiplications
 _LEAST = 1e-10  # S is singular, since a common shift changes nothing; its eigenvalues count as at least that
 
 
-class Kronecker:
+class Kronecker(Kept):
     """Solves (alpha + G (x) S) W = right-hand side, the intercepts eliminated where there are any."""
+
+    KEPT = ("centre", "G_values", "G_vectors", "left")
 
     def __init__(self, rows: MemoryDesign, outputs: int, alpha: float, intercept: bool) -> None:
         self.rows, self.outputs, self.alpha, self.intercept = rows, outputs, alpha, intercept
@@ -68,13 +69,3 @@ class Kronecker:
             return W.ravel(), slopes
         b = self.S_vectors @ ((slopes @ self.S_vectors) / self.S_values) - self.centre @ W
         return W.ravel(), b
-
-    def state(self) -> dict[str, Any]:
-        """What a run that goes on needs."""
-        names = ("centre", "G_values", "G_vectors", "left")
-        return {name: getattr(self, name) for name in names if hasattr(self, name)}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from there."""
-        for name, value in state.items():
-            setattr(self, name, value)

@@ -1,51 +1,29 @@
 """A search along a line for smooth J, in w and the intercept together: where its slope nearly vanishes."""
 
-from typing import NamedTuple
-
 import numpy as np
 
-from gapfit import limits
 from gapfit._types import Slope, Vector
 from gapfit.problem import Problem
-from gapfit.records import storable
+from gapfit.rounding import EPS
+from gapfit.solvers.point import Point, at_offsets
 
-_EPS = float(np.finfo(float).eps)
 _LOOKS = 40  # at J, each O(n)
 _FLAT = 0.1  # of the first slope is a slope that has nearly vanished
-_ENOUGH = 0.25  # of the decrement: if J has fallen so much after the whole step, it needs no shortening
+_FALLEN = 0.25  # of the decrement: if J has fallen so much after the whole step, it needs no shortening
 _FURTHER = 4.0  # times as far at most from one look to the next
 
 
-@storable
-class Place(NamedTuple):
-    """A point (w, b), J there, and the derivatives of the risk."""
-
-    w: Slope
-    scores: Vector
-    b: Vector
-    J: float
-    u: Vector  # in the scores
-    e: Vector  # in b
-
-
-def look(problem: Problem, w: Slope, scores: Vector, b: Vector) -> Place:
-    """Everything about the point (w, b), whose scores without b are known."""
-    limits.look()
-    risk, u, e = problem.risk.value_and_subgradient(scores, b)
-    return Place(w, scores, b, problem.alpha * problem.penalty.value(w) + risk, u, e)
-
-
-def along(problem: Problem, start: Place, s: Slope, f: Vector, t: Vector, decrement: float) -> Place:
+def along(problem: Problem, start: Point, s: Slope, f: Vector, t: Vector, decrement: float) -> Point:
     """A point on the line from `start` along (s, t), where the scores change by f and J begins to fall at the
     rate `decrement`.
 
     The whole step, if J does not go on falling there and has fallen far enough; else near the minimum.
     """
-    noise = 4 * _EPS * abs(start.J)
+    noise = 4 * EPS * abs(start.J)
     low, high = (0.0, -decrement), (np.inf, np.inf)  # where J falls and where it rises, with the slopes
     best, length = start, 1.0
     for count in range(_LOOKS):
-        trial = look(problem, start.w + length * s, start.scores + length * f, start.b + length * t)
+        trial = at_offsets(problem, start.w + length * s, start.scores + length * f, start.b + length * t)
         slope = np.inf
         if np.isfinite(trial.J):
             slope = problem.alpha * float(problem.penalty.subgradient(trial.w) @ s)
@@ -54,7 +32,7 @@ def along(problem: Problem, start: Place, s: Slope, f: Vector, t: Vector, decrem
         if trial.J < best.J or best is start:
             best = trial
         flat = abs(slope) <= _FLAT * decrement or decrement <= noise
-        far_enough = count == 0 and slope > 0 and fallen >= _ENOUGH * decrement - noise
+        far_enough = count == 0 and slope > 0 and fallen >= _FALLEN * decrement - noise
         if fallen >= -noise and (flat or far_enough):
             return trial
         before, width = low, high[0] - low[0]

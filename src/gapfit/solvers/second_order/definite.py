@@ -1,0 +1,41 @@
+"""Systems with a Hessian, which is definite but for rounding."""
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from gapfit._types import Matrix, Slope
+from gapfit.rounding import EPS
+
+_RIDGES = 20  # the last is 1e38 times the rounding of the largest entry: only NaN and infinity withstand it
+_LEAST_RIDGE = 1e-300
+
+
+def solve_definite(hessian: Matrix, gradient: Slope) -> Slope:
+    """A solution of the system; where rounding has cost the Hessian its definiteness, of one near by."""
+    return np.asarray(cho_solve(factorised(hessian), gradient, check_finite=False))
+
+
+def factorised(hessian: Matrix) -> Any:
+    """The Cholesky factor, for `cho_solve`; where rounding has cost definiteness, of a matrix near by.
+
+    Only the lower triangle of the Hessian counts. A ridge is added that grows from the rounding of the
+    largest entry until the matrix is definite, at the latest when it exceeds the sum of any row.
+    """
+    ridge = 0.0
+    for _ in range(_RIDGES):
+        try:
+            # a lower triangle, row by row, is an upper one, column by column, as LAPACK wants it
+            factor = cho_factor(hessian.T, lower=False, check_finite=False)
+            if np.isfinite(np.diagonal(factor[0])).all():
+                return factor
+            break
+        except LinAlgError:
+            largest = max(float(np.trace(hessian)), float(np.abs(np.tril(hessian)).max()))
+            more = max(100 * ridge, EPS * largest, _LEAST_RIDGE)
+            if not more < np.inf:
+                break
+            hessian = hessian + (more - ridge) * np.eye(len(hessian))
+            ridge = more
+    raise OverflowError("the second derivatives of the risk are too large")
