@@ -206,7 +206,7 @@ class MetricClassifier(ClassifierMixin, WithIntercept, Classes, Fitting):
         if self.strategy == "auto":
             if is_auto(self.solver):
                 search.add(recipes.surrogates(samples, settings, alphas))
-            search.add(recipes.tilts(samples, settings, search.best(len(search.results))))
+            search.add(recipes.tilts(samples, settings, search.best()))
         (winner,) = search.best(1)
         members, result = [winner], search.results[winner]
         if self.strategy == "auto" and len(search.results) > 1:
