@@ -332,7 +332,7 @@ def test_a_folder_that_is_none_is_refused(tmp_path, capsys):
 
 
 def test_errata_refer_to_statements_and_papers():
-    names = {statement.name for chapter in theorems.CHAPTERS for statement in chapter.statements}
+    names = {statement.name for chapter in theorems.CHAPTERS for statement in chapter}
     for erratum in ERRATA:
         assert erratum.paper in PAPERS
         assert not erratum.check or erratum.check in names

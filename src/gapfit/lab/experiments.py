@@ -43,7 +43,7 @@ def jobs(names: Sequence[str]) -> list[Job]:
             alphas[OBJECTIVE_ALPHAS[name]] = OBJECTIVE_METHODS
         for alpha, methods in alphas.items():
             found[Job(name, "reference", alpha)] = None
-            found |= {Job(name, method, alpha): None for method in methods if curves.available(method)}
+            found |= {Job(name, method, alpha): None for method in methods}
     return list(found)
 
 
@@ -120,6 +120,6 @@ def race_curves(store: Store, name: str) -> Iterator[tuple[str, Curve, float]]:
     alpha = RECIPES[name].alpha
     bounds = store.bounds(name, alpha)
     for method in RACE_METHODS:
-        curve = store.curve(Job(name, method, alpha)) if curves.available(method) else None
+        curve = store.curve(Job(name, method, alpha))
         if curve is not None and bounds is not None:
             yield method, curve, bounds[0]

@@ -21,7 +21,7 @@ def statements_table() -> str:
     rows = [
         (f"`{s.name}`", _code(s.statement), f"{s.source}{' (corrected)' if s.erratum else ''}")
         for chapter in CHAPTERS
-        for s in chapter.statements
+        for s in chapter
     ]
     return markdown_table(Table("", ("name", "statement", "source"), rows))
 
