@@ -63,17 +63,8 @@ def average_precision_per_query(y: Any, scores: Any, qid: Any = None, sample_wei
     """Average precision of each query: the mean, over its relevant documents, of the precision down to them.
 
     Documents with y > 0 are relevant. Those with equal scores are all there or not at all, as in
-    `sklearn.metrics.average_precision_score`, which is the same number for one query.
-
-    Parameters
-    ----------
-    y, scores, qid, sample_weight
-        As in `ndcg_per_query`; y may be any number.
-
-    Returns
-    -------
-    values : array of shape (queries,)
-        In the order of ``np.unique(qid)``; NaN for a query without a relevant document.
+    `sklearn.metrics.average_precision_score`, which is the same number for one query. What it takes and
+    returns is as in `ndcg_per_query`, but y may be any number.
 
     Examples
     --------

@@ -16,8 +16,16 @@ from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.joint import joint_bounds, outputs_of, weights_and_intercepts
 from gapfit.estimators.linear import LinearModel, LinearParts, WithIntercept
-from gapfit.estimators.targets import Indicators, as_codes, as_indicators, as_labels, check_loss, target_of
-from gapfit.losses import CrammerSinger, Hinge, LabelRanking, Logistic, Softmax
+from gapfit.estimators.targets import (
+    Indicators,
+    as_codes,
+    as_indicators,
+    as_labels,
+    check_loss,
+    declares,
+    target_of,
+)
+from gapfit.losses import CrammerSinger, Hinge, Logistic, Softmax
 from gapfit.losses.base import Loss
 from gapfit.losses.multilabel import least_error_threshold, threshold_range
 from gapfit.persistence.objects import LOSS
@@ -30,7 +38,7 @@ TOGETHER: dict[type[Loss], type[Loss]] = {Hinge: CrammerSinger, Logistic: Softma
 
 
 def _has_probabilities(classifier: "LinearClassifier") -> bool:
-    if classifier.loss in ("logistic", "softmax") or isinstance(classifier.loss, Logistic | Softmax):
+    if declares(classifier.loss, "likelihood"):
         return True
     raise AttributeError(f"probabilities need loss='logistic' or 'softmax', not {classifier.loss!r}")
 
@@ -154,7 +162,7 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, LinearMo
         self.classes_, self.multilabel_ = np.arange(Y.shape[1]), True
         targets = [Y] if Target.INDICATORS in target_of(loss) else list(2.0 * Y.T - 1.0)
         self._solve(samples, targets, loss, self.fit_intercept)
-        if isinstance(loss, LabelRanking):  # it is blind to a common shift: the one with the fewest errors
+        if loss.relative:  # it is blind to a common shift: the one with the fewest errors
             scores, (ball,) = self._scores(samples.X), self._balls
             self.intercept_ = self.intercept_ - least_error_threshold(scores, Y, samples.weight)
             if ball is not None:  # the optimum's own threshold follows from its scores
@@ -199,17 +207,9 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, LinearMo
         return np.asarray(softmax(log_expit(scores), axis=1))  # expit / its sum, which may underflow
 
     def score_bounds(self, X: Any) -> tuple[Vector, Vector]:
-        """Bounds on the decision function of the exact optimum, true of every optimal model.
+        """Bounds lo, hi on the decision function of the exact optimum, true of every optimal model.
 
         Those of joint fits with intercepts are infinite: the gap says too little about several of them.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-
-        Returns
-        -------
-        lo, hi : arrays of the shape of `decision_function(X)`
         """
         check_is_fitted(self)
         ball = self._balls[0]

@@ -253,18 +253,7 @@ class MetricClassifier(ClassifierMixin, WithIntercept, Classes, Fitting):
         return Labels(self.classes_).invert(scores)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The measure on these samples; measures at k look at the k highest scores of them.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-        y : labels of shape (n,)
-        sample_weight : array of shape (n,), default=None
-
-        Returns
-        -------
-        value : float
-        """
+        """The measure on these samples; measures at k look at the k highest scores of them."""
         scores = self.decision_function(X)
         positive = as_labels(y, len(scores)) == self.classes_[1]
         return as_metric(self.metric).value(scores, positive, as_weights(sample_weight, len(scores)))

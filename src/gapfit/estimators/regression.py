@@ -80,16 +80,7 @@ class LinearRegressor(RegressorMixin, WithIntercept, LinearModel):
         return self._mean(scores)
 
     def score_bounds(self, X: Any) -> tuple[Vector, Vector]:
-        """Bounds on the predictions of the exact optimum, true of every optimal model.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-
-        Returns
-        -------
-        lo, hi : arrays of shape (n,)
-        """
+        """Bounds lo, hi on the predictions of the exact optimum, true of every optimal model."""
         lo, hi = super().score_bounds(X)
         return self._mean(lo), self._mean(hi)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapfit._types import Matrix, Vector
+from gapfit._types import Indices, Matrix, Vector
 from gapfit.lab.statement import Chapter, Measured
 from gapfit.problem import Problem
 from gapfit.projections import project_box_hyperplane
@@ -128,7 +128,7 @@ def run_by_rule(seed: int, rule: str, draw: int, rounds: int = 400) -> tuple[Mat
     return np.array(run), int(trace.since.max())
 
 
-def _compared(m: Machine, excess: Vector, k: Vector) -> tuple[float, float]:
+def _compared(m: Machine, excess: Vector, k: Indices) -> tuple[float, float]:
     """What is left of f after k steps, by what (12) allows, at most; and by what factor a step lowers it."""
     shown = excess > 1e-10
     last = int(np.flatnonzero(shown)[-1])

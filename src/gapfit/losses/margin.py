@@ -61,6 +61,7 @@ def _one_class(y: Vector) -> str | None:
 class Logistic(_Margin, PointwiseLoss):
     """log(1 + exp(-y f)).   Conjugate at v = -y t: t log t + (1 - t) log(1 - t), 0 <= t <= 1."""
 
+    likelihood = True
     smooth = True
     has_curvature = True
     has_conjugate = True

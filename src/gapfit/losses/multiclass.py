@@ -138,6 +138,7 @@ class Softmax(Loss):
     """
 
     target = Target.CLASSES
+    likelihood = True
 
     def __init__(self, n_classes: int | None = None) -> None:
         self.n_classes = check_count(n_classes)
