@@ -30,6 +30,7 @@ RECORDS = {
     "_types",
     "atomic",
     "checks",
+    "container",
     "declaration",
     "errors",
     "fingerprint",

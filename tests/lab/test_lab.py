@@ -299,6 +299,13 @@ def test_an_interrupted_curve_is_not_kept(tmp_path, monkeypatch):
     assert store.get(job) is None
 
 
+@pytest.mark.parametrize("method", ["qp-bmrm", "Pegasos-1", "liblinear"])
+def test_a_curve_has_an_end_even_if_there_was_no_time_for_a_step(method):
+    small = Split(*(lambda X, y: (X, y, X, y))(np.eye(6), np.array([1.0, -1, 1, -1, 1, -1])))
+    curve = curves.trace(method, small, 0.1, 0.0, 1e-8)
+    assert len(curve.J) == 1 and curve.J[0] > curve.D[0] and 0 <= curve.accuracy[0] <= 1
+
+
 def test_the_curves_are_sound(report):
     folder, _ = report
     store = experiments.Store(folder, None, 0.2, 1e-8)
