@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 from gapfit._types import Vector
 from gapfit.errors import GapfitError, as_numbers
 
+__all__ = ["InfeasibleProjection", "project_box_hyperplane", "project_chain_marginals", "project_simplex"]
+__all__ += ["project_tree_marginals"]
+
 _EPS = float(np.finfo(float).eps)
 
 

@@ -16,6 +16,9 @@ from sklearn.metrics import make_scorer
 from gapfit._types import Indices, Vector
 from gapfit.checks import as_column, as_weights
 
+__all__ = ["average_precision_per_query", "map_scorer", "mean_average_precision", "mean_ndcg"]
+__all__ += ["ndcg_per_query", "ndcg_scorer"]
+
 _LARGEST = 60.0  # relevance, whose gain is 2^y - 1
 
 

@@ -18,6 +18,8 @@ from gapfit.errors import ModelFileError, ModelVersionWarning
 from gapfit.persistence import container
 from gapfit.persistence.schema import describe, rebuild
 
+__all__ = ["load", "save"]
+
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Store an estimator in a file that `load` reads, in this version of gapfit and every later one.
