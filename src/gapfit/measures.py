@@ -8,31 +8,34 @@ from typing import Any
 
 import numpy as np
 
-Table = Callable[[Any, Any, Any, Any], Any]
+from gapfit._types import Vector
+
+Counts = float | Vector
+Table = Callable[[Any, Any, Any, Any], Any]  # of one's own making: arrays in, an array out
 
 ROUNDING = 1e-12  # a share within this of a floor has reached it; less than this is nothing
 
 
-def _ratio(over: Any, under: Any) -> Any:
+def _ratio(over: Counts, under: Counts) -> Vector:
     """over / under, and 0 for 0/0."""
     under = np.asarray(under, dtype=np.float64)
     return np.divide(over, under, out=np.zeros(np.broadcast(over, under).shape), where=under > 0)
 
 
-def f_beta(tp: Any, fp: Any, fn: Any, tn: Any, beta: float = 1.0) -> Any:
+def f_beta(tp: Counts, fp: Counts, fn: Counts, tn: Counts, beta: float = 1.0) -> Vector:
     """(1 + beta^2) tp / ((1 + beta^2) tp + fp + beta^2 fn)."""
     del tn
     hits = (1.0 + beta**2) * np.asarray(tp)
     return _ratio(hits, hits + fp + beta**2 * np.asarray(fn))
 
 
-def jaccard(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+def jaccard(tp: Counts, fp: Counts, fn: Counts, tn: Counts) -> Vector:
     """tp / (tp + fp + fn)."""
     del tn
     return _ratio(tp, np.asarray(tp) + fp + fn)
 
 
-def matthews(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+def matthews(tp: Counts, fp: Counts, fn: Counts, tn: Counts) -> Vector:
     """The correlation of labels and predictions."""
     tp, fp, fn, tn = (np.asarray(count, dtype=np.float64) for count in (tp, fp, fn, tn))
     # roots one by one: the product of four counts is large
@@ -40,50 +43,50 @@ def matthews(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
     return _ratio(tp * tn - fp * fn, norm)
 
 
-def accuracy(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+def accuracy(tp: Counts, fp: Counts, fn: Counts, tn: Counts) -> Vector:
     """(tp + tn) / n."""
     return _ratio(np.asarray(tp) + tn, np.asarray(tp) + fp + fn + tn)
 
 
-def balanced_accuracy(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+def balanced_accuracy(tp: Counts, fp: Counts, fn: Counts, tn: Counts) -> Vector:
     """The mean of the shares of both classes that are labelled right."""
     return 0.5 * (recall(tp, fp, fn, tn) + recall(tn, fn, fp, tp))
 
 
-def precision(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+def precision(tp: Counts, fp: Counts, fn: Counts, tn: Counts) -> Vector:
     """tp / (tp + fp)."""
     del fn, tn
     return _ratio(tp, np.asarray(tp) + fp)
 
 
-def recall(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+def recall(tp: Counts, fp: Counts, fn: Counts, tn: Counts) -> Vector:
     """tp / (tp + fn)."""
     del fp, tn
     return _ratio(tp, np.asarray(tp) + fn)
 
 
-def lift(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+def lift(tp: Counts, fp: Counts, fn: Counts, tn: Counts) -> Vector:
     """The precision, in units of the share of positives."""
     tp = np.asarray(tp)
     return _ratio(precision(tp, fp, fn, tn), _ratio(tp + fn, tp + fp + fn + tn))
 
 
-def precision_at_recall(tp: Any, fp: Any, fn: Any, tn: Any, floor: float) -> Any:
+def precision_at_recall(tp: Counts, fp: Counts, fn: Counts, tn: Counts, floor: float) -> Vector:
     """The precision, if the recall is at least `floor`; else 0."""
     return np.where(recall(tp, fp, fn, tn) >= floor - ROUNDING, precision(tp, fp, fn, tn), 0.0)
 
 
-def recall_at_precision(tp: Any, fp: Any, fn: Any, tn: Any, floor: float) -> Any:
+def recall_at_precision(tp: Counts, fp: Counts, fn: Counts, tn: Counts, floor: float) -> Vector:
     """The recall, if the precision is at least `floor`; else 0."""
     return np.where(precision(tp, fp, fn, tn) >= floor - ROUNDING, recall(tp, fp, fn, tn), 0.0)
 
 
-def negative(tp: Any, fp: Any, fn: Any, tn: Any, f: Table) -> Any:
+def negative(tp: Counts, fp: Counts, fn: Counts, tn: Counts, f: Table) -> Vector:
     """Minus a measure."""
     return -np.asarray(f(tp, fp, fn, tn))
 
 
-def regret(tp: Any, fp: Any, fn: Any, tn: Any, f: Table) -> Any:
+def regret(tp: Counts, fp: Counts, fn: Counts, tn: Counts, f: Table) -> Vector:
     """How much better the perfect labelling is."""
     nothing = np.zeros_like(tp)
-    return np.asarray(f(tp + fn, nothing, nothing, fp + tn)) - f(tp, fp, fn, tn)
+    return np.asarray(f(tp + fn, nothing, nothing, fp + tn) - f(tp, fp, fn, tn))

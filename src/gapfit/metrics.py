@@ -32,10 +32,10 @@ from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from gapfit import losses, measures
-from gapfit._types import Vector
+from gapfit._types import Maybe, Vector
 from gapfit.losses.base import Loss
 from gapfit.measures import accuracy, balanced_accuracy, f_beta, jaccard, lift, matthews, precision, recall
 
@@ -145,7 +145,7 @@ _MADE: dict[type[Loss], Callable[[Any], Metric]] = {
 }
 
 
-def as_metric(metric: Any) -> Metric:
+def as_metric(metric: str | Loss | measures.Table) -> Metric:
     """A measure from its name, its loss, or a function of (tp, fp, fn, tn) to be maximised."""
     if isinstance(metric, str):
         known = WITH_PARAMETER.get("f_beta" if metric == "fbeta" else metric)
@@ -194,7 +194,9 @@ def between(levels: Vector) -> Vector:
     return np.asarray(np.r_[below, middle, levels[-1]])
 
 
-def best_threshold(metric: Any, scores: Any, positive: Any, weight: Any = None) -> tuple[float, float]:
+def best_threshold(
+    metric: str | Loss | measures.Table | Metric, scores: ArrayLike, positive: ArrayLike, weight: Maybe = None
+) -> tuple[float, float]:
     """The threshold at which the measure is best on these samples, exactly, and its value there.
 
     For measures at k, the one above which (nearly) k lie; for areas, which have none, that of the best

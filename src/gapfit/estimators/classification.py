@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from gapfit._types import Slope, Target, Vector
+from gapfit._types import Maybe, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing
@@ -114,7 +114,7 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, LinearMo
         return tags
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> "LinearClassifier":
+    def fit(self, X: Any, y: Any, sample_weight: Maybe = None, offset: Maybe = None) -> "LinearClassifier":
         """y : labels of shape (n,), of any kind; or an indicator matrix (n, L) of zeros and ones
         offset : array of shape (n,), default=None
             Known numbers added to the scores of all problems while fitting (and not when predicting). Not for

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
-from gapfit._types import Slope, Target, Vector
+from gapfit._types import Maybe, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing
@@ -100,7 +100,7 @@ class OrdinalClassifier(ClassifierMixin, WeightedClasses, LinearModel):
         return tags
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "OrdinalClassifier":
+    def fit(self, X: Any, y: ArrayLike, sample_weight: Maybe = None) -> "OrdinalClassifier":
         """y : labels of shape (n,), whose sorted order is that of the levels"""
         loss = check_loss(self.loss, Target.LEVELS, NAMES)
         samples = self._samples(X, y, as_labels, sample_weight)

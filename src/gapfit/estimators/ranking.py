@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from gapfit._types import Indices, Slope, Target, Vector
+from gapfit._types import Indices, Maybe, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.linear import LinearModel, LinearParts, WithIntercept
@@ -84,7 +85,7 @@ class Ranker(WithIntercept, LinearModel):
         return tags
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> "Ranker":
+    def fit(self, X: Any, y: ArrayLike, qid: Maybe = None, sample_weight: Maybe = None) -> "Ranker":
         """X : array or sparse matrix of shape (n, d)
             A document a row.
         y : array of shape (n,)
@@ -117,7 +118,7 @@ class Ranker(WithIntercept, LinearModel):
         """The same as `predict`."""
         return self._scores(X)
 
-    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: ArrayLike, qid: Maybe = None, sample_weight: Maybe = None) -> float:
         """The mean of NDCG@10 over the queries that have a relevant document (NaN if none has).
 
         y is the relevance, from 0 to 60; a weight counts copies of a document within its query.
