@@ -1,12 +1,12 @@
 """The experiments of the papers: which curves there are, and a store that never runs one twice."""
 
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gapfit.atomic import replacing
 from gapfit.lab import curves
 from gapfit.lab.curves import Curve
 from gapfit.lab.data import RECIPES, Split, load
@@ -107,9 +107,8 @@ class Store:
 
     def _keep(self, job: Job, found: dict[str, Any]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        whole = self._path(job).with_suffix(".part")
-        whole.write_text(json.dumps({"job": job, **found}))
-        os.replace(whole, self._path(job))  # a file is there as a whole or not at all
+        with replacing(self._path(job)) as file:
+            file.write(json.dumps({"job": job, **found}).encode())
 
     def _path(self, job: Job) -> Path:
         return self.folder / f"{job.key}.json"
