@@ -3,6 +3,14 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+PAPERS = {
+    "2007": "Smola, Vishwanathan, Le: Bundle Methods for Machine Learning",
+    "2009": "Saha, Zhang, Vishwanathan: Lower Bounds for BMRM and Faster Rates for Training SVMs",
+    "2010": "Zhang, Saha, Vishwanathan: Lower Bounds on Rate of Convergence of Cutting Plane Methods",
+    "SMO": "She, Schmidt: Linear Convergence and Support Vector Identification of Sequential Minimal "
+    "Optimization",
+}
+
 
 class Measured(NamedTuple):
     """What a check found, in words, and whether the statement held."""
@@ -50,7 +58,7 @@ class Chapter(list[Statement]):
     ) -> Callable[[Callable[[], Measured]], Callable[[], Measured]]:
         """Decorate the check of a statement: its name is the function's, its text the docstring.
 
-        `source` begins with a paper's key in `errata.PAPERS`, if there is one.
+        `source` begins with a paper's key, if there is one.
         """
 
         def register(check: Callable[[], Measured]) -> Callable[[], Measured]:
