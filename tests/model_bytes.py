@@ -10,7 +10,6 @@ import tempfile
 from pathlib import Path
 
 from corpus.write import models
-
 from gapfit import save
 
 MODELS = models()

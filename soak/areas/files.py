@@ -111,16 +111,16 @@ def _repacked(good: bytes, rng: np.random.Generator) -> bytes:
 
 def _resealed_checkpoint(good: bytes, rng: np.random.Generator) -> bytes:
     """The text changed, and made as long as it says, or the arrays; under a checksum that is right."""
-    first = 28 + struct.unpack("<Q", good[12:20])[0]
-    text, arrays = good[28:first].rstrip(), good[first:-32]
+    first = 24 + struct.unpack("<I", good[12:16])[0]
+    text, arrays = good[24:first].rstrip(), good[first:-32]
     if rng.random() < 0.8:
         text = mutations.damaged(text, rng)
     else:
         arrays = mutations.damaged(arrays, rng)
-    text += b" " * (-(28 + len(text)) % 64)
-    size = 28 + len(text) + len(arrays) + 32
-    body = good[:12] + struct.pack("<QQ", len(text), size) + text + arrays
-    return body + hashlib.blake2b(body, digest_size=32).digest()
+    text += b" " * (-(24 + len(text)) % 64)
+    size = 24 + len(text) + len(arrays) + 32
+    body = good[:12] + struct.pack("<IQ", len(text), size) + text + arrays
+    return body + hashlib.sha256(body).digest()
 
 
 _SEALS: dict[str, Callable[[bytes, np.random.Generator], bytes]] = {

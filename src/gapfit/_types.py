@@ -4,12 +4,13 @@ from enum import Flag, auto
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Vector = NDArray[np.float64]
 Slope = NDArray[np.float64]  # lives where w lives
 Matrix = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Maybe = ArrayLike | None  # an argument that users may leave out
 Data = Any  # a NumPy array or a SciPy sparse matrix or array
 
 

@@ -24,6 +24,8 @@ import numpy as np
 
 from gapfit.errors import as_choice
 
+__all__ = ["attribute", "attributes", "check_parameters", "declared", "parameter", "parameters"]
+
 Class = TypeVar("Class", bound=type)
 
 _WIDTH = 110

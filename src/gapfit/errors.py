@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["CheckpointError", "CheckpointWarning", "ContractError", "DataError", "GapfitError"]
+__all__ += ["IncompatibleSolver", "ModelFileError", "ModelVersionWarning", "TooLarge", "UnboundedProblem"]
+
 
 class GapfitError(Exception):
     """Base of every error that only gapfit raises."""

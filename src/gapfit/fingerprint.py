@@ -20,6 +20,8 @@ from scipy import sparse
 
 from gapfit import threads
 
+__all__ = ["fingerprint"]
+
 _LARGE = 2**16  # bytes of an array that is condensed
 _BLOCK = 2**17  # words of eight bytes that are condensed together
 

@@ -28,92 +28,21 @@ Measures "at k" label the k highest scores, in units of weight; those at the edg
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from gapfit import losses
-from gapfit._types import Vector
+from gapfit import losses, measures
+from gapfit._types import Maybe, Vector
 from gapfit.losses.base import Loss
+from gapfit.measures import accuracy, balanced_accuracy, f_beta, jaccard, lift, matthews, precision, recall
 
-Table = Callable[[Any, Any, Any, Any], Any]
+__all__ = ["NAMES", "Metric", "Sweep", "area", "as_metric", "best_threshold", "sweep"]
+__all__ += ["accuracy", "balanced_accuracy", "f_beta", "jaccard", "lift", "matthews", "precision", "recall"]
+
 Mask = NDArray[np.bool_]
-
-_ROUNDING = 1e-12  # a share within this of a floor has reached it; less than this is nothing
-
-
-def _ratio(over: Any, under: Any) -> Any:
-    """over / under, and 0 for 0/0."""
-    under = np.asarray(under, dtype=np.float64)
-    return np.divide(over, under, out=np.zeros(np.broadcast(over, under).shape), where=under > 0)
-
-
-def f_beta(tp: Any, fp: Any, fn: Any, tn: Any, beta: float = 1.0) -> Any:
-    """(1 + beta^2) tp / ((1 + beta^2) tp + fp + beta^2 fn)."""
-    del tn
-    hits = (1.0 + beta**2) * np.asarray(tp)
-    return _ratio(hits, hits + fp + beta**2 * np.asarray(fn))
-
-
-def jaccard(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
-    """tp / (tp + fp + fn)."""
-    del tn
-    return _ratio(tp, np.asarray(tp) + fp + fn)
-
-
-def matthews(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
-    """The correlation of labels and predictions."""
-    tp, fp, fn, tn = (np.asarray(count, dtype=np.float64) for count in (tp, fp, fn, tn))
-    # roots one by one: the product of four counts is large
-    norm = np.sqrt(tp + fn) * np.sqrt(fp + tn) * np.sqrt(tp + fp) * np.sqrt(fn + tn)
-    return _ratio(tp * tn - fp * fn, norm)
-
-
-def accuracy(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
-    """(tp + tn) / n."""
-    return _ratio(np.asarray(tp) + tn, np.asarray(tp) + fp + fn + tn)
-
-
-def balanced_accuracy(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
-    """The mean of the shares of both classes that are labelled right."""
-    return 0.5 * (recall(tp, fp, fn, tn) + recall(tn, fn, fp, tp))
-
-
-def precision(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
-    """tp / (tp + fp)."""
-    del fn, tn
-    return _ratio(tp, np.asarray(tp) + fp)
-
-
-def recall(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
-    """tp / (tp + fn)."""
-    del fp, tn
-    return _ratio(tp, np.asarray(tp) + fn)
-
-
-def lift(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
-    """The precision, in units of the share of positives."""
-    tp = np.asarray(tp)
-    return _ratio(precision(tp, fp, fn, tn), _ratio(tp + fn, tp + fp + fn + tn))
-
-
-def _precision_at_recall(tp: Any, fp: Any, fn: Any, tn: Any, floor: float) -> Any:
-    return np.where(recall(tp, fp, fn, tn) >= floor - _ROUNDING, precision(tp, fp, fn, tn), 0.0)
-
-
-def _recall_at_precision(tp: Any, fp: Any, fn: Any, tn: Any, floor: float) -> Any:
-    return np.where(precision(tp, fp, fn, tn) >= floor - _ROUNDING, recall(tp, fp, fn, tn), 0.0)
-
-
-def _negative(tp: Any, fp: Any, fn: Any, tn: Any, f: Table) -> Any:
-    return -np.asarray(f(tp, fp, fn, tn))
-
-
-def _regret(tp: Any, fp: Any, fn: Any, tn: Any, f: Table) -> Any:
-    """How much better the perfect labelling is."""
-    nothing = np.zeros_like(tp)
-    return np.asarray(f(tp + fn, nothing, nothing, fp + tn)) - f(tp, fp, fn, tn)
 
 
 @dataclass(frozen=True)
@@ -121,7 +50,7 @@ class Metric:
     """A measure to be maximised, and the loss whose convex risk bounds it."""
 
     loss: Loss
-    table: Table | None  # its value; None for areas
+    table: measures.Table | None  # its value; None for areas
     k: float | None = None  # the weight of the samples to be labelled positive, if given
     as_many_as_positives: bool = False  # or is it the weight of the positives?
     max_fpr: float | None = None  # for areas
@@ -166,7 +95,7 @@ class Metric:
         """The measure at some tables; -inf where a function of the user's has no value."""
         assert self.table is not None
         fn, tn = P - tp, N - fp
-        fn, tn = np.where(fn > _ROUNDING * P, fn, 0.0), np.where(tn > _ROUNDING * N, tn, 0.0)
+        fn, tn = np.where(fn > measures.ROUNDING * P, fn, 0.0), np.where(tn > measures.ROUNDING * N, tn, 0.0)
         value = np.asarray(self.table(tp, fp, fn, tn), dtype=np.float64)
         if value.shape != np.shape(tp):
             raise ValueError(
@@ -184,63 +113,59 @@ NAMES: dict[str, Callable[[], Loss]] = {
     "break_even": losses.BreakEven,
     "roc_area": losses.RocArea,
 }
-_WITH_PARAMETERS = {
-    "f_beta": "FBeta(beta)",
-    "fbeta": "FBeta(beta)",
-    "precision_at_k": "PrecisionAtK(k)",
-    "recall_at_k": "RecallAtK(k)",
-    "lift": "Lift(k)",
-    "precision_at_recall": "PrecisionAtRecall(floor)",
-    "recall_at_precision": "RecallAtPrecision(floor)",
-    "partial_roc_area": "PartialRocArea(max_fpr)",
+# what has a parameter is named by its loss, and by name=value on the command line
+WITH_PARAMETER: dict[str, type[Loss]] = {
+    "f_beta": losses.FBeta,
+    "precision_at_k": losses.PrecisionAtK,
+    "recall_at_k": losses.RecallAtK,
+    "lift": losses.Lift,
+    "precision_at_recall": losses.PrecisionAtRecall,
+    "recall_at_precision": losses.RecallAtPrecision,
+    "partial_roc_area": losses.PartialRocArea,
+}
+_MADE: dict[type[Loss], Callable[[Any], Metric]] = {
+    losses.FBeta: lambda loss: Metric(loss, partial(f_beta, beta=float(loss.beta)), smooth=True),
+    losses.Jaccard: lambda loss: Metric(loss, jaccard, smooth=True),
+    losses.Matthews: lambda loss: Metric(loss, matthews, smooth=True),
+    losses.ErrorRate: lambda loss: Metric(loss, accuracy, smooth=True),
+    losses.BalancedAccuracy: lambda loss: Metric(loss, balanced_accuracy, smooth=True),
+    losses.PrecisionAtK: lambda loss: Metric(loss, precision, k=float(loss.k)),
+    losses.RecallAtK: lambda loss: Metric(loss, recall, k=float(loss.k)),
+    losses.Lift: lambda loss: Metric(loss, lift, k=float(loss.k)),
+    losses.BreakEven: lambda loss: Metric(loss, recall, as_many_as_positives=True),
+    losses.PrecisionAtRecall: lambda loss: Metric(
+        loss, partial(measures.precision_at_recall, floor=float(loss.floor))
+    ),
+    losses.RecallAtPrecision: lambda loss: Metric(
+        loss, partial(measures.recall_at_precision, floor=float(loss.floor))
+    ),
+    losses.Contingency: lambda loss: Metric(loss, partial(measures.negative, f=loss.f)),
+    losses.RocArea: lambda loss: Metric(loss, None, max_fpr=1.0),
+    losses.PartialRocArea: lambda loss: Metric(loss, None, max_fpr=float(loss.max_fpr)),
 }
 
 
-def as_metric(metric: Any) -> Metric:
+def as_metric(metric: str | Loss | measures.Table) -> Metric:
     """A measure from its name, its loss, or a function of (tp, fp, fn, tn) to be maximised."""
     if isinstance(metric, str):
-        if metric in _WITH_PARAMETERS:
-            raise ValueError(f"metric {metric!r} has a parameter: write losses.{_WITH_PARAMETERS[metric]}")
+        known = WITH_PARAMETER.get("f_beta" if metric == "fbeta" else metric)
+        if known is not None:
+            written = f"losses.{known.__name__}({next(iter(signature(known).parameters))})"
+            raise ValueError(f"metric {metric!r} has a parameter: write {written}")
         if metric not in NAMES:
             raise ValueError(
                 f"metric must be one of {', '.join(NAMES)}, a loss or a function, got {metric!r}"
             )
         metric = NAMES[metric]()
-    match metric:
-        case losses.FBeta():
-            return Metric(metric, partial(f_beta, beta=float(metric.beta)), smooth=True)
-        case losses.Jaccard():
-            return Metric(metric, jaccard, smooth=True)
-        case losses.Matthews():
-            return Metric(metric, matthews, smooth=True)
-        case losses.ErrorRate():
-            return Metric(metric, accuracy, smooth=True)
-        case losses.BalancedAccuracy():
-            return Metric(metric, balanced_accuracy, smooth=True)
-        case losses.PrecisionAtK():
-            return Metric(metric, precision, k=float(metric.k))
-        case losses.RecallAtK():
-            return Metric(metric, recall, k=float(metric.k))
-        case losses.Lift():
-            return Metric(metric, lift, k=float(metric.k))
-        case losses.BreakEven():
-            return Metric(metric, recall, as_many_as_positives=True)
-        case losses.PrecisionAtRecall():
-            return Metric(metric, partial(_precision_at_recall, floor=float(metric.floor)))
-        case losses.RecallAtPrecision():
-            return Metric(metric, partial(_recall_at_precision, floor=float(metric.floor)))
-        case losses.Contingency():
-            return Metric(metric, partial(_negative, f=metric.f))
-        case losses.RocArea():
-            return Metric(metric, None, max_fpr=1.0)
-        case losses.PartialRocArea():
-            return Metric(metric, None, max_fpr=float(metric.max_fpr))
+    made = next((make(metric) for kind, make in _MADE.items() if isinstance(metric, kind)), None)
+    if made is not None:
+        return made
     if isinstance(metric, Loss | type) or not callable(metric):
         raise ValueError(
             f"metric must be one of {', '.join(NAMES)}, a loss of a contingency table or an area, or a "
             f"function of (tp, fp, fn, tn), got {metric!r}"
         )
-    return Metric(losses.Contingency(partial(_regret, f=metric)), metric)
+    return Metric(losses.Contingency(partial(measures.regret, f=metric)), metric)
 
 
 class Sweep(NamedTuple):
@@ -269,7 +194,9 @@ def between(levels: Vector) -> Vector:
     return np.asarray(np.r_[below, middle, levels[-1]])
 
 
-def best_threshold(metric: Any, scores: Any, positive: Any, weight: Any = None) -> tuple[float, float]:
+def best_threshold(
+    metric: str | Loss | measures.Table | Metric, scores: ArrayLike, positive: ArrayLike, weight: Maybe = None
+) -> tuple[float, float]:
     """The threshold at which the measure is best on these samples, exactly, and its value there.
 
     For measures at k, the one above which (nearly) k lie; for areas, which have none, that of the best

@@ -9,6 +9,9 @@ from gapfit._types import Vector
 from gapfit.errors import GapfitError, as_numbers
 from gapfit.rounding import EPS, exact_sum
 
+__all__ = ["InfeasibleProjection", "project_box_hyperplane", "project_chain_marginals", "project_simplex"]
+__all__ += ["project_tree_marginals"]
+
 _TAKES = 3  # of what rounding has left of a sum
 
 

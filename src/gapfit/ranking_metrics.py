@@ -9,18 +9,21 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn import config_context
 from sklearn.metrics import make_scorer
 
-from gapfit._types import Indices, Vector
+from gapfit._types import Indices, Maybe, Vector
 from gapfit.checks import as_column, as_weights
+
+__all__ = ["average_precision_per_query", "map_scorer", "mean_average_precision", "mean_ndcg"]
+__all__ += ["ndcg_per_query", "ndcg_scorer"]
 
 _LARGEST = 60.0  # relevance, whose gain is 2^y - 1
 
 
 def ndcg_per_query(
-    y: Any, scores: Any, qid: Any = None, k: int | None = 10, sample_weight: Any = None
+    y: ArrayLike, scores: ArrayLike, qid: Maybe = None, k: int | None = 10, sample_weight: Maybe = None
 ) -> Vector:
     """NDCG@k of each query: the discounted gain of the first k places, over that of the ideal order.
 
@@ -59,21 +62,14 @@ def ndcg_per_query(
     return _share(_discounted(documents, gain, documents.scores, k), _discounted(documents, gain, gain, k))
 
 
-def average_precision_per_query(y: Any, scores: Any, qid: Any = None, sample_weight: Any = None) -> Vector:
+def average_precision_per_query(
+    y: ArrayLike, scores: ArrayLike, qid: Maybe = None, sample_weight: Maybe = None
+) -> Vector:
     """Average precision of each query: the mean, over its relevant documents, of the precision down to them.
 
     Documents with y > 0 are relevant. Those with equal scores are all there or not at all, as in
-    `sklearn.metrics.average_precision_score`, which is the same number for one query.
-
-    Parameters
-    ----------
-    y, scores, qid, sample_weight
-        As in `ndcg_per_query`; y may be any number.
-
-    Returns
-    -------
-    values : array of shape (queries,)
-        In the order of ``np.unique(qid)``; NaN for a query without a relevant document.
+    `sklearn.metrics.average_precision_score`, which is the same number for one query. What it takes and
+    returns is as in `ndcg_per_query`, but y may be any number.
 
     Examples
     --------
@@ -90,12 +86,16 @@ def average_precision_per_query(y: Any, scores: Any, qid: Any = None, sample_wei
     return _share(summed, np.bincount(documents.query, documents.weight * relevant, documents.queries))
 
 
-def mean_ndcg(y: Any, scores: Any, qid: Any = None, k: int | None = 10, sample_weight: Any = None) -> float:
+def mean_ndcg(
+    y: ArrayLike, scores: ArrayLike, qid: Maybe = None, k: int | None = 10, sample_weight: Maybe = None
+) -> float:
     """The mean of `ndcg_per_query` over the queries with a relevant document; NaN if there is none."""
     return _mean(ndcg_per_query(y, scores, qid, k, sample_weight))
 
 
-def mean_average_precision(y: Any, scores: Any, qid: Any = None, sample_weight: Any = None) -> float:
+def mean_average_precision(
+    y: ArrayLike, scores: ArrayLike, qid: Maybe = None, sample_weight: Maybe = None
+) -> float:
     """MAP: the mean of `average_precision_per_query` over the queries with a relevant document, or NaN."""
     return _mean(average_precision_per_query(y, scores, qid, sample_weight))
 
@@ -116,7 +116,7 @@ def map_scorer() -> Any:
     return _asking_for_qid(mean_average_precision)
 
 
-def as_queries(qid: Any, n: int) -> tuple[Indices, int]:
+def as_queries(qid: Maybe, n: int) -> tuple[Indices, int]:
     """The query of each document as a number from 0, in the order of np.unique, and how many there are."""
     if qid is None:
         return np.zeros(n, np.intp), 1

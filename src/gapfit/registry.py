@@ -9,6 +9,8 @@ from gapfit import losses, penalties
 from gapfit.losses.base import Loss
 from gapfit.penalties import Penalty
 
+__all__ = ["LOSSES", "PENALTIES", "SOLVERS", "as_loss", "as_penalty", "as_solver", "is_auto"]
+
 LOSSES: dict[str, type[Loss]] = {
     "hinge": losses.Hinge,
     "squared_hinge": losses.SquaredHinge,

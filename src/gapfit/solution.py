@@ -9,6 +9,8 @@ from gapfit._types import Slope, Vector
 from gapfit.minorant import Minorant
 from gapfit.records import storable
 
+__all__ = ["Certificate", "Iterate", "Progress", "Record", "Solution", "Status"]
+
 
 class Status(Enum):
     """How a fit ended. The value is the sentence a user reads."""

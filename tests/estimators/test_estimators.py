@@ -192,6 +192,25 @@ def test_probabilities(y):
     assert not hasattr(LinearClassifier(), "predict_proba")
 
 
+def test_a_loss_of_ones_own_says_whether_it_has_probabilities():
+    class Likely(PointwiseLoss):
+        likelihood = smooth = True
+
+        def value_and_slope(self, f, y):
+            return Logistic().value_and_slope(f, y)
+
+    class Silent(Likely):
+        likelihood = False
+
+    X, y = load_breast_cancer(return_X_y=True)
+    own, known = (
+        LinearClassifier(loss=loss, solver="lbfgs", tol=1e-3).fit(X / X.std(0), y)
+        for loss in (Likely(), "logistic")
+    )
+    assert_allclose(own.predict_proba(X / X.std(0)), known.predict_proba(X / X.std(0)), atol=0.02)
+    assert not hasattr(LinearClassifier(loss=Silent()), "predict_proba")
+
+
 def test_poisson_predicts_means_and_bounds_them():
     fitted = LinearRegressor(loss="poisson", alpha=0.01, tol=1e-8).fit(X, COUNTS)
     mean = fitted.predict(X)

@@ -337,6 +337,23 @@ def test_auto_takes_every_metric(metric):
     assert np.isfinite(model.dual_gap_) == (model.strategy_ in ("surrogate", "cost_path"))
 
 
+def test_searches_from_one_anchor_solve_it_once(monkeypatch):
+    samples = TwoClasses(MemoryDesign(X), np.where(Y, 1.0, -1.0), WEIGHT + 1.0)
+    settings = Settings(as_metric("f1"), L2(), as_solver("auto"), 1e-6, 1000)
+    anchor, other = Cost("logistic", 0.6, 1e-2), Cost("logistic", 0.9, 1e-2)
+    tilts = [Tilt(anchor, 3.0, 0.1), Tilt(anchor, 1.0, 0.3), Tilt(other, 1.0, 0.3)]
+    alone = [tilt.fit(samples, settings, {}) for tilt in tilts]
+    solved, fit = [], Cost.fit
+    monkeypatch.setattr(Cost, "fit", lambda self, *args: solved.append(self) or fit(self, *args))
+    done = {}
+    for tilt in tilts:
+        done[tilt] = tilt.fit(samples, settings, done)
+    assert solved == [anchor, other]
+    for one, two in zip(alone, done.values(), strict=True):
+        assert_array_equal(one.w, two.w)
+        assert (one.b, one.certificate) == (two.b, two.certificate)
+
+
 def test_the_tilt_descends_from_its_anchor_and_knows_its_gradient():
     y = np.where(Y, 1.0, -1.0)
     samples = TwoClasses(MemoryDesign(X), y, WEIGHT + 1.0)

@@ -10,10 +10,10 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_iris
 from sklearn.metrics.pairwise import rbf_kernel
-from test_persistence import same
 
 from gapfit import KernelNoveltyDetector, KernelSVC, KernelSVR, ModelFileError, load, save
 from model_bytes import put_together, take_apart
+from test_persistence import same
 
 X, Y = load_iris(return_X_y=True)
 TABLE = pd.DataFrame(X[:100], columns=["a", "b", "ü", "d"])

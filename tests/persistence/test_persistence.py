@@ -19,13 +19,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from corpus.write import data, facts, probe
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import gapfit
 import tables
+from corpus.write import data, facts, probe
 from gapfit import (
     LinearClassifier,
     LinearRegressor,

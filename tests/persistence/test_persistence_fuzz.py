@@ -12,11 +12,11 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from corpus.write import probe
-from test_persistence import assert_same, assert_works_the_same
 
+from corpus.write import probe
 from gapfit import ModelFileError, ModelVersionWarning, load, save
 from model_bytes import GOOD, MODELS, cut, put_together
+from test_persistence import assert_same, assert_works_the_same
 
 
 def test_every_shorter_file_is_refused(tmp_path):

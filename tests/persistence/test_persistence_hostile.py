@@ -7,10 +7,10 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from test_persistence import assert_same
 
 from gapfit import ModelFileError, load
 from model_bytes import GOOD, MODELS, put_together, take_apart
+from test_persistence import assert_same
 
 
 def refused(content, message, folder):

@@ -5,7 +5,7 @@ A state is made of None, flags, numbers, texts, lists, tuples, dictionaries, arr
 by their names. Nothing else can be in a file, and nothing else comes out of one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from math import isfinite
 from typing import Any
@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gapfit.checkpoint.file import KINDS
 from gapfit.errors import CheckpointError
 from gapfit.records import STORABLE, name_of
 from gapfit.registry import SOLVERS
-
-_KINDS = "biuf"  # of arrays
 
 
 def encode(value: Any, shared: Mapping[str, Any]) -> tuple[Any, list[NDArray[Any]]]:
@@ -61,13 +60,21 @@ class _Encoder:
                 return {"shared": name}
         raise TypeError(f"a state cannot hold {type(value).__name__}")
 
-    def _put(self, array: Any) -> Any:
-        kind = "array" if isinstance(array, np.ndarray) else "scalar"
-        array = np.asarray(array)
-        if array.dtype.kind not in _KINDS:
+    def _put(self, value: Any) -> Any:
+        array = np.asarray(value)
+        if array.dtype.kind not in KINDS:
             raise TypeError(f"a state cannot hold arrays of dtype {array.dtype}")
-        self.arrays.append(array)
+        by_columns = array.flags.f_contiguous and not array.flags.c_contiguous
+        kind = "scalar" if value is not array else "transposed" if by_columns else "array"
+        self.arrays.append(array.T if by_columns else array)
         return {kind: len(self.arrays) - 1}
+
+
+_ARRAYS: dict[str, Callable[[NDArray[Any]], Any]] = {
+    "array": lambda array: array,
+    "transposed": lambda array: array.T,  # a file knows one order only
+    "scalar": lambda array: array[()],
+}
 
 
 class _Decoder:
@@ -87,9 +94,8 @@ class _Decoder:
         ((name, content),) = value.items()
         if name == "float" and content in ("inf", "-inf", "nan"):
             return float(content)
-        if name in ("array", "scalar") and type(content) is int and 0 <= content < len(self.arrays):
-            array = self.arrays[content].copy(order="K")
-            return array if name == "array" else array[()]
+        if name in _ARRAYS and type(content) is int and 0 <= content < len(self.arrays):
+            return _ARRAYS[name](self.arrays[content].copy(order="K"))
         if name == "shared" and isinstance(content, str) and content in self.shared:
             return self.shared[content]
         if not isinstance(content, list):

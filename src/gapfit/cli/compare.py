@@ -8,7 +8,7 @@ import click
 import numpy as np
 from scipy import sparse
 
-from gapfit.cli.files import data_format, output_format, read, say, target_column
+from gapfit.cli.files import aside, data_format, output_format, read, say, target_column
 from gapfit.cli.options import alpha_option, chosen_alpha
 from gapfit.cli.train import CLASSIFICATION, REGRESSION
 from gapfit.datasets import Data
@@ -62,14 +62,11 @@ def compare(
     logging.getLogger("gapfit").setLevel(logging.ERROR)
     n, d = task.problem.design.shape
     title = f"{Path(data).name}: {n} x {d}, {task.loss}, {task.penalty}, alpha {task.alpha:.3g}"
-    result = race.race(
-        task, tol=tol, max_time=max_time, peers=peers,
-        say=(lambda text: None) if quiet else (lambda text: click.echo(text, err=True)),
-    )  # fmt: skip
+    result = race.race(task, tol=tol, max_time=max_time, peers=peers, say=aside(quiet=quiet))
     table = race.table(result)
     _write(result, title, table, target_path)
     shown = f"{title}\n\n{page.markdown_table(table)}\n\nminimum >= {result.bound:.10g}; picture in {out}"
-    say(output, shown, fields(result))
+    say(output, shown, race.fields(result))
     return 0
 
 
@@ -108,22 +105,3 @@ def _write(result: race.Result, title: str, table: page.Table, path: Path) -> No
     picture = page.Picture(svg.name, "Relative gap against seconds.")
     section = page.Section(title, [note], [table], [picture])
     path.write_text(page.html("gapfit compare", [section], folder), encoding="utf-8")
-
-
-def fields(result: race.Result) -> dict[str, Any]:
-    """The table for machines."""
-    rows = []
-    for entrant in result.ranked():
-        gaps, seconds = result.gaps(entrant), result.seconds(entrant)
-        rows.append(
-            {
-                "solver": entrant.name,
-                "certified": entrant.ours,
-                "seconds": seconds if np.isfinite(seconds) else None,
-                "relative_gap": gaps[-1][1] if gaps else None,
-                "objective": entrant.objective if gaps else None,
-                "outcome": entrant.outcome,
-                "points": [list(point) for point in gaps],
-            }
-        )
-    return {"tol": result.tol, "bound": result.bound, "solvers": rows}

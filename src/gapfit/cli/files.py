@@ -1,6 +1,7 @@
 """Options and readers that the commands share."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -26,6 +27,11 @@ def read(path: str, data_format: str | None, target: str | None, n_features: int
     """A data file; `target` may be the number of a column."""
     column = int(target) if target is not None and target.lstrip("-").isdigit() else target
     return datasets.load(path, format=data_format, target=column, n_features=n_features)
+
+
+def aside(*, quiet: bool) -> Callable[[str], None]:
+    """What tells people of the way, on standard error, unless nobody wants to know."""
+    return (lambda text: None) if quiet else (lambda text: click.echo(text, err=True))
 
 
 def say(output: str, text: str, fields: dict[str, Any]) -> None:

@@ -5,9 +5,12 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from gapfit.cli.files import say
 from gapfit.cli.progress import progress_line
+from gapfit.persistence import save
 from gapfit.solution import Status
 
 
@@ -18,6 +21,18 @@ def watched(fit: Callable[[], Any], *, quiet: bool) -> tuple[Any, float]:
         warnings.simplefilter("ignore", ConvergenceWarning)  # the last line and the exit code say it
         result = fit()
     return result, perf_counter() - began
+
+
+def conclude(
+    estimator: Any, out: str, told: str, facts: dict[str, Any], *, names: Any = None, quiet: bool, output: str
+) -> int:
+    """Write the model, say what is to be told of it, and return the exit code of the command."""
+    if names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    save(estimator, out)
+    if not quiet:
+        say(output, told, facts)
+    return exit_code(estimator)
 
 
 def exit_code(estimator: Any) -> int:

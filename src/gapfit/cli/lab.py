@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gapfit.cli.files import output_format
+from gapfit.cli.files import aside, output_format
 from gapfit.lab import experiments, figure_pictures, page, theorems
 from gapfit.lab.data import RECIPES, default_folder
 
@@ -23,10 +23,6 @@ def lab() -> None:
     logging.getLogger("gapfit").setLevel(logging.ERROR)
 
 
-def _say(text: str) -> None:
-    click.echo(text, err=True)
-
-
 @lab.command("theorems")
 @out_folder
 @click.option("--report/--no-report", "wanted", default=True, help="Write index.html, report.md, pictures.")
@@ -38,10 +34,10 @@ def theorems_command(*, out: Path, wanted: bool, quiet: bool, output: str) -> in
     Exit code 2 if one does not. With --format json a list of objects with name, statement, measured, holds,
     source, erratum (does it differ from what is printed?).
     """
-    found = theorems.run(_quietly if quiet else _say)
+    found = theorems.run(aside(quiet=quiet))
     if wanted:
         theorems.report(found, out)
-        _say(f"{out / 'index.html'} and report.md")
+        click.echo(f"{out / 'index.html'} and report.md", err=True)
     if output == "json":
         click.echo(json.dumps(theorems.as_objects(found), indent=1))
     else:
@@ -66,20 +62,15 @@ def figures_command(
 
     Each curve is kept when it is done; a run that was stopped goes on where it was.
     """
-    say = _quietly if quiet else _say
     if source is not None and not source.is_dir():
         raise click.UsageError(f"--data {source} is not a folder")
     names = list(only) or list(RECIPES)
     store = experiments.Store(out, source or default_folder(), limit, tol)
-    store.run(experiments.jobs(names), say)
+    store.run(experiments.jobs(names), aside(quiet=quiet))
     page.keep(out, "figures", figure_pictures.draw(store, names, out / "pictures"))
     page.keep(out, "ends", figure_pictures.ends(store, names))
     click.echo(f"{out / 'index.html'} and report.md")
     return 0
-
-
-def _quietly(text: str) -> None:
-    del text
 
 
 def _lines(found: list[Any]) -> list[str]:

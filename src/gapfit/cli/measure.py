@@ -4,23 +4,10 @@ from typing import Any
 
 import click
 
-from gapfit import losses
 from gapfit.cli.options import declared_by
 from gapfit.datasets import Data
 from gapfit.estimators import MetricClassifier
-from gapfit.losses.base import Loss
-from gapfit.metrics import NAMES
-
-# written as precision_at_k=50
-WITH_PARAMETER: dict[str, type[Loss]] = {
-    "f_beta": losses.FBeta,
-    "precision_at_k": losses.PrecisionAtK,
-    "recall_at_k": losses.RecallAtK,
-    "lift": losses.Lift,
-    "precision_at_recall": losses.PrecisionAtRecall,
-    "recall_at_precision": losses.RecallAtPrecision,
-    "partial_roc_area": losses.PartialRocArea,
-}
+from gapfit.metrics import NAMES, WITH_PARAMETER
 
 
 class Measure(click.ParamType):  # type: ignore[type-arg]  # generic in new versions only

@@ -7,14 +7,14 @@ import numpy as np
 
 from gapfit import datasets
 from gapfit.cli.files import data_format, output_format, say, target_column
-from gapfit.cli.fitting import exit_code, fields, last_line, watched
+from gapfit.cli.fitting import conclude, fields, last_line, watched
 from gapfit.cli.options import alpha_option, chosen_alpha, limits, option, penalty_option, solver_option
 from gapfit.cli.predict import matched
 from gapfit.datasets import Data
 from gapfit.estimators import Ranker
 from gapfit.losses import NDCG, MeanAveragePrecision, PairwiseRanking
 from gapfit.losses.queries import Queries
-from gapfit.persistence import load, save
+from gapfit.persistence import load
 from gapfit.ranking_metrics import average_precision_per_query, ndcg_per_query
 
 
@@ -22,13 +22,7 @@ from gapfit.ranking_metrics import average_precision_per_query, ndcg_per_query
 @click.argument("data")
 @click.option("-o", "--out", help="The model to write; with --predict the file of scores [default: -].")
 @click.option("--predict", "model", metavar="MODEL", help="Rank DATA with this model instead of training.")
-@click.option(
-    "--loss",
-    type=click.Choice(["pairwise", "ndcg", "map"]),
-    default="pairwise",
-    show_default=True,
-    help="Loss.",
-)
+@option(Ranker, "loss", type=click.Choice(["pairwise", "ndcg", "map"]), help="Loss.")
 @click.option(
     "--mean",
     type=click.Choice(["pairs", "queries"]),
@@ -76,14 +70,9 @@ def rank(
     ranker = make_ranker(samples, k=k, **options)
     _, seconds = watched(lambda: ranker.fit(samples.X, samples.y, qid=samples.qid), quiet=quiet)
     scores = ranker.predict(samples.X)
-    if samples.names is not None:
-        ranker.feature_names_in_ = np.array(samples.names, dtype=object)
-    save(ranker, out)
     measured = measure(samples, scores, k)
-    if not quiet:
-        told = f"{last_line(ranker, seconds)}\n{in_words(measured)}"
-        say(output, told, fields(ranker, seconds) | measured)
-    return exit_code(ranker)
+    words, facts = f"{last_line(ranker, seconds)}\n{in_words(measured)}", fields(ranker, seconds) | measured
+    return conclude(ranker, out, words, facts, names=samples.names, quiet=quiet, output=output)
 
 
 def _read(path: str, data_format: str | None, target: str | None, query: str | None) -> Data:

@@ -1,16 +1,17 @@
 """`gapfit tag data -o model`: learn to label the tokens of sequences, or label them with a model."""
 
+from itertools import chain
 from typing import Any
 
 import click
 
 from gapfit.cli.files import output_format, say
-from gapfit.cli.fitting import exit_code, fields, last_line, watched
+from gapfit.cli.fitting import conclude, fields, last_line, watched
 from gapfit.cli.options import alpha_option, limits, one_of, option, penalty_option
 from gapfit.datasets.conll import chunk_f1, read_conll, window_features
 from gapfit.estimators import SequenceLabeler
 from gapfit.estimators.sequence import LOSSES
-from gapfit.persistence import load, save
+from gapfit.persistence import load
 
 
 @click.command()
@@ -54,10 +55,8 @@ def tag(
     given = {"alpha": alpha, **options}
     labeler = SequenceLabeler(**{name: value for name, value in given.items() if value is not None})
     _, seconds = watched(lambda: labeler.fit(X, sequences.labels), quiet=quiet)
-    save(labeler, out)
-    if not quiet:
-        say(output, last_line(labeler, seconds), fields(labeler, seconds))
-    return exit_code(labeler)
+    words, facts = last_line(labeler, seconds), fields(labeler, seconds)
+    return conclude(labeler, out, words, facts, quiet=quiet, output=output)
 
 
 def _predict(X: Any, labels: Any, model: str, out: str, quiet: bool, output: str) -> int:
@@ -68,16 +67,9 @@ def _predict(X: Any, labels: Any, model: str, out: str, quiet: bool, output: str
     with click.open_file(out, "w", encoding="utf-8") as file:
         file.writelines("\n".join(own) + "\n\n" for own in found)
     if not quiet and out != "-":
-        right = sum(
-            a == b
-            for ours, theirs in zip(found, labels, strict=True)
-            for a, b in zip(ours, theirs, strict=True)
-        )
-        tokens = sum(map(len, labels))
-        told = {"accuracy": right / tokens, "chunk_f1": chunk_f1(labels, found), "tokens": tokens}
-        say(
-            output,
-            f"accuracy {told['accuracy']:.4f}, chunk F1 {told['chunk_f1']:.4f} on {tokens} tokens",
-            told,
-        )
+        pairs = list(zip(chain(*found), chain(*labels), strict=True))
+        told = {"accuracy": sum(a == b for a, b in pairs) / len(pairs), "chunk_f1": chunk_f1(labels, found)}
+        words = "accuracy {accuracy:.4f}, chunk F1 {chunk_f1:.4f} on {tokens} tokens"
+        told["tokens"] = len(pairs)
+        say(output, words.format(**told), told)
     return 0

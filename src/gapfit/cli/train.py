@@ -9,7 +9,7 @@ from sklearn.model_selection import cross_val_score
 
 from gapfit._types import Target
 from gapfit.cli.files import data_format, output_format, read, say, target_column
-from gapfit.cli.fitting import exit_code, last_line, watched
+from gapfit.cli.fitting import conclude, last_line, watched
 from gapfit.cli.fitting import fields as told
 from gapfit.cli.measure import make_metric_classifier, measure_name, metric_option
 from gapfit.cli.options import (
@@ -27,7 +27,6 @@ from gapfit.cli.options import (
 from gapfit.datasets import Data
 from gapfit.estimators import LinearClassifier, LinearRegressor, MetricClassifier, NoveltyDetector
 from gapfit.estimators.targets import names_of
-from gapfit.persistence import save
 
 CLASSIFICATION = names_of(Target.LABELS)
 REGRESSION = names_of(Target.REAL | Target.COUNTS)
@@ -107,12 +106,8 @@ def train(
         say(output, f"{folds}-fold {name} {scores.mean():.6g} +- {scores.std():.2g}", {name: scores})
         return 0
     _, seconds = watched(lambda: estimator.fit(samples.X, samples.y), quiet=quiet)
-    if samples.names is not None:
-        estimator.feature_names_in_ = np.array(samples.names, dtype=object)
-    save(estimator, str(model))
-    if not quiet:
-        say(output, last_line(estimator, seconds), told(estimator, seconds))
-    return exit_code(estimator)
+    words, facts = last_line(estimator, seconds), told(estimator, seconds)
+    return conclude(estimator, str(model), words, facts, names=samples.names, quiet=quiet, output=output)
 
 
 @dataclass(frozen=True)

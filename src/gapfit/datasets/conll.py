@@ -30,25 +30,20 @@ def read_conll(source: Source, *, labelled: bool = True) -> Sequences:
     columns = None
     with opened(source) as file:
         lines = Lines(file, name_of(source))
-        for block, size in lines.blocks():
-            for line in bytes(block[:size]).split(b"\n")[:-1]:
-                try:
-                    parts = line.decode("utf-8").split()
-                except UnicodeDecodeError as error:
-                    raise DataError("this is not UTF-8", lines.name, lines.line) from error
-                if not parts and tokens:
-                    result.tokens.append(tokens)
-                    result.labels.append(labels)
-                    tokens, labels = [], []
-                if parts:
-                    columns = columns or len(parts)
-                    if len(parts) != columns or len(parts) < 1 + labelled:
-                        words = f"{len(parts)} columns where {max(columns, 1 + labelled)} are expected"
-                        raise DataError(words, lines.name, lines.line)
-                    if labelled:
-                        labels.append(parts.pop())
-                    tokens.append(tuple(parts))
-                lines.line += 1
+        for text in lines.texts():
+            parts = text.split()
+            if not parts and tokens:
+                result.tokens.append(tokens)
+                result.labels.append(labels)
+                tokens, labels = [], []
+            if parts:
+                columns = columns or len(parts)
+                if len(parts) != columns or len(parts) < 1 + labelled:
+                    words = f"{len(parts)} columns where {max(columns, 1 + labelled)} are expected"
+                    raise DataError(words, lines.name, lines.line)
+                if labelled:
+                    labels.append(parts.pop())
+                tokens.append(tuple(parts))
     if tokens:
         result.tokens.append(tokens)
         result.labels.append(labels)

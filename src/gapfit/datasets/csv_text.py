@@ -98,16 +98,10 @@ def _records(lines: Lines, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _texts(lines: Lines) -> Iterator[str]:
-    for block, size in lines.blocks():
-        for line in io.BytesIO(memoryview(block)[:size]):
-            try:
-                text = line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise DataError(f"not UTF-8: {error.reason}", lines.name, lines.line) from error
-            if "\0" in text:
-                raise DataError("a NUL character", lines.name, lines.line)
-            lines.line += 1
-            yield text
+    for text in lines.texts():
+        if "\0" in text:
+            raise DataError("a NUL character", lines.name, lines.line)
+        yield text
 
 
 def _is_number(field: str) -> bool:

@@ -3,6 +3,7 @@
 A line has at most ``LINE_LIMIT`` bytes (64 MiB), so that one without an end does not fill the memory.
 """
 
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -82,6 +83,16 @@ class Lines:
             rest = block[cut:size]
             if cut:
                 yield block, cut
+
+    def texts(self) -> Iterator[str]:
+        """The lines one by one, as UTF-8; ``line`` is the number of the one that is looked at."""
+        for block, size in self.blocks():
+            for line in io.BytesIO(memoryview(block)[:size]):
+                try:
+                    yield line.decode("utf-8")
+                except UnicodeDecodeError as error:
+                    raise DataError(f"not UTF-8: {error.reason}", self.name, self.line) from error
+                self.line += 1
 
     def _fill(self, view: memoryview) -> int:
         size = 0

@@ -30,25 +30,9 @@ def read_parquet(
 ) -> Data:
     """Read a table of numbers from a Parquet file; this needs pyarrow.
 
-    Parameters
-    ----------
-    source : path or binary file
-        The file.
-    target, qid : str or int, optional
-        The columns of the target (numbers or words) and of the queries; all others are features.
-    dtype : float64 or float32
-        The type of X.
-
-    Returns
-    -------
-    Data
-        X as an array, and the names of its columns.
-
-    Raises
-    ------
-    DataError
-        If the file is damaged or pyarrow is missing; for a missing, infinite or other value that is
-        no number, with its column and row.
+    As `read_csv`, from a path or binary file: targets are numbers or words by the type of their column. A
+    `DataError` tells that the file is damaged or pyarrow is missing, or the column and row of a value that is
+    missing, infinite or no number.
     """
     dtype = as_dtype(dtype)
     name = name_of(source)

@@ -10,19 +10,29 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from gapfit._types import Slope, Target, Vector
+from gapfit._types import Data, Matrix, Maybe, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
+from gapfit.design.memory import MemoryDesign
+from gapfit.design.wide import WideDesign
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing
-from gapfit.estimators.joint import joint_bounds, outputs_of, weights_and_intercepts
 from gapfit.estimators.linear import LinearModel, LinearParts, WithIntercept
-from gapfit.estimators.targets import Indicators, as_codes, as_indicators, as_labels, check_loss, target_of
-from gapfit.losses import CrammerSinger, Hinge, LabelRanking, Logistic, Softmax
+from gapfit.estimators.targets import (
+    Indicators,
+    as_codes,
+    as_indicators,
+    as_labels,
+    check_loss,
+    declares,
+    target_of,
+)
+from gapfit.losses import CrammerSinger, Hinge, Logistic, Softmax
 from gapfit.losses.base import Loss
 from gapfit.losses.multilabel import least_error_threshold, threshold_range
 from gapfit.persistence.objects import LOSS
 from gapfit.persistence.values import FLAG, floats
 from gapfit.reductions import Labels
+from gapfit.statements import Ball
 
 JOINT = Target.CLASSES | Target.INDICATORS  # several scores a sample
 TAKES = Target.LABELS | JOINT
@@ -30,7 +40,7 @@ TOGETHER: dict[type[Loss], type[Loss]] = {Hinge: CrammerSinger, Logistic: Softma
 
 
 def _has_probabilities(classifier: "LinearClassifier") -> bool:
-    if classifier.loss in ("logistic", "softmax") or isinstance(classifier.loss, Logistic | Softmax):
+    if declares(classifier.loss, "likelihood"):
         return True
     raise AttributeError(f"probabilities need loss='logistic' or 'softmax', not {classifier.loss!r}")
 
@@ -106,7 +116,7 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, LinearMo
         return tags
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> "LinearClassifier":
+    def fit(self, X: Any, y: Any, sample_weight: Maybe = None, offset: Maybe = None) -> "LinearClassifier":
         """y : labels of shape (n,), of any kind; or an indicator matrix (n, L) of zeros and ones
         offset : array of shape (n,), default=None
             Known numbers added to the scores of all problems while fitting (and not when predicting). Not for
@@ -154,22 +164,26 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, LinearMo
         self.classes_, self.multilabel_ = np.arange(Y.shape[1]), True
         targets = [Y] if Target.INDICATORS in target_of(loss) else list(2.0 * Y.T - 1.0)
         self._solve(samples, targets, loss, self.fit_intercept)
-        if isinstance(loss, LabelRanking):  # it is blind to a common shift: the one with the fewest errors
+        if loss.relative:  # it is blind to a common shift: the one with the fewest errors
             scores, (ball,) = self._scores(samples.X), self._balls
             self.intercept_ = self.intercept_ - least_error_threshold(scores, Y, samples.weight)
             if ball is not None:  # the optimum's own threshold follows from its scores
-                bounds = joint_bounds(ball, samples.X, Y.shape[1])
+                bounds = _joint_bounds(ball, samples.X, Y.shape[1])
                 lowest, highest = threshold_range(*bounds, Y, samples.weight)
                 self._balls = [ball._replace(lo=ball.lo - highest, hi=ball.hi - lowest)]
 
     def _point(self, parts: LinearParts, w: Sequence[Slope], b: Sequence[Any]) -> dict[str, Any]:
-        outputs = outputs_of(w[0], self.n_features_in_)
+        outputs = self._outputs(w[0])
         coef, intercept = np.stack(w), np.array(b, dtype=np.float64)
         if outputs > 1:
-            coef, intercept = weights_and_intercepts(w[0], b[0], outputs)
+            coef, intercept = _weights_and_intercepts(w[0], b[0], outputs)
             if outputs == 2 and not self.multilabel_:
                 coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
         return {"coef_": coef, "intercept_": intercept}
+
+    def _outputs(self, w: Slope) -> int:
+        """How many scores a sample has that one problem determines together."""
+        return len(w) // self.n_features_in_
 
     def decision_function(self, X: Any) -> Vector:
         """Scores of shape (n,), positive for the second class; with k > 2 classes (n, k), one for each."""
@@ -199,24 +213,16 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, LinearMo
         return np.asarray(softmax(log_expit(scores), axis=1))  # expit / its sum, which may underflow
 
     def score_bounds(self, X: Any) -> tuple[Vector, Vector]:
-        """Bounds on the decision function of the exact optimum, true of every optimal model.
+        """Bounds lo, hi on the decision function of the exact optimum, true of every optimal model.
 
         Those of joint fits with intercepts are infinite: the gap says too little about several of them.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-
-        Returns
-        -------
-        lo, hi : arrays of the shape of `decision_function(X)`
         """
         check_is_fitted(self)
         ball = self._balls[0]
-        outputs = 1 if ball is None else outputs_of(ball.centre, self.n_features_in_)
+        outputs = 1 if ball is None else self._outputs(ball.centre)
         if ball is None or outputs == 1:
             return super().score_bounds(X)
-        lo, hi = joint_bounds(ball, self._checked(X), outputs)
+        lo, hi = _joint_bounds(ball, self._checked(X), outputs)
         if outputs == 2 and not self.multilabel_:
             return lo[:, 1] - hi[:, 0], hi[:, 1] - lo[:, 0]
         return lo, hi
@@ -241,3 +247,14 @@ def _check_classes(loss: Loss, k: int) -> None:
     asked = getattr(loss, "n_classes", None) if costs is None else len(costs)
     if asked not in (None, k):
         raise ValueError(f"{loss!r} is for {asked} classes, but y holds {k}")
+
+
+def _weights_and_intercepts(w: Slope, b: Any, outputs: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """A row of weights and an intercept for each output."""
+    return np.ascontiguousarray(w.reshape(-1, outputs).T), np.array(np.broadcast_to(b, (outputs,)), float)
+
+
+def _joint_bounds(ball: Ball, X: Data, outputs: int) -> tuple[Matrix, Matrix]:
+    """Bounds on the scores of the optimum, a column for each output; infinite where there are intercepts."""
+    lo, hi = ball.score_bounds(WideDesign(MemoryDesign(X), outputs))
+    return lo.reshape(-1, outputs), hi.reshape(-1, outputs)

@@ -207,16 +207,7 @@ class KernelModel(Rows, CertifiedFit):
             return np.stack([others.scores(row) for row in coefficients], axis=1)
 
     def score_bounds(self, X: Any) -> tuple[Vector, Vector]:
-        """Bounds on the decision function of the exact optimum, true of every optimal model.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-
-        Returns
-        -------
-        lo, hi : arrays of shape (n,)
-        """
+        """Bounds lo, hi on the decision function of the exact optimum, true of every optimal model."""
         X = self._checked(X)
         ball = self._balls[0]
         if len(self._balls) > 1 or ball is None:

@@ -5,10 +5,10 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
-from gapfit._types import Vector
+from gapfit._types import Maybe, Vector
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.errors import as_number
 from gapfit.estimators.classes import WeightedClasses
@@ -68,7 +68,7 @@ class KernelSVC(ClassifierMixin, WeightedClasses, KernelModel):
     )
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "KernelSVC":
+    def fit(self, X: Any, y: ArrayLike, sample_weight: Maybe = None) -> "KernelSVC":
         """X : array or sparse matrix of shape (n, d), or the kernel matrix (n, n)
         y : labels of shape (n,), of any kind
         """

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gapfit._types import Vector
+from gapfit._types import Maybe, Vector
 from gapfit.declaration import declared
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.kernel import KernelModel
@@ -39,7 +39,7 @@ class KernelNoveltyDetector(OneClass, KernelModel):
     """
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelNoveltyDetector":
+    def fit(self, X: Any, y: Any = None, sample_weight: Maybe = None) -> "KernelNoveltyDetector":
         """X : array or sparse matrix of shape (n, d), or the kernel matrix (n, n)
         y : ignored
         """

@@ -3,9 +3,10 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
-from gapfit._types import Vector
+from gapfit._types import Maybe, Vector
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.errors import as_number
 from gapfit.estimators.fitting import all_or_nothing
@@ -51,7 +52,7 @@ class KernelSVR(RegressorMixin, KernelModel):
     epsilon_: float = attribute(FINITE, "", "epsilon, or what nu made of it.")
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "KernelSVR":
+    def fit(self, X: Any, y: ArrayLike, sample_weight: Maybe = None) -> "KernelSVR":
         """X : array or sparse matrix of shape (n, d), or the kernel matrix (n, n)
         y : targets of shape (n,)
         """

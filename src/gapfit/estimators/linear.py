@@ -74,16 +74,7 @@ class LinearModel(Linear, CertifiedFit):
     _balls: list[Ball | None] = attribute(BALLS)
 
     def score_bounds(self, X: Any) -> tuple[Vector, Vector]:
-        """Bounds on the decision function of the exact optimum, true of every optimal model.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-
-        Returns
-        -------
-        lo, hi : arrays of the shape of `decision_function(X)`
-        """
+        """Bounds lo, hi on the decision function of the exact optimum, true of every optimal model."""
         X = self._checked(X)
         if any(ball is None for ball in self._balls):
             raise ValueError(

@@ -5,11 +5,11 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from gapfit._types import Vector
+from gapfit._types import Maybe, Vector
 from gapfit.checks import as_tolerance, as_weights
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.design.memory import MemoryDesign
@@ -144,7 +144,7 @@ class MetricClassifier(ClassifierMixin, WithIntercept, Classes, Fitting):
         raise AttributeError("MetricClassifier has no score_bounds: its threshold is chosen on data")
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "MetricClassifier":
+    def fit(self, X: Any, y: ArrayLike, sample_weight: Maybe = None) -> "MetricClassifier":
         """y : labels of shape (n,), of two kinds; the second, in order, is the positive one"""
         began = perf_counter()
         metric, alphas = as_metric(self.metric), _as_alphas(self.alpha, self.strategy)
@@ -206,7 +206,7 @@ class MetricClassifier(ClassifierMixin, WithIntercept, Classes, Fitting):
         if self.strategy == "auto":
             if is_auto(self.solver):
                 search.add(recipes.surrogates(samples, settings, alphas))
-            search.add(recipes.tilts(samples, settings, search.best(len(search.results))))
+            search.add(recipes.tilts(samples, settings, search.best()))
         (winner,) = search.best(1)
         members, result = [winner], search.results[winner]
         if self.strategy == "auto" and len(search.results) > 1:
@@ -252,19 +252,8 @@ class MetricClassifier(ClassifierMixin, WithIntercept, Classes, Fitting):
         scores = self.decision_function(X)
         return Labels(self.classes_).invert(scores)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The measure on these samples; measures at k look at the k highest scores of them.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-        y : labels of shape (n,)
-        sample_weight : array of shape (n,), default=None
-
-        Returns
-        -------
-        value : float
-        """
+    def score(self, X: Any, y: ArrayLike, sample_weight: Maybe = None) -> float:
+        """The measure on these samples; measures at k look at the k highest scores of them."""
         scores = self.decision_function(X)
         positive = as_labels(y, len(scores)) == self.classes_[1]
         return as_metric(self.metric).value(scores, positive, as_weights(sample_weight, len(scores)))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gapfit._types import Slope, Vector
+from gapfit._types import Maybe, Slope, Vector
 from gapfit.declaration import declared
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.linear import LinearModel, LinearParts, WithIntercept
@@ -37,7 +37,7 @@ class NoveltyDetector(OneClass, WithIntercept, LinearModel):
     alpha: float = 1.0  # it sets the scale of w and rho
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "NoveltyDetector":
+    def fit(self, X: Any, y: Any = None, sample_weight: Maybe = None) -> "NoveltyDetector":
         """y : ignored"""
         loss = Novelty(self.nu)
         samples = self._samples(X, y, as_none, sample_weight)

@@ -4,17 +4,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
-from gapfit._types import Slope, Target, Vector
+from gapfit._types import Maybe, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.linear import LinearModel, LinearParts, products
-from gapfit.estimators.targets import as_labels, check_loss
+from gapfit.estimators.targets import as_labels, check_loss, target_of
 from gapfit.losses import OrdinalPairs, OrdinalThresholds
 from gapfit.losses.base import Loss
 from gapfit.losses.ordinal import least_error_thresholds
@@ -100,7 +100,7 @@ class OrdinalClassifier(ClassifierMixin, WeightedClasses, LinearModel):
         return tags
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "OrdinalClassifier":
+    def fit(self, X: Any, y: ArrayLike, sample_weight: Maybe = None) -> "OrdinalClassifier":
         """y : labels of shape (n,), whose sorted order is that of the levels"""
         loss = check_loss(self.loss, Target.LEVELS, NAMES)
         samples = self._samples(X, y, as_labels, sample_weight)
@@ -160,17 +160,9 @@ class OrdinalClassifier(ClassifierMixin, WeightedClasses, LinearModel):
         return np.asarray(softmax(np.cumsum(np.pad(above, ((0, 0), (1, 0))), axis=1), axis=1))
 
     def score_bounds(self, X: Any) -> tuple[Vector, Vector]:
-        """Bounds on x'w - b_k of the exact optimum, for each threshold k; true of every optimal model.
+        """Bounds lo, hi on x'w - b_k of the exact optimum, for each threshold k; true of every optimal model.
 
         With loss="pairs", which has no thresholds of its own, bounds on x'w.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-
-        Returns
-        -------
-        lo, hi : arrays of shape (n, m - 1); (n,) if that is a single one
         """
         return super().score_bounds(X)
 
@@ -180,7 +172,7 @@ class OrdinalClassifier(ClassifierMixin, WeightedClasses, LinearModel):
         With loss="pairs" none are: its thresholds are not part of what is minimised.
         """
         lo, hi = (bounds.reshape(len(bounds), -1) for bounds in self.score_bounds(X))
-        if isinstance(_named(self.loss), OrdinalPairs) or lo.shape[1] != len(self.thresholds_):
+        if Target.RELEVANCE in target_of(_named(self.loss)) or lo.shape[1] != len(self.thresholds_):
             return np.zeros(len(lo), bool)
         above = self.latent(X)[:, None] - self.thresholds_ > 0
         return np.asarray(np.where(above, lo > 0, hi < 0).all(axis=1))

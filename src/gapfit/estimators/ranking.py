@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from gapfit._types import Indices, Slope, Target, Vector
+from gapfit._types import Indices, Maybe, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.linear import LinearModel, LinearParts, WithIntercept
 from gapfit.estimators.samples import Samples
 from gapfit.estimators.targets import as_real, check_loss
-from gapfit.losses import NDCG, OrdinalPairs, PartialRocArea, RocArea
+from gapfit.losses import NDCG
 from gapfit.persistence.objects import named_loss
 from gapfit.persistence.values import FINITE
 from gapfit.ranking_metrics import as_queries, mean_ndcg
@@ -19,7 +20,6 @@ from gapfit.reductions import Multiset
 
 # what is called otherwise than in the registry
 NAMES = {"pairwise": "pairwise_ranking", "map": "mean_average_precision"}
-_OF_ONE_QUERY = (RocArea, PartialRocArea, OrdinalPairs)
 
 
 @declared
@@ -85,7 +85,7 @@ class Ranker(WithIntercept, LinearModel):
         return tags
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> "Ranker":
+    def fit(self, X: Any, y: ArrayLike, qid: Maybe = None, sample_weight: Maybe = None) -> "Ranker":
         """X : array or sparse matrix of shape (n, d)
             A document a row.
         y : array of shape (n,)
@@ -101,7 +101,7 @@ class Ranker(WithIntercept, LinearModel):
         if n == 1:
             raise ValueError("X holds 1 sample only; there is nothing to put in order")
         query, queries = as_queries(qid, n)
-        if queries > 1 and isinstance(loss, _OF_ONE_QUERY):
+        if queries > 1 and loss.one_query:
             raise ValueError(f"{loss!r} knows no queries; leave qid out, or take loss='pairwise'")
         samples = _within_queries(samples, query)
         self._solve(samples, [samples.y], loss, False)
@@ -118,26 +118,11 @@ class Ranker(WithIntercept, LinearModel):
         """The same as `predict`."""
         return self._scores(X)
 
-    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: ArrayLike, qid: Maybe = None, sample_weight: Maybe = None) -> float:
         """The mean of NDCG@10 over the queries that have a relevant document (NaN if none has).
 
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-        y : array of shape (n,)
-            Relevance, from 0 to 60.
-        qid : array of shape (n,), default=None
-        sample_weight : array of shape (n,), default=None
-            Copies of each document within its query.
-
-        Returns
-        -------
-        ndcg : float
-
-        See Also
-        --------
-        gapfit.ranking_metrics.ndcg_per_query
-        gapfit.ranking_metrics.map_scorer
+        y is the relevance, from 0 to 60; a weight counts copies of a document within its query.
+        `gapfit.ranking_metrics` has other measures, and scorers.
         """
         return mean_ndcg(y, self.predict(X), qid, sample_weight=sample_weight)
 

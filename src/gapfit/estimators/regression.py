@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
-from gapfit._types import Slope, Target, Vector
+from gapfit._types import Maybe, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.linear import LinearModel, LinearParts, WithIntercept
@@ -60,7 +61,9 @@ class LinearRegressor(RegressorMixin, WithIntercept, LinearModel):
         return tags
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> "LinearRegressor":
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: Maybe = None, offset: Maybe = None
+    ) -> "LinearRegressor":
         """offset : array of shape (n,), default=None
         Known numbers added to the scores while fitting (and not when predicting), such as the logarithm
         of the exposure for loss="poisson".
@@ -80,16 +83,7 @@ class LinearRegressor(RegressorMixin, WithIntercept, LinearModel):
         return self._mean(scores)
 
     def score_bounds(self, X: Any) -> tuple[Vector, Vector]:
-        """Bounds on the predictions of the exact optimum, true of every optimal model.
-
-        Parameters
-        ----------
-        X : array or sparse matrix of shape (n, d)
-
-        Returns
-        -------
-        lo, hi : arrays of shape (n,)
-        """
+        """Bounds lo, hi on the predictions of the exact optimum, true of every optimal model."""
         lo, hi = super().score_bounds(X)
         return self._mean(lo), self._mean(hi)
 

@@ -9,7 +9,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from gapfit import threads
-from gapfit._types import Vector
+from gapfit._types import Maybe, Vector
 from gapfit.checks import as_weights
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.design.chain import ALL, ChainDesign, Pairs
@@ -109,7 +109,7 @@ class SequenceLabeler(WeightedClasses, CertifiedFit):
         check_chains(fit)
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SequenceLabeler":
+    def fit(self, X: Any, y: Any, sample_weight: Maybe = None) -> "SequenceLabeler":
         """X : list of 2-d arrays or sparse matrices, or of lists of tokens (dictionaries, or lists of names);
             or a pair (tokens, lengths)
         y : list of label sequences; for a pair, the labels of all tokens
@@ -170,13 +170,13 @@ class SequenceLabeler(WeightedClasses, CertifiedFit):
             found, _ = marginals(scores, tokens, len(self.classes_))
         return batch.split(found)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Maybe = None) -> float:
         """The share of tokens that are labelled right; a sequence's weight is that of each of its tokens."""
         right, batch = self._right(X, y)
         weight = np.repeat(as_weights(sample_weight, len(batch.lengths)), batch.lengths)
         return float(np.average(right, weights=weight))
 
-    def score_sequences(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score_sequences(self, X: Any, y: Any, sample_weight: Maybe = None) -> float:
         """The share of sequences whose labels are all right."""
         right, batch = self._right(X, y)
         tokens = np.concatenate(([0], np.cumsum(batch.lengths)[:-1]))

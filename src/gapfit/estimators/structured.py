@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from gapfit._types import Vector
+from gapfit._types import Maybe, Vector
 from gapfit.checkpoint import Checkpoint
 from gapfit.checks import as_weights
 from gapfit.declaration import attribute, declared, parameter
@@ -61,7 +61,7 @@ class StructuredClassifier(CertifiedFit):
         check_weights(fit)
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "StructuredClassifier":
+    def fit(self, X: Any, y: Any, sample_weight: Maybe = None) -> "StructuredClassifier":
         """X : list of inputs
         y : list of the objects that belong to them
         """
@@ -98,9 +98,9 @@ class StructuredClassifier(CertifiedFit):
         pairs = zip(y, self.predict(X), strict=True)
         return np.array([float(self.structure.loss(truth, found)) for truth, found in pairs])
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Maybe = None) -> float:
         """The share of predictions that cost nothing."""
-        return float(np.average(self.losses(X, y) == 0, weights=sample_weight))
+        return float(np.average(self.losses(X, y) == 0, weights=as_weights(sample_weight, len(y))))
 
 
 class _Unproved(OneProblem):

@@ -100,10 +100,14 @@ def names_of(takes: Target) -> list[str]:
     return [name for name, loss in LOSSES.items() if target_of(loss) & takes]
 
 
+def declares(loss: Any, name: str) -> Any:
+    """What a loss, or the class that its name stands for, says of itself; None for what is neither."""
+    return getattr(LOSSES.get(loss) if isinstance(loss, str) else loss, name, None)
+
+
 def target_of(loss: Any) -> Target:
     """What a loss or its name says about targets; nothing, for what is neither."""
-    known = LOSSES.get(loss) if isinstance(loss, str) else loss
-    return getattr(known, "target", None) or Target(0)
+    return declares(loss, "target") or Target(0)
 
 
 def check_loss(loss: Any, takes: Target, own_names: Mapping[str, Any] = MappingProxyType({})) -> Loss:

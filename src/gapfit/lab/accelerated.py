@@ -9,12 +9,12 @@ from gapfit._types import Vector
 from gapfit.lab.examples import four_points
 from gapfit.lab.runs import model, run
 from gapfit.lab.statement import Chapter, Measured
-from gapfit.lab.upper_bounds import P4, random_problem, rows
+from gapfit.lab.upper_bounds import random_problem, rows
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
 from gapfit.solution import Iterate
 
-ACCELERATED = Chapter("Accelerated methods")
+ACCELERATED = Chapter()
 
 
 def pragam_steps(problem: Problem, steps: int, L: float | None = None) -> list[Iterate]:
@@ -58,15 +58,10 @@ def _problems() -> list[Problem]:
     return [four_points().problem, *random]
 
 
-@ACCELERATED.states(
-    "pragam-bound",
+@ACCELERATED.states("2009, (26)", erratum=True)
+def _pragam_bound() -> Measured:
     """(26): J(w_k) - D(alpha_k) <= 4 L D2 / ((k + 1)(k + 2)), with and without the intercept, started at the
-    prox centre, with L = sigma_max(X)^2 / alpha and D2 = 1/(2n), or min(n_+, n_-)/n^2 with an intercept.""",
-    source=f"{P4}, (26)",
-    erratum=True,
-    solver="pragam",
-)
-def _bound() -> Measured:
+    prox centre, with L = sigma_max(X)^2 / alpha and D2 = 1/(2n), or min(n_+, n_-)/n^2 with an intercept."""
     ratios = []
     for problem in _problems():
         steps = pragam_steps(problem, 300, lipschitz(problem))
@@ -75,15 +70,10 @@ def _bound() -> Measured:
     return Measured(words, max(ratios) <= 1)
 
 
-@ACCELERATED.states(
-    "pragam-steps",
+@ACCELERATED.states("2009, Section 4.1", erratum=True)
+def _pragam_steps() -> Measured:
     """For |x_i| <= R the gap is at most eps after sqrt(2) R / sqrt(alpha eps) steps (printed: R / sqrt(alpha
-    eps), at which the bound is still 2 eps).""",
-    source=f"{P4}, Section 4.1",
-    erratum=True,
-    solver="pragam",
-)
-def _steps() -> Measured:
+    eps), at which the bound is still 2 eps)."""
     most, checked = 0.0, 0
     for problem in _problems():
         R = float(np.linalg.norm(rows(problem), axis=1).max())
@@ -95,14 +85,10 @@ def _steps() -> Measured:
     return Measured(f"largest gap there, as a share of eps: {most:.2f} ({checked} cases)", most <= 1)
 
 
-@ACCELERATED.states(
-    "pragam-unknown-l",
+@ACCELERATED.states("2009, Section 5")
+def _pragam_unknown_l() -> Measured:
     """With L found on the way the excessive gap condition still holds: J(w_k) - D(alpha_k) <= mu_k D2 at
-    every step, and mu_k falls like 1 / k^2.""",
-    source=f"{P4}, Section 5",
-    solver="pragam",
-)
-def _unknown_l() -> Measured:
+    every step, and mu_k falls like 1 / k^2."""
     worst, falls = 0.0, []
     for problem in _problems():
         steps, smoothings = [], []
@@ -117,13 +103,9 @@ def _unknown_l() -> Measured:
     return Measured(words, worst <= 1 + 1e-6 and max(falls) <= 8)
 
 
-@ACCELERATED.states(
-    "pragam-small-l",
-    "An L that is too small breaks the method: at 0.3 L the gap exceeds the bound that L itself gives.",
-    source=f"{P4}, Algorithm 1",
-    solver="pragam",
-)
-def _small_l() -> Measured:
+@ACCELERATED.states("2009, Algorithm 1")
+def _pragam_small_l() -> Measured:
+    """An L that is too small breaks the method: at 0.3 L the gap exceeds the bound that L itself gives."""
     problem = random_problem(0, alpha=0.001)
     steps = pragam_steps(problem, 300, 0.3 * lipschitz(problem))
     worst = float((gaps(problem, steps) / bound(problem, 300)).max())

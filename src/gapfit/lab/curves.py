@@ -1,7 +1,6 @@
 """One solver on one problem: objective, bound and test accuracy, against steps and seconds."""
 
 import warnings
-from collections.abc import Callable
 from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ from gapfit._types import Slope
 from gapfit.lab.data import Split
 from gapfit.lab.warm import warm_up
 from gapfit.problem import Problem
-from gapfit.registry import SOLVERS, as_solver
+from gapfit.registry import as_solver
 from gapfit.solution import Progress, Solution, Status
 from gapfit.solve import solve
 
@@ -31,52 +30,44 @@ class Curve(NamedTuple):
     accuracy: list[float]
 
 
-def _named(name: str, **options: Any) -> Callable[..., Any]:
-    return partial(as_solver(name), **options)
-
-
 class Entry(NamedTuple):
     """A method of the figures: how it is run, and whether it has the unpenalised intercept."""
 
     solver: str  # its name in the registry, or "liblinear"
-    make: Callable[[], Any] | None
+    options: dict[str, Any] = {}  # noqa: RUF012 (nobody changes it)
     intercept: bool = False
 
 
 METHODS: dict[str, Entry] = {
-    "liblinear": Entry("liblinear", None),
-    "Pegasos-1": Entry("pegasos", lambda: _named("pegasos", batch="sample")),
-    "Pegasos-n": Entry("pegasos", lambda: _named("pegasos", batch="full")),
-    "ls-bmrm": Entry("line_search_bundle", lambda: as_solver("line_search_bundle")),
-    "qp-bmrm": Entry("bundle", lambda: _named("bundle", stabilise=None)),
-    "level bundle": Entry("bundle", lambda: as_solver("bundle")),
-    "Pragam": Entry("pragam", lambda: as_solver("pragam")),
-    "Pragam-b": Entry("pragam", lambda: as_solver("pragam"), intercept=True),
+    "liblinear": Entry("liblinear"),
+    "Pegasos-1": Entry("pegasos", {"batch": "sample"}),
+    "Pegasos-n": Entry("pegasos", {"batch": "full"}),
+    "ls-bmrm": Entry("line_search_bundle"),
+    "qp-bmrm": Entry("bundle", {"stabilise": None}),
+    "level bundle": Entry("bundle"),
+    "Pragam": Entry("pragam"),
+    "Pragam-b": Entry("pragam", intercept=True),
 }
-
-
-def available(method: str) -> bool:
-    """Is its solver among those of this version?"""
-    return METHODS[method].solver == "liblinear" or METHODS[method].solver in SOLVERS
 
 
 def trace(method: str, data: Split, alpha: float, limit: float, tol: float) -> Curve:
     """Run a method for `limit` seconds at most, or until its gap is `tol` (relative)."""
     entry = METHODS[method]
-    if entry.make is None:
+    if entry.solver == "liblinear":
         return _liblinear(data, alpha, limit)
     problem = Problem(data.X, data.y, "hinge", alpha=alpha, intercept=entry.intercept)
-    warm_up(problem, entry.make())
+    solver = partial(as_solver(entry.solver), **entry.options)
+    warm_up(problem, solver)
     watch = _Watch(data)
-    made = solve(problem, entry.make(), tol=tol, max_iter=10**7, max_time=limit, callbacks=[watch], n_jobs=1)
+    made = solve(problem, solver, tol=tol, max_iter=10**7, max_time=limit, callbacks=[watch], n_jobs=1)
     _not_interrupted(made)
-    watch.keep_last()
+    watch.end(made, limit)
     return watch.curve
 
 
-def reference(data: Split, alpha: float, limit: float, intercept: bool = False) -> tuple[float, float]:
+def reference(data: Split, alpha: float, limit: float) -> tuple[float, float]:
     """(lower bound, objective) of the minimum, as close as `limit` seconds allow."""
-    problem = Problem(data.X, data.y, "hinge", alpha=alpha, intercept=intercept)
+    problem = Problem(data.X, data.y, "hinge", alpha=alpha, intercept=False)
     warm_up(problem, "auto")
     made = solve(problem, "auto", tol=1e-9, max_iter=10**7, max_time=limit)
     _not_interrupted(made)
@@ -107,9 +98,11 @@ class _Watch:
             self.last = progress._replace(time=progress.time - self.own)
         self.own += perf_counter() - began
 
-    def keep_last(self) -> None:
-        """The end of the fit, if it is not there."""
-        if self.last is not None and self.last.n_iter > self.curve.step[-1]:
+    def end(self, made: Solution, limit: float) -> None:
+        """The end of the fit, if it is not there: one whose time is up in its first step tells nothing."""
+        if not self.curve.step:
+            self.last = Progress(made.n_iter, limit, *made.certificate[:3], made.w, made.intercept)
+        if self.last is not None and self.last.n_iter > max(self.curve.step, default=-1.0):
             self.own = 0.0
             self._keep(self.last)
 

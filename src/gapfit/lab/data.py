@@ -105,9 +105,13 @@ def _signs(positive: Any) -> Vector:
     return np.where(positive, 1.0, -1.0)
 
 
+def _both(folder: Path, train: str, test: str, **options: Any) -> tuple[datasets.Data, datasets.Data]:
+    """Samples to learn from and samples set aside, where the files are two."""
+    return datasets.load(folder / train, **options), datasets.load(folder / test, **options)
+
+
 def _a9a(folder: Path) -> Split:
-    train = datasets.load(folder / "binary" / "a9a.libsvm.xz", n_features=123)
-    test = datasets.load(folder / "binary" / "a9a.t.libsvm.xz", n_features=123)
+    train, test = _both(folder / "binary", "a9a.libsvm.xz", "a9a.t.libsvm.xz", n_features=123)
     return Split(_csr(train.X), _signs(train.y > 0), _csr(test.X), _signs(test.y > 0))
 
 
@@ -131,18 +135,15 @@ def _news(folder: Path) -> Split:
 
 
 def _imdb(folder: Path) -> Split:
-    train = datasets.load(folder / "text" / "imdb.train.libsvm.xz", n_features=47_944)
-    test = datasets.load(folder / "text" / "imdb.test.libsvm.xz", n_features=47_944)
+    train, test = _both(folder / "text", "imdb.train.libsvm.xz", "imdb.test.libsvm.xz", n_features=47_944)
     X, X_test = _tf_idf(train.X, test.X)
     return Split(X, _signs(train.y >= 7), X_test, _signs(test.y >= 7))
 
 
 def _reuters(folder: Path) -> Split:
-    parts = []
-    for name in ("train", "test"):
-        path = folder / "text" / f"reuters21578.{name}.libsvm.xz"
-        parts.append(datasets.load(path, n_features=19_927, multilabel=True))
-    X, X_test = _tf_idf(parts[0].X, parts[1].X)
+    names = (f"reuters21578.{name}.libsvm.xz" for name in ("train", "test"))
+    parts = _both(folder / "text", *names, n_features=19_927, multilabel=True)
+    X, X_test = _tf_idf(*(part.X for part in parts))
     y, y_test = (_signs(part.y[:, CORPORATE].sum(axis=1) > 0) for part in parts)
     return Split(X, y, X_test, y_test)
 

@@ -1,12 +1,12 @@
 """The experiments of the papers: which curves there are, and a store that never runs one twice."""
 
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gapfit.atomic import replacing
 from gapfit.lab import curves
 from gapfit.lab.curves import Curve
 from gapfit.lab.data import RECIPES, Split, load
@@ -43,7 +43,7 @@ def jobs(names: Sequence[str]) -> list[Job]:
             alphas[OBJECTIVE_ALPHAS[name]] = OBJECTIVE_METHODS
         for alpha, methods in alphas.items():
             found[Job(name, "reference", alpha)] = None
-            found |= {Job(name, method, alpha): None for method in methods if curves.available(method)}
+            found |= {Job(name, method, alpha): None for method in methods}
     return list(found)
 
 
@@ -107,9 +107,8 @@ class Store:
 
     def _keep(self, job: Job, found: dict[str, Any]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        whole = self._path(job).with_suffix(".part")
-        whole.write_text(json.dumps({"job": job, **found}))
-        os.replace(whole, self._path(job))  # a file is there as a whole or not at all
+        with replacing(self._path(job)) as file:
+            file.write(json.dumps({"job": job, **found}).encode())
 
     def _path(self, job: Job) -> Path:
         return self.folder / f"{job.key}.json"
@@ -120,6 +119,6 @@ def race_curves(store: Store, name: str) -> Iterator[tuple[str, Curve, float]]:
     alpha = RECIPES[name].alpha
     bounds = store.bounds(name, alpha)
     for method in RACE_METHODS:
-        curve = store.curve(Job(name, method, alpha)) if curves.available(method) else None
+        curve = store.curve(Job(name, method, alpha))
         if curve is not None and bounds is not None:
             yield method, curve, bounds[0]

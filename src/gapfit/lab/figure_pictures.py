@@ -1,12 +1,12 @@
 """The pictures of the papers' experiments, drawn from measured curves."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapfit.lab.curves import METHODS, Curve
+from gapfit.lab.curves import METHODS
 from gapfit.lab.data import RECIPES
 from gapfit.lab.experiments import (
     GAP_ALPHAS,
@@ -18,7 +18,7 @@ from gapfit.lab.experiments import (
     race_curves,
 )
 from gapfit.lab.page import Picture, Section, Table
-from gapfit.lab.style import BLACK, CYCLE, DASHES, canvas, plain_ticks, save, shared_legend
+from gapfit.lab.style import BLACK, CYCLE, DASHES, picture, plain_ticks, shared_legend
 
 _COLOURS = {method: (CYCLE[k], DASHES[k % 3]) for k, method in enumerate(METHODS)}
 _LEAST = 1e-10
@@ -26,7 +26,6 @@ _LEAST = 1e-10
 
 def draw(store: Store, names: Sequence[str], folder: Path) -> Section:
     """All pictures of these data sets, and the section of the report that shows them."""
-    pictures = [*_gap(store, names, folder), *_objective(store, names, folder), *_race(store, names, folder)]
     text = (
         "Hinge loss, penalty lambda/2 |w|^2, no intercept but for Pragam-b, one thread. A curve ends when "
         "its time is up or its gap is closed. The error is the best objective so far minus a proved lower "
@@ -36,107 +35,102 @@ def draw(store: Store, names: Sequence[str], folder: Path) -> Section:
     paragraphs = [text]
     if stand_ins:
         paragraphs.append(f"Generated stand-ins, the files being absent: {', '.join(stand_ins)}.")
-    return Section("The papers' experiments", paragraphs, [], pictures)
+    return Section("The papers' experiments", paragraphs, [], _pictures(store, names, folder))
 
 
-def _gap(store: Store, names: Sequence[str], folder: Path) -> list[Picture]:
-    """Gap against iterations for several lambdas (2007, Figure 2)."""
-    shown = [name for name in TEXTS if name in names]
-    if not shown:
-        return []
-    with canvas(1, len(shown)) as (figure, axes):
-        for axis, name in zip(axes[0], shown, strict=True):
-            for k, alpha in enumerate(GAP_ALPHAS):
-                curve = store.curve(Job(name, "qp-bmrm", alpha))
-                if curve is not None:
-                    gap = np.maximum(np.array(curve.J) - np.array(curve.D), _LEAST)
-                    axis.semilogy(curve.step, gap, DASHES[k % 4], color=CYCLE[k], label=f"λ = {alpha:g}")
-            axis.set(xlabel="steps", ylabel="gap", title=_title(store, name))
-        shared_legend(figure, axes)
-        figure.suptitle("qp-bmrm: the certified gap, for several λ")
-        file = save(figure, folder, "gap-against-steps")
-    return [
-        Picture(
-            file, "Certified gap of qp-bmrm against steps for several lambda (the 2007 paper's Figure 2)."
-        )
-    ]
-
-
-def _objective(store: Store, names: Sequence[str], folder: Path) -> list[Picture]:
-    """Objective against time and iterations (2007, Figure 3)."""
-    shown = [name for name in TEXTS if name in names]
-    if not shown:
-        return []
-    with canvas(2, len(shown)) as (figure, axes):
-        for column, name in enumerate(shown):
-            alpha = OBJECTIVE_ALPHAS[name]
-            bounds = store.bounds(name, alpha)
-            for method in OBJECTIVE_METHODS:
-                curve = store.curve(Job(name, method, alpha))
-                if curve is None:
-                    continue
-                colour, dash = _COLOURS[method]
-                for row, x in enumerate((curve.seconds, curve.step)):
-                    axes[row, column].plot(x, curve.J, dash, color=colour, label=method)
-            for row, label in enumerate(("seconds", "steps")):
-                axis = axes[row, column]
-                if bounds is not None:
-                    axis.axhline(bounds[1] + 1e-3, color=BLACK, lw=0.8, label="minimum + 0.001")
-                    axis.set_ylim(bounds[0] - 0.02 * bounds[0], 3 * bounds[1])
-                axis.set(xscale="log", xlabel=label, ylabel="objective")
-                plain_ticks(axis)
-            axes[0, column].set_title(f"{_title(store, name)}, λ = {alpha:g}")
-        shared_legend(figure, axes)
-        figure.suptitle("Objective: bundle, line search, Pegasos")
-        file = save(figure, folder, "objective")
-    return [Picture(file, "Objective against time and against steps (the 2007 paper's Figure 3).")]
-
-
-_RACES: list[tuple[str, str, str, Callable[[Curve], Any], bool, str]] = [
-    ("error-against-steps", "Primal error against steps", "steps", lambda c: c.step, True, "Figure 1"),
-    ("error-against-time", "Primal error against time", "seconds", lambda c: c.seconds, True, "Figure 2"),
-    ("accuracy-against-steps", "Test accuracy against steps", "steps", lambda c: c.step, False, "Figure 3"),
-    (
-        "accuracy-against-time",
-        "Test accuracy against time",
-        "seconds",
-        lambda c: c.seconds,
-        False,
-        "Figure 4",
-    ),
-]
-
-
-def _race(store: Store, names: Sequence[str], folder: Path) -> list[Picture]:
-    """Error and accuracy against steps and time, all methods (2009, Figures 1 to 4)."""
+def _pictures(store: Store, names: Sequence[str], folder: Path) -> list[Picture]:
+    texts = [name for name in TEXTS if name in names]
     pictures = []
+    if texts:
+        pictures = [
+            picture(folder, "gap-against-steps", _gap, store, texts, columns=len(texts)),
+            picture(folder, "objective", _objective, store, texts, rows=2, columns=len(texts)),
+        ]
     columns = min(3, len(names))
     rows = -(-len(names) // columns)
-    for file, title, label, x, is_error, figure_number in _RACES:
-        with canvas(rows, columns) as (figure, axes):
-            for axis, name in zip(axes.flat, names, strict=False):
-                _race_panel(axis, store, name, x, is_error)
-                axis.set(
-                    xlabel=label,
-                    title=f"{_title(store, name)}, λ = $2^{{{np.log2(RECIPES[name].alpha):.0f}}}$",
-                )
-            for axis in axes.flat[len(names) :]:
-                axis.axis("off")
-            shared_legend(figure, axes)
-            figure.suptitle(title)
-            drawn = save(figure, folder, file)
-        pictures.append(Picture(drawn, f"{title} (the 2009 paper's {figure_number})."))
+    for race in _RACES:
+        drawn = picture(folder, race.file, _race, store, names, race, rows=rows, columns=columns)
+        pictures.append(drawn._replace(caption=f"{race.title} (the 2009 paper's {race.figure})."))
     return pictures
 
 
-def _race_panel(axis: Any, store: Store, name: str, x: Callable[[Curve], Any], is_error: bool) -> None:
+def _gap(figure: Any, axes: Any, store: Store, names: Sequence[str]) -> None:
+    """Certified gap of qp-bmrm against steps for several lambda (the 2007 paper's Figure 2)."""
+    for axis, name in zip(axes[0], names, strict=True):
+        for k, alpha in enumerate(GAP_ALPHAS):
+            curve = store.curve(Job(name, "qp-bmrm", alpha))
+            if curve is not None:
+                gap = np.maximum(np.array(curve.J) - np.array(curve.D), _LEAST)
+                axis.semilogy(curve.step, gap, DASHES[k % 4], color=CYCLE[k], label=f"λ = {alpha:g}")
+        axis.set(xlabel="steps", ylabel="gap", title=_title(store, name))
+    shared_legend(figure, axes)
+    figure.suptitle("qp-bmrm: the certified gap, for several λ")
+
+
+def _objective(figure: Any, axes: Any, store: Store, names: Sequence[str]) -> None:
+    """Objective against time and against steps (the 2007 paper's Figure 3)."""
+    for column, name in enumerate(names):
+        alpha = OBJECTIVE_ALPHAS[name]
+        bounds = store.bounds(name, alpha)
+        for method in OBJECTIVE_METHODS:
+            curve = store.curve(Job(name, method, alpha))
+            if curve is None:
+                continue
+            colour, dash = _COLOURS[method]
+            for row, x in enumerate((curve.seconds, curve.step)):
+                axes[row, column].plot(x, curve.J, dash, color=colour, label=method)
+        for axis, label in zip(axes[:, column], ("seconds", "steps"), strict=True):
+            if bounds is not None:
+                axis.axhline(bounds[1] + 1e-3, color=BLACK, lw=0.8, label="minimum + 0.001")
+                axis.set_ylim(bounds[0] - 0.02 * bounds[0], 3 * bounds[1])
+            axis.set(xscale="log", xlabel=label, ylabel="objective")
+            plain_ticks(axis)
+        axes[0, column].set_title(f"{_title(store, name)}, λ = {alpha:g}")
+    shared_legend(figure, axes)
+    figure.suptitle("Objective: bundle, line search, Pegasos")
+
+
+class _Race(NamedTuple):
+    """All methods on all data: a column of their curves against another."""
+
+    y: str  # "error" or "accuracy"
+    x: str  # "steps" or "seconds"
+    title: str
+    figure: str  # of the 2009 paper
+
+    @property
+    def file(self) -> str:
+        return f"{self.y}-against-{'time' if self.x == 'seconds' else self.x}"
+
+
+_RACES = (
+    _Race("error", "steps", "Primal error against steps", "Figure 1"),
+    _Race("error", "seconds", "Primal error against time", "Figure 2"),
+    _Race("accuracy", "steps", "Test accuracy against steps", "Figure 3"),
+    _Race("accuracy", "seconds", "Test accuracy against time", "Figure 4"),
+)
+
+
+def _race(figure: Any, axes: Any, store: Store, names: Sequence[str], race: _Race) -> None:
+    for axis, name in zip(axes.flat, names, strict=False):
+        _race_panel(axis, store, name, race)
+        power = np.log2(RECIPES[name].alpha)
+        axis.set(xlabel=race.x, title=f"{_title(store, name)}, λ = $2^{{{power:.0f}}}$")
+    for axis in axes.flat[len(names) :]:
+        axis.axis("off")
+    shared_legend(figure, axes)
+    figure.suptitle(race.title)
+
+
+def _race_panel(axis: Any, store: Store, name: str, race: _Race) -> None:
+    is_error = race.y == "error"
     lowest, highest = np.inf, 0.0
     for method, curve, bound in race_curves(store, name):
         if is_error and METHODS[method].intercept:
             continue  # another objective
         colour, dash = _COLOURS[method]
         y = np.maximum(np.array(curve.J) - bound, _LEAST) if is_error else 100 * np.array(curve.accuracy)
-        axis.plot(x(curve), y, dash, color=colour, label=method)
+        axis.plot(curve.step if race.x == "steps" else curve.seconds, y, dash, color=colour, label=method)
         lowest, highest = min(lowest, float(np.min(y))), max(highest, float(np.max(y)))
     axis.set_xscale("log")
     if is_error:

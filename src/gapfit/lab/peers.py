@@ -43,9 +43,6 @@ class Task(NamedTuple):
         return 1.0 / (self.alpha * len(self.y))
 
 
-Fit = Callable[[Task, Any], tuple[Slope, float]]
-
-
 class Peer(NamedTuple):
     """A solver of another library."""
 
@@ -54,69 +51,59 @@ class Peer(NamedTuple):
     takes: frozenset[tuple[str, str]]  # pairs of loss and penalty
     intercept: bool  # has it an unpenalised one?
     efforts: tuple[Any, ...]
-    fit: Fit
+    model: Callable[[Task, Any], Any]  # for a task and an effort, not fitted yet
 
     def applicable(self, task: Task) -> bool:
         """Is it installed, and does it minimise this objective?"""
         fits = (task.loss, task.penalty) in self.takes and (self.intercept or not task.intercept)
         return fits and find_spec(self.package) is not None
 
+    def fit(self, task: Task, effort: Any) -> tuple[Slope, float]:
+        """The weights and the intercept that so much effort leads to."""
+        model = self.model(task, effort)
+        model.fit(task.X, task.y)
+        b = float(np.ravel(model.intercept_)[0]) if task.intercept else 0.0
+        return np.ravel(model.coef_).astype(np.float64), b
 
-def _model(model: Any, task: Task) -> tuple[Slope, float]:
-    model.fit(task.X, task.y)
-    b = float(np.ravel(model.intercept_)[0]) if task.intercept else 0.0
-    return np.ravel(model.coef_).astype(np.float64), b
 
-
-def _liblinear(task: Task, iterations: int) -> tuple[Slope, float]:
+def _liblinear(task: Task, iterations: int) -> Any:
     shared = dict(C=task.C, fit_intercept=False, tol=1e-8, max_iter=iterations, random_state=0)
     if task.loss == "logistic":
-        return _model(LogisticRegression(solver="liblinear", dual=True, **shared), task)
-    return _model(LinearSVC(loss=task.loss, dual=True, **shared), task)
+        return LogisticRegression(solver="liblinear", dual=True, **shared)
+    return LinearSVC(loss=task.loss, dual=True, **shared)
 
 
-def _sgd(task: Task, epochs: int) -> tuple[Slope, float]:
-    loss = "log_loss" if task.loss == "logistic" else task.loss
-    return _model(
-        SGDClassifier(
-            loss=loss, alpha=task.alpha, fit_intercept=task.intercept, max_iter=epochs, tol=None,
-            average=True, random_state=0,
-        ),
-        task,
+def _sgd(task: Task, epochs: int) -> Any:
+    return SGDClassifier(
+        loss="log_loss" if task.loss == "logistic" else task.loss, alpha=task.alpha,
+        fit_intercept=task.intercept, max_iter=epochs, tol=None, average=True, random_state=0,
     )  # fmt: skip
 
 
-def _lbfgs(task: Task, iterations: int) -> tuple[Slope, float]:
-    return _model(
-        LogisticRegression(C=task.C, fit_intercept=task.intercept, tol=1e-12, max_iter=iterations), task
-    )
+def _lbfgs(task: Task, iterations: int) -> Any:
+    return LogisticRegression(C=task.C, fit_intercept=task.intercept, tol=1e-12, max_iter=iterations)
 
 
-def _ridge(task: Task, tol: float) -> tuple[Slope, float]:
-    return _model(Ridge(alpha=task.alpha * len(task.y), fit_intercept=task.intercept, tol=tol), task)
+def _ridge(task: Task, tol: float) -> Any:
+    return Ridge(alpha=task.alpha * len(task.y), fit_intercept=task.intercept, tol=tol)
 
 
-def _lasso(task: Task, iterations: int) -> tuple[Slope, float]:
-    return _model(Lasso(alpha=task.alpha, fit_intercept=task.intercept, tol=1e-12, max_iter=iterations), task)
+def _lasso(task: Task, iterations: int) -> Any:
+    return Lasso(alpha=task.alpha, fit_intercept=task.intercept, tol=1e-12, max_iter=iterations)
 
 
-def _rehline(task: Task, iterations: int) -> tuple[Slope, float]:
+def _rehline(task: Task, iterations: int) -> Any:
     from rehline import plq_Ridge_Classifier  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
-    model = plq_Ridge_Classifier(
-        loss={"name": "svm"}, C=task.C, fit_intercept=False, tol=1e-12, max_iter=iterations
-    )
-    return _model(model, task)
+    loss = {"name": "svm"}
+    return plq_Ridge_Classifier(loss=loss, C=task.C, fit_intercept=False, tol=1e-12, max_iter=iterations)
 
 
-def _snapml(task: Task, epochs: int) -> tuple[Slope, float]:
+def _snapml(task: Task, epochs: int) -> Any:
     from snapml import SupportVectorMachine  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
-    regularizer = task.alpha * len(task.y)
-    model = SupportVectorMachine(
-        loss=task.loss, regularizer=regularizer, max_iter=epochs, tol=1e-12, random_state=0
-    )
-    return _model(model, task)
+    alpha = task.alpha * len(task.y)
+    return SupportVectorMachine(loss=task.loss, regularizer=alpha, max_iter=epochs, tol=1e-12, random_state=0)
 
 
 _MARGIN = frozenset((loss, "l2") for loss in ("hinge", "squared_hinge", "logistic"))

@@ -159,21 +159,37 @@ def _told(entrant: Entrant) -> str:
     return f"{entrant.name}: {entrant.outcome}, J {entrant.objective:.8g}, {entrant.points[-1][0]:.2f} s"
 
 
-def table(result: Result) -> Table:
-    """Who reached the tolerance when, and how far the others got."""
+def fields(result: Result) -> dict[str, Any]:
+    """Who reached the tolerance when, and how far the others got, for machines."""
     rows = []
     for entrant in result.ranked():
         gaps, seconds = result.gaps(entrant), result.seconds(entrant)
         rows.append(
-            (
-                entrant.name,
-                f"{seconds:.3f}" if seconds < inf else "",
-                f"{gaps[-1][1]:.1e}" if gaps else "",
-                "certified" if entrant.ours else "true, by the others' bound",
-                f"{entrant.objective:.8g}" if gaps else "",
-                entrant.outcome,
-            )
+            {
+                "solver": entrant.name,
+                "certified": entrant.ours,
+                "seconds": seconds if seconds < inf else None,
+                "relative_gap": gaps[-1][1] if gaps else None,
+                "objective": entrant.objective if gaps else None,
+                "outcome": entrant.outcome,
+                "points": [list(point) for point in gaps],
+            }
         )
+    return {"tol": result.tol, "bound": result.bound, "solvers": rows}
+
+
+def table(result: Result) -> Table:
+    """The same for people."""
+
+    def cell(number: float | None, form: str) -> str:
+        return "" if number is None else format(number, form)
+
+    rows = [
+        (row["solver"], cell(row["seconds"], ".3f"), cell(row["relative_gap"], ".1e"),
+         "certified" if row["certified"] else "true, by the others' bound",
+         cell(row["objective"], ".8g"), row["outcome"])
+        for row in fields(result)["solvers"]
+    ]  # fmt: skip
     head = ("solver", f"seconds to {result.tol:g}", "relative gap", "which is", "objective", "outcome")
     return Table("Time to the tolerance", head, rows)
 

@@ -1,9 +1,11 @@
 """How the lab's pictures look: fit for print, in colours and line styles that everyone can tell apart."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from gapfit.lab.page import Picture
 
 # Okabe and Ito's colours, told apart by people with any kind of colour vision
 BLUE, VERMILION, GREEN, PINK, ORANGE, SKY, BLACK, GREY = (
@@ -30,7 +32,7 @@ _SETTINGS: Any = {
 
 
 @contextmanager
-def canvas(rows: int, columns: int, width: float = 3.4, height: float = 2.6) -> Iterator[tuple[Any, Any]]:
+def canvas(rows: int, columns: int, width: float, height: float) -> Iterator[tuple[Any, Any]]:
     """A figure of panels of this size in inches, and its axes in rows and columns; closed by no window."""
     try:
         from matplotlib import rc_context
@@ -42,13 +44,21 @@ def canvas(rows: int, columns: int, width: float = 3.4, height: float = 2.6) -> 
         yield figure, figure.subplots(rows, columns, squeeze=False)
 
 
-def save(figure: Any, folder: Path, name: str) -> str:
-    """Write the figure as SVG (for the page), PDF (for a paper) and PNG; returns the SVG's name."""
+def picture(
+    folder: Path, name: str, fill: Callable[..., None], *what: Any,
+    rows: int = 1, columns: int = 1, width: float = 3.4, height: float = 2.6,
+) -> Picture:  # fmt: skip
+    """What `fill` draws into a figure and its axes, as SVG (for the page), PDF (for a paper) and PNG.
+
+    Its docstring is the caption.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    for kind in KINDS:
-        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-        figure.savefig(folder / f"{name}.{kind}", dpi=150, metadata=metadata)
-    return f"{name}.svg"
+    with canvas(rows, columns, width, height) as (figure, axes):
+        fill(figure, axes, *what)
+        for kind in KINDS:
+            metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+            figure.savefig(folder / f"{name}.{kind}", dpi=150, metadata=metadata)
+    return Picture(f"{name}.svg", " ".join((fill.__doc__ or "").split()))
 
 
 def plain_ticks(axis: Any) -> None:

@@ -7,11 +7,10 @@ from typing import Any
 
 from gapfit.lab import page, rates, theory_pictures
 from gapfit.lab.accelerated import ACCELERATED
-from gapfit.lab.errata import PAPERS
 from gapfit.lab.lower_bounds import LOWER
 from gapfit.lab.page import Section, Table
 from gapfit.lab.pairs import PAIRS
-from gapfit.lab.statement import Finding, Statement
+from gapfit.lab.statement import PAPERS, Finding, Statement
 from gapfit.lab.upper_bounds import UPPER
 
 CHAPTERS = (LOWER, UPPER, ACCELERATED, PAIRS)
@@ -56,22 +55,13 @@ _RATES = (
 
 def table(found: list[Finding]) -> Table:
     """Statement, measured, verdict."""
+    head = ("name", "statement", "measured", "verdict", "source")
     rows = [
-        (
-            f.name + (" *" if f.erratum else ""),
-            f.statement,
-            f.measured,
-            "holds" if f.holds else "!FAILS",
-            f.source,
-        )
-        for f in found
+        (f"{f.name} *" if f.erratum else f.name, f.statement, f.measured, f.verdict, f.source) for f in found
     ]
-    return Table(
-        "What is stated, what was measured", ("name", "statement", "measured", "verdict", "source"), rows
-    )
+    return Table("What is stated, what was measured", head, rows)
 
 
 def as_objects(found: list[Finding]) -> list[dict[str, Any]]:
     """For machines: name, statement, measured, holds, source, erratum."""
-    kept = ("name", "statement", "measured", "holds", "source", "erratum")
-    return [{key: getattr(finding, key) for key in kept} for finding in found]
+    return [finding._asdict() for finding in found]

@@ -12,8 +12,7 @@ from gapfit.lab.statement import Chapter, Measured
 from gapfit.problem import Problem
 from gapfit.solve import solve
 
-UPPER = Chapter("Upper bounds")
-P0, P1, P4 = "2010", "2007", "2009"  # see `errata.PAPERS`
+UPPER = Chapter()
 NOISE = 1e-12
 
 
@@ -50,13 +49,10 @@ def _runs(loss: str = "hinge", seeds: int = 6, steps: int = 60) -> Iterator[tupl
                 yield example.problem, G, method(example.problem, example.start, 30, False)
 
 
-@UPPER.states(
-    "monotone-bounds",
-    """Lemma 1: D_t never falls, D_t <= J* <= J(w_t), eps_t - eps_(t+1) >= D_(t+1) - D_t >= 0, and
-    gamma_t >= eps_t >= min J(w_i) - J*.""",
-    source=f"{P1}, Lemma 1",
-)
-def _lemma_1() -> Measured:
+@UPPER.states("2007, Lemma 1")
+def _monotone_bounds() -> Measured:
+    """Lemma 1: D_t never falls, D_t <= J* <= J(w_t), eps_t - eps_(t+1) >= D_(t+1) - D_t >= 0, and gamma_t >=
+    eps_t >= min J(w_i) - J*."""
     checked, worst = 0, 0.0
     for problem, _, run in _runs(seeds=3):
         best = solve(problem, "bundle", tol=1e-12).certificate.dual
@@ -76,13 +72,10 @@ def _lemma_1() -> Measured:
     return Measured(f"largest violation {worst:.0e} over {checked} steps", worst < 1e-9)
 
 
-@UPPER.states(
-    "progress",
+@UPPER.states("2007, Theorem 4")
+def _progress() -> Measured:
     """Inequality (11): eps_t - eps_(t+1) >= gamma_t / 2 * min(1, alpha gamma_t / (4 G^2)), for the exact
-    master and the line search, with and without the zero plane.""",
-    source=f"{P1}, Theorem 4",
-)
-def _inequality_11() -> Measured:
+    master and the line search, with and without the zero plane."""
     checked, least = 0, np.inf
     for problem, G, run in _runs():
         gamma, eps = run.gamma[:-1], run.eps
@@ -94,14 +87,10 @@ def _inequality_11() -> Measured:
     return Measured(f"smallest ratio of the two sides {least:.3f} over {checked} steps", least >= 1 - 1e-6)
 
 
-@UPPER.states(
-    "steps-nonsmooth",
-    """Theorem 1: eps_t <= eps after at most log2(alpha J(0) / G^2) + 8 G^2 / (alpha eps) - 1 steps, for
-    eps < 4 G^2 / alpha and J(0) not too small (the printed -4 of 2007 comes from a real-valued count).""",
-    source=f"{P0}, Theorem 1; {P1}, (13)",
-    erratum=True,
-)
-def _theorem_1() -> Measured:
+@UPPER.states("2010, Theorem 1; 2007, (13)", erratum=True)
+def _steps_nonsmooth() -> Measured:
+    """Theorem 1: eps_t <= eps after at most log2(alpha J(0) / G^2) + 8 G^2 / (alpha eps) - 1 steps, for eps <
+    4 G^2 / alpha and J(0) not too small (the printed -4 of 2007 comes from a real-valued count)."""
     checked, most = 0, 0.0
     for problem, G, run in _runs():
         J0 = problem.evaluate(problem.start(), np.zeros(0))
@@ -112,13 +101,10 @@ def _theorem_1() -> Measured:
     return Measured(f"most steps used, as a share of those allowed: {most:.3f} ({checked} gaps)", most <= 1)
 
 
-@UPPER.states(
-    "steps-sharper",
+@UPPER.states("ours")
+def _steps_sharper() -> Measured:
     """Sharper for w_0 = 0: eps_1 <= G^2 / (2 alpha), so at most 8 G^2 / (alpha eps) - 15 steps are needed for
-    eps <= G^2 / (2 alpha), and the logarithm goes.""",
-    source="ours",
-)
-def _sharper() -> Measured:
+    eps <= G^2 / (2 alpha), and the logarithm goes."""
     checked, most, first = 0, 0.0, 0.0
     for problem, G, run in _runs():
         if np.any(run.w[0]):
@@ -139,13 +125,10 @@ def curvature_bound(problem: Problem) -> float:
     return float(problem.alpha + np.linalg.norm(X, 2) ** 2 / (4 * len(X)))
 
 
-@UPPER.states(
-    "smooth-linear-rate",
+@UPPER.states("2007, Theorem 4, (12)")
+def _smooth_linear_rate() -> Measured:
     """Smooth losses, |Hess J| <= H: eps_t - eps_(t+1) >= alpha gamma_t / (4 H) at every step, hence at most
-    (4 H / alpha) log(eps_0 / eps) steps. Measured with the logistic loss.""",
-    source=f"{P1}, Theorem 4, (12)",
-)
-def _smooth() -> Measured:
+    (4 H / alpha) log(eps_0 / eps) steps. Measured with the logistic loss."""
     checked, least, most = 0, np.inf, 0.0
     for problem, _, run in _runs("logistic"):
         rate = problem.alpha / (4 * curvature_bound(problem))
@@ -160,14 +143,10 @@ def _smooth() -> Measured:
     return Measured(words, least >= 1 and most <= 1)
 
 
-@UPPER.states(
-    "smooth-sign",
+@UPPER.states("2007, (14)", erratum=True)
+def _smooth_sign() -> Measured:
     """(14) has a sign reversed: the middle term is (4 / alpha) max(0, 8 G^2 / alpha - H). Iterating (12) with
-    equality takes more steps than the printed formula allows and fewer than the corrected one.""",
-    source=f"{P1}, (14)",
-    erratum=True,
-)
-def _sign_of_14() -> Measured:
+    equality takes more steps than the printed formula allows and fewer than the corrected one."""
     alpha, G, H, start, goal = 0.1, 1.0, 1.0, 100.0, 1e-3
     gap, steps = start, 0
     while gap > goal:
@@ -185,14 +164,10 @@ def _sign_of_14() -> Measured:
     return Measured(words, printed < steps <= corrected)
 
 
-@UPPER.states(
-    "frank-wolfe",
-    """ls-bmrm is the Frank-Wolfe method with exact line search on the dual, and not coordinate descent: on a
-    hinge problem without intercept its iterates are those of Frank-Wolfe.""",
-    source=f"{P4}, Section 5",
-    erratum=True,
-)
+@UPPER.states("2009, Section 5", erratum=True)
 def _frank_wolfe() -> Measured:
+    """ls-bmrm is the Frank-Wolfe method with exact line search on the dual, and not coordinate descent: on a
+    hinge problem without intercept its iterates are those of Frank-Wolfe."""
     problem = random_problem(1)
     run = ls_bmrm(problem, problem.start(), 25, True)
     Z = problem.y[:, None] * rows(problem)
@@ -213,14 +188,10 @@ def _frank_wolfe() -> Measured:
     return Measured(words, worst < 1e-10 and moved > 0.5)
 
 
-@UPPER.states(
-    "balanced-subgradient",
+@UPPER.states("2009, Section 4", erratum=True)
+def _balanced_subgradient() -> Measured:
     """With an unpenalised intercept the subgradient of min_b R needs sum u = 0. Counting the samples strictly
-    inside the margin, at the breakpoint b* itself, gives planes that cut off part of the risk.""",
-    source=f"{P4}, Section 4",
-    erratum=True,
-)
-def _balanced() -> Measured:
+    inside the margin, at the breakpoint b* itself, gives planes that cut off part of the risk."""
     rng = np.random.default_rng(0)
     problem = random_problem(2, intercept=True)
     X, y, n = rows(problem), problem.y, len(problem.y)
@@ -239,12 +210,9 @@ def _balanced() -> Measured:
     return Measured(words, balanced == 0 < naive)
 
 
-@UPPER.states(
-    "best-offset",
-    "The best intercept of the hinge at fixed scores is the n_+-th smallest of the numbers y_i - f_i.",
-    source=f"{P4}, Appendix C",
-)
+@UPPER.states("2009, Appendix C")
 def _best_offset() -> Measured:
+    """The best intercept of the hinge at fixed scores is the n_+-th smallest of the numbers y_i - f_i."""
     rng = np.random.default_rng(3)
     worst = 0.0
     for seed in range(20):

@@ -1,50 +1,41 @@
 """Losses: what is fitted. Each class states its value; weights and intercept are dealt with in `base`."""
 
-from gapfit._types import Target as Target
-from gapfit.losses.base import Loss as Loss
-from gapfit.losses.base import Risk as Risk
-from gapfit.losses.chain import ChainCRF as ChainCRF
-from gapfit.losses.chain import ChainMargin as ChainMargin
-from gapfit.losses.contingency import ContingencyLoss as ContingencyLoss
-from gapfit.losses.crammer_singer import CrammerSinger as CrammerSinger
-from gapfit.losses.f_measure import FBeta as FBeta
-from gapfit.losses.f_measure import Jaccard as Jaccard
-from gapfit.losses.floors import PrecisionAtRecall as PrecisionAtRecall
-from gapfit.losses.floors import RecallAtPrecision as RecallAtPrecision
-from gapfit.losses.margin import Exponential as Exponential
-from gapfit.losses.margin import Hinge as Hinge
-from gapfit.losses.margin import Logistic as Logistic
-from gapfit.losses.margin import Novelty as Novelty
-from gapfit.losses.margin import SmoothedHinge as SmoothedHinge
-from gapfit.losses.margin import SquaredHinge as SquaredHinge
-from gapfit.losses.multilabel import Hamming as Hamming
-from gapfit.losses.multilabel import LabelRanking as LabelRanking
-from gapfit.losses.multilabel import MacroF as MacroF
-from gapfit.losses.multilabel import MicroF as MicroF
-from gapfit.losses.ordinal import OrdinalThresholds as OrdinalThresholds
-from gapfit.losses.piecewise import Atoms as Atoms
-from gapfit.losses.piecewise import PiecewiseLoss as PiecewiseLoss
-from gapfit.losses.pointwise import PointwiseLoss as PointwiseLoss
-from gapfit.losses.queries import NDCG as NDCG
-from gapfit.losses.queries import MeanAveragePrecision as MeanAveragePrecision
-from gapfit.losses.queries import PairwiseRanking as PairwiseRanking
-from gapfit.losses.ranking import OrdinalPairs as OrdinalPairs
-from gapfit.losses.ranking import PartialRocArea as PartialRocArea
-from gapfit.losses.ranking import RocArea as RocArea
-from gapfit.losses.regression import Absolute as Absolute
-from gapfit.losses.regression import EpsilonInsensitive as EpsilonInsensitive
-from gapfit.losses.regression import Huber as Huber
-from gapfit.losses.regression import Poisson as Poisson
-from gapfit.losses.regression import Quantile as Quantile
-from gapfit.losses.regression import Squared as Squared
-from gapfit.losses.regression import SquaredEpsilonInsensitive as SquaredEpsilonInsensitive
-from gapfit.losses.selection import BalancedAccuracy as BalancedAccuracy
-from gapfit.losses.selection import BreakEven as BreakEven
-from gapfit.losses.selection import ErrorRate as ErrorRate
-from gapfit.losses.selection import Lift as Lift
-from gapfit.losses.selection import PrecisionAtK as PrecisionAtK
-from gapfit.losses.selection import RecallAtK as RecallAtK
-from gapfit.losses.smoothed import Smoothed as Smoothed
-from gapfit.losses.softmax import Softmax as Softmax
-from gapfit.losses.table import Contingency as Contingency
-from gapfit.losses.table import Matthews as Matthews
+from gapfit._types import Target
+from gapfit.losses.base import Loss, Risk
+from gapfit.losses.chain import ChainCRF, ChainMargin
+from gapfit.losses.contingency import ContingencyLoss
+from gapfit.losses.crammer_singer import CrammerSinger
+from gapfit.losses.f_measure import FBeta, Jaccard
+from gapfit.losses.floors import PrecisionAtRecall, RecallAtPrecision
+from gapfit.losses.margin import Exponential, Hinge, Logistic, Novelty, SmoothedHinge, SquaredHinge
+from gapfit.losses.multilabel import Hamming, LabelRanking, MacroF, MicroF
+from gapfit.losses.ordinal import OrdinalThresholds
+from gapfit.losses.piecewise import Atoms, PiecewiseLoss
+from gapfit.losses.pointwise import PointwiseLoss
+from gapfit.losses.queries import NDCG, MeanAveragePrecision, PairwiseRanking
+from gapfit.losses.ranking import OrdinalPairs, PartialRocArea, RocArea
+from gapfit.losses.regression import (
+    Absolute,
+    EpsilonInsensitive,
+    Huber,
+    Poisson,
+    Quantile,
+    Squared,
+    SquaredEpsilonInsensitive,
+)
+from gapfit.losses.selection import BalancedAccuracy, BreakEven, ErrorRate, Lift, PrecisionAtK, RecallAtK
+from gapfit.losses.smoothed import Smoothed
+from gapfit.losses.softmax import Softmax
+from gapfit.losses.table import Contingency, Matthews
+
+__all__ = ["Atoms", "ContingencyLoss", "Loss", "PiecewiseLoss", "PointwiseLoss", "Risk", "Smoothed"]
+__all__ += ["Target"]
+__all__ += ["Exponential", "Hinge", "Logistic", "Novelty", "SmoothedHinge", "SquaredHinge"]
+__all__ += ["Absolute", "EpsilonInsensitive", "Huber", "Poisson", "Quantile", "Squared"]
+__all__ += ["SquaredEpsilonInsensitive"]
+__all__ += ["BalancedAccuracy", "BreakEven", "Contingency", "ErrorRate", "FBeta", "Jaccard", "Lift"]
+__all__ += ["Matthews", "PrecisionAtK", "PrecisionAtRecall", "RecallAtK", "RecallAtPrecision"]
+__all__ += ["NDCG", "MeanAveragePrecision", "OrdinalPairs", "OrdinalThresholds", "PairwiseRanking"]
+__all__ += ["PartialRocArea", "RocArea"]
+__all__ += ["ChainCRF", "ChainMargin", "CrammerSinger", "Hamming", "LabelRanking", "MacroF", "MicroF"]
+__all__ += ["Softmax"]

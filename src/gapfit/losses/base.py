@@ -241,6 +241,9 @@ class Loss(Parametric, ABC):
 
     target: ClassVar[Target | None] = None  # what y holds; None: whatever the estimator has
     unit_free: ClassVar[bool] = True  # does multiplying all weights by a number change nothing?
+    likelihood: ClassVar[bool] = False  # is it -log of y's probability, by logistic function or softmax?
+    relative: ClassVar[bool] = False  # of scores of labels: do only their differences within a sample count?
+    one_query: ClassVar[bool] = False  # of rankings: are all samples compared, whatever their groups?
 
     @abstractmethod
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:

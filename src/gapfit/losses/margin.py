@@ -54,6 +54,7 @@ class SmoothedHinge(_Margin, PiecewiseLoss):
 class _Likelihood(_Margin, PointwiseLoss):
     """A loss that falls for ever as margins grow."""
 
+    likelihood = True
     smooth = True
     has_curvature = True
     has_conjugate = True

@@ -55,6 +55,8 @@ class LabelRanking(MultilabelLoss):
     copies. A common shift of a sample's scores changes nothing.
     """
 
+    relative = True
+
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
         n, L = y.shape
         queries = Queries(y.ravel(), np.ones(n * L), np.repeat(np.arange(n), L))  # the samples are queries

@@ -49,6 +49,7 @@ class RankRisk(Risk):
 
 class _Area(Loss):
     target = Target.RELEVANCE
+    one_query = True
 
     def check_target(self, y: Vector) -> None:
         check_labels(self, y)
@@ -110,6 +111,7 @@ class OrdinalPairs(Loss):
     """
 
     target = Target.RELEVANCE | Target.LEVELS
+    one_query = True
 
     def __init__(self, cost: Literal["difference"] | ArrayLike = "difference") -> None:
         if not isinstance(cost, str):

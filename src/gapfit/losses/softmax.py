@@ -27,6 +27,7 @@ class Softmax(Loss):
     """
 
     target = Target.CLASSES
+    likelihood = True
 
     def __init__(self, n_classes: int | None = None) -> None:
         self.n_classes = as_count("n_classes", n_classes, 2)

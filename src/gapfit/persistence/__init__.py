@@ -10,13 +10,15 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from reprlib import repr as show
 from typing import Any
 
 from gapfit.atomic import replacing
 from gapfit.errors import ModelFileError, ModelVersionWarning
 from gapfit.persistence import container
-from gapfit.persistence.container import show
 from gapfit.persistence.schema import describe, rebuild
+
+__all__ = ["load", "save"]
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:

@@ -25,8 +25,12 @@ def check_linear(fit: dict[str, Any]) -> None:
     }
     if "history_" in fit:  # a problem for each part; other models choose from many
         agree |= _check_problems(fit, parts)
+    _need_all(agree, "features and classes")
+
+
+def _need_all(agree: dict[str, bool], what: str) -> None:
     for name, fits_in in agree.items():
-        need(fits_in, f"attribute {name} does not fit the features and classes")
+        need(fits_in, f"attribute {name} does not fit the {what}")
 
 
 def _check_problems(fit: dict[str, Any], parts: int) -> dict[str, bool]:
@@ -59,8 +63,7 @@ def check_chains(fit: dict[str, Any]) -> None:
         "history_": not any(isinstance(part, list) for part in fit["history_"]),
         "feature_names_": known is None or len(known) == len(set(known)) == d,
     }
-    for name, fits_in in agree.items():
-        need(fits_in, f"attribute {name} does not fit the features and labels")
+    _need_all(agree, "features and labels")
 
 
 def check_weights(fit: dict[str, Any]) -> None:
@@ -102,8 +105,7 @@ def check_kernel_machine(fit: dict[str, Any]) -> None:
         "balls": len(balls) == pairs,
         "feature_names_in_": names is None or len(names) == len(set(names)) == d,
     }
-    for name, fits_in in agree.items():
-        need(fits_in, f"attribute {name} does not fit the samples, features and classes")
+    _need_all(agree, "samples, features and classes")
 
 
 def _distinct(support: NDArray[Any], n: int) -> bool:

@@ -1,172 +1,21 @@
-"""The container: a JSON header and raw arrays in one file, under a checksum. It knows nothing of models.
+"""Model files as containers of JSON and arrays, which know nothing of models."""
 
-The layout is on the page docs/model_files.md. A file may come from anywhere, so every number in it is
-checked against the size of the file before memory is taken for what it describes.
-"""
-
-import hashlib
-import json
-import os
-import re
-import stat
-import struct
-from collections.abc import Sequence
-from math import prod
-from reprlib import repr as _repr
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gapfit.container import Container
 from gapfit.errors import ModelFileError
 
-FORMATS = (1,)  # that can be read; the last one is written
-MAGIC = b"\x89gapfit\n"  # no text begins like this, and a change of line ends shows
-HEADER_LIMIT = 2**20  # bytes. The worst JSON of this size takes 24 times as much memory
 
-_PREFIX = struct.Struct("<8sIIQ")  # magic, format, size of the header, size of the file
-_DIGEST = 32  # bytes of SHA-256, at the end
-_ALIGN = 64
-_DTYPES = {"|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8"}
-_TEXT = re.compile(r"<U[1-9][0-9]{0,7}")
+def _refused(array: NDArray[Any]) -> str:
+    return "NaN, which no fit gives" if array.dtype.kind == "f" and np.isnan(array).any() else ""
 
 
-def need(condition: Any, reason: str) -> None:
-    """Raise ModelFileError unless the condition holds."""
-    if not condition:
-        raise ModelFileError(reason)
-
-
-def show(value: Any) -> str:
-    """A value from a file for a message, cut short: it may be huge, or nested deeply."""
-    return _repr(value)
-
-
-def storable(dtype: np.dtype[Any]) -> bool:
-    """Whether arrays of this type have a place in a file."""
-    return _known(dtype.newbyteorder("<").str)
-
-
-def _known(dtype: Any) -> bool:
-    return isinstance(dtype, str) and (dtype in _DTYPES or _TEXT.fullmatch(dtype) is not None)
-
-
-# -- writing ------------------------------------------------------------------------------------------
-
-
-def write(file: IO[bytes], header: dict[str, Any], arrays: Sequence[NDArray[Any]]) -> None:
-    """Write all of a file, which is open and empty."""
-    table: list[dict[str, Any]] = []
-    pieces: list[Any] = []
-    end = 0
-    for array in arrays:
-        array = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
-        offset = _aligned(end)
-        table.append({"dtype": array.dtype.str, "shape": list(array.shape), "offset": offset})
-        pieces += [bytes(offset - end), array.reshape(-1).view(np.uint8)]
-        end = offset + array.nbytes
-    text = json.dumps({**header, "arrays": table}, allow_nan=False).encode()
-    text += b" " * (_aligned(_PREFIX.size + len(text)) - _PREFIX.size - len(text))
-    if len(text) > HEADER_LIMIT:
-        raise ValueError(f"the parameters take {len(text)} bytes; a model file has room for {HEADER_LIMIT}")
-    size = _PREFIX.size + len(text) + end + _DIGEST
-    digest = hashlib.sha256()
-    for piece in (_PREFIX.pack(MAGIC, FORMATS[-1], len(text), size), text, *pieces):
-        digest.update(piece)
-        file.write(piece)
-    file.write(digest.digest())
-    file.flush()
-
-
-# -- reading ------------------------------------------------------------------------------------------
-
-
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], list[NDArray[Any]]]:
-    """The header and the arrays (read-only, little-endian); ModelFileError if anything is amiss."""
-    status = os.stat(path)
-    need(stat.S_ISREG(status.st_mode), "this is not a regular file")
-    with open(path, "rb") as file:
-        # before the rest is read, which may be anything
-        header_size = _check_prefix(file.read(_PREFIX.size), status.st_size)
-        file.seek(0)
-        data = file.read(status.st_size)
-    need(len(data) == status.st_size, "the file changed while it was read")
-    body = memoryview(data)[:-_DIGEST]
-    need(hashlib.sha256(body).digest() == data[-_DIGEST:], "the checksum is wrong: the file is damaged")
-    first = _PREFIX.size + header_size
-    header = _parse(data[_PREFIX.size : first])
-    return header, _arrays(header.pop("arrays", None), body[first:])
-
-
-def _check_prefix(start: bytes, size: int) -> int:
-    """The size of the header."""
-    need(start[: len(MAGIC)] == MAGIC, "this is not a gapfit model file")
-    need(len(start) == _PREFIX.size, "the file ends too early")
-    _, version, header_size, expected = _PREFIX.unpack(start)
-    known = " and ".join(map(str, FORMATS))
-    need(version in FORMATS, f"it has format {version}; this version of gapfit loads format {known} only")
-    need(size >= expected, f"the file ends too early: {size} bytes of {expected}")
-    need(size == expected, f"the file has {size - expected} bytes too many")
-    need(header_size <= HEADER_LIMIT, f"its header is larger than {HEADER_LIMIT} bytes")
-    first = _PREFIX.size + header_size
-    need(first % _ALIGN == 0 and first + _DIGEST <= size, f"its header cannot have {header_size} bytes")
-    return int(header_size)
-
-
-def _parse(text: bytes) -> dict[str, Any]:
-    try:
-        header = json.loads(text.decode(), object_pairs_hook=_distinct, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"its header is not valid JSON: {error}") from error
-    need(isinstance(header, dict), "its header is not a JSON object")
-    return dict(header)
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose names are distinct: readers disagree on what a second one means."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name appears twice in an object")
-    return found
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _arrays(table: Any, data: memoryview) -> list[NDArray[Any]]:
-    """Views of the data. They must tile it: no overlap, no gap but for alignment, nothing left over."""
-    need(isinstance(table, list), "its header has no list of arrays")
-    views, end = [], 0
-    for k, entry in enumerate(table):
-        described = isinstance(entry, dict) and entry.keys() == {"dtype", "shape", "offset"}
-        need(described, f"array {k} needs dtype, shape and offset")
-        name, shape, offset = entry["dtype"], entry["shape"], entry["offset"]
-        need(_known(name), f"array {k} has an unknown dtype {show(name)}")
-        need(isinstance(shape, list) and len(shape) <= 2, f"array {k} has no valid shape")
-        # every side, so that zero times a huge number cannot occur either
-        need(all(type(n) is int and 0 <= n <= len(data) for n in shape), f"array {k} has no valid shape")
-        dtype = np.dtype(name)
-        size = prod(shape) * dtype.itemsize  # integers of Python: they do not overflow
-        need(type(offset) is int and offset == _aligned(end), f"array {k} does not follow the one before it")
-        need(offset + size <= len(data), f"array {k} reaches beyond the end of the file")
-        need(not any(data[end:offset]), f"there are stray bytes before array {k}")
-        view = np.frombuffer(data[offset : offset + size], dtype).reshape(shape)
-        need(_valid(view), f"array {k} holds NaN, or bytes that are no value of its dtype")
-        views.append(view)
-        end = offset + size
-    need(end == len(data), "there are stray bytes after the last array")
-    return views
-
-
-def _valid(array: NDArray[Any]) -> bool:
-    """Whether the bytes are values of the dtype. NaN is refused as well: no fit gives any."""
-    if array.dtype.kind == "b":
-        return bool((array.view(np.uint8) <= 1).all())
-    if array.dtype.kind == "U":
-        return bool((array.reshape(-1).view("<u4") <= 0x10FFFF).all())
-    return array.dtype.kind != "f" or not np.isnan(array).any()
-
-
-def _aligned(position: int) -> int:
-    return -(-position // _ALIGN) * _ALIGN
+MODEL_FILE = Container(
+    "a gapfit model file", b"\x89gapfit\n", (1,), ModelFileError,
+    header_limit=2**20,  # the worst JSON of this size takes 24 times as much memory
+    sides=2, refuses=_refused,
+)  # fmt: skip
+write, read, need = MODEL_FILE.write, MODEL_FILE.read, MODEL_FILE.need

@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import Field
 from inspect import signature
+from reprlib import repr as show
 from typing import Any
 
 from gapfit.declaration import attributes, parameters
 from gapfit.errors import ModelFileError
 from gapfit.persistence import values
-from gapfit.persistence.container import need, show
+from gapfit.persistence.container import need
 from gapfit.persistence.values import NOWHERE, Kind, Shelf
 
 Classes = Mapping[str, type]

@@ -7,13 +7,15 @@ cannot ask for anything: it answers questions, and an answer that is none is a M
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from math import isfinite
+from reprlib import repr as show
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gapfit.container import storable
 from gapfit.errors import ModelFileError
-from gapfit.persistence.container import need, show, storable
+from gapfit.persistence.container import need
 from gapfit.solution import Status
 
 

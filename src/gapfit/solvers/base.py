@@ -21,6 +21,8 @@ from gapfit.room import ask_for, available
 from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.old_needs import as_forms
 
+__all__ = ["Effort", "Steps", "check_needs", "effort_of", "missing_need", "needs", "solver_name"]
+
 OVERFLOWS = (ArithmeticError, LinAlgError)  # what a step may raise where numbers are too large for it
 
 Steps = Generator[Iterate, Certificate, None]

@@ -6,9 +6,9 @@
 Each raises `ContractError`, naming the promise that was broken and by how much, or returns silently.
 """
 
-from gapfit.testing.designs import check_design as check_design
-from gapfit.testing.losses import check_loss as check_loss
-from gapfit.testing.penalties import check_penalty as check_penalty
-from gapfit.testing.solvers import check_solver as check_solver
+from gapfit.testing.designs import check_design
+from gapfit.testing.losses import check_loss
+from gapfit.testing.penalties import check_penalty
+from gapfit.testing.solvers import check_solver
 
 __all__ = ["check_design", "check_loss", "check_penalty", "check_solver"]

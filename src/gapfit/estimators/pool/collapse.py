@@ -45,14 +45,13 @@ def warn_of_collapse(member: Surrogate, fitted: Fitted, samples: TwoClasses, set
         return
     known = isinstance(settings.metric.loss, FBeta | Jaccard)
     critical = critical_score_weight(samples) if known else None
-    P = float(samples.weight[samples.positive].sum())
-    share = float(samples.weight.sum()) / P - 1.0
+    P, N = samples.masses
     if critical is not None and critical >= member.score_weight:
         found = f"w = 0 is optimal for every alpha, up to score_weight = {critical:.3g}"
-        cure = f"a score_weight above that (N / P is {share:.3g})"
+        cure = f"a score_weight above that (N / P is {N / P:.3g})"
     else:
         found = f"w = 0 is optimal at alpha = {member.alpha:.3g}, within tol"
-        cure = f"a smaller alpha, or a larger score_weight (N / P is {share:.3g})"
+        cure = f"a smaller alpha, or a larger score_weight (N / P is {N / P:.3g})"
     warn_caller(
         f"the convex bound of this measure says nothing here: {found}. Next: strategy='auto' or 'cost_path'; "
         f"or {cure}.",

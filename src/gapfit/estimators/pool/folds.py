@@ -78,10 +78,9 @@ class CrossValidation:
             seen = [fold.look(fit) for fold, fit in zip(self.folds, fits, strict=True)]
             self.results[member] = judge(self.settings.metric, seen, gap)
 
-    def best(self, count: int, kind: type | None = None) -> list[Member]:
-        """The members with the highest scores, best first, of all kinds or one."""
-        chosen = [m for m in self.results if kind is None or isinstance(m, kind)]
-        return sorted(chosen, key=lambda member: -self.results[member].score)[:count]
+    def best(self, count: int | None = None) -> list[Member]:
+        """The members with the highest scores, best first."""
+        return sorted(self.results, key=lambda member: -self.results[member].score)[:count]
 
     def judge_average(self, members: Sequence[Member]) -> Result:
         """The result of the average of some members."""

@@ -37,6 +37,12 @@ class TwoClasses(NamedTuple):
     def positive(self) -> Mask:
         return self.y > 0
 
+    @property
+    def masses(self) -> tuple[float, float]:
+        """The weight of the positives and of the negatives."""
+        positive = self.positive
+        return float(self.weight[positive].sum()), float(self.weight[~positive].sum())
+
     def take(self, rows: Any, weight: Vector | None = None) -> "TwoClasses":
         """Some of them, with the weights that they have there, if these are others."""
         weight = self.weight[rows] if weight is None else weight
@@ -71,6 +77,7 @@ class Fitted(NamedTuple):
     n_iter: int
     objective: float  # what the recipe minimises, at this point
     solution: Solution | None = None  # of the latest surrogate: its cuts serve the next alpha
+    anchor: "Fitted | None" = None  # of a local search, where it began: others begin there too
 
     def scores(self, design: MemoryDesign) -> Vector:
         """x'w + b of all rows."""

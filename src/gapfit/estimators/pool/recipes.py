@@ -29,7 +29,7 @@ def _prices(samples: TwoClasses, metric: Metric) -> list[float]:
     is to label about k samples, and at a price of one it labels about P: so k / P, and plain in case that
     is too much of it.
     """
-    P, N = _masses(samples)
+    P, N = samples.masses
     if metric.of_rates:
         return [N / P]
     if _first_few(samples, metric):
@@ -53,7 +53,7 @@ def surrogates(samples: TwoClasses, settings: Settings, alphas: tuple[float, ...
         return []
     if not isinstance(loss, ContingencyLoss):  # areas know no weight of scores, and never collapse
         return [Surrogate(1.0, alpha) for alpha in alphas]
-    P, N = _masses(samples)
+    P, N = samples.masses
     some = alphas[1::2] or alphas
     if _first_few(samples, settings.metric):  # weighted scores rank them no better
         return [Surrogate(1.0, alpha) for alpha in some]
@@ -78,9 +78,4 @@ def _tilted(settings: Settings) -> bool:
 
 def _first_few(samples: TwoClasses, metric: Metric) -> bool:
     """Is the measure about no more samples than there are positives?"""
-    return metric.k is not None and metric.k <= _masses(samples)[0]
-
-
-def _masses(samples: TwoClasses) -> tuple[float, float]:
-    positive, weight = samples.positive, samples.weight
-    return float(weight[positive].sum()), float(weight[~positive].sum())
+    return metric.k is not None and metric.k <= samples.masses[0]

@@ -44,7 +44,8 @@ class Tilt:
         """From the optimum of the anchor, whose certificate goes with the result."""
         metric = settings.metric.smoothed
         assert metric is not None
-        anchor = done.get(self.anchor) or self.anchor.fit(samples, settings, {})
+        same = (done[tilt].anchor for tilt in done if isinstance(tilt, Tilt) and tilt.anchor == self.anchor)
+        anchor = done.get(self.anchor) or next(same, None) or self.anchor.fit(samples, settings, {})
         problem = self.anchor.problem(samples, settings.penalty)
         objective = _Tilted(problem, samples, metric, self, anchor.objective)
         theta, _ = best_threshold(metric, anchor.scores(samples.design), samples.positive, samples.weight)
@@ -52,8 +53,9 @@ class Tilt:
         found = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
         w, b, theta = found.x[:-2] * objective.unit, float(found.x[-2]), float(found.x[-1])
         return anchor._replace(
-            w=self.slope * w, b=self.slope * (b - theta), n_iter=int(found.nit), objective=float(found.fun)
-        )
+            w=self.slope * w, b=self.slope * (b - theta), n_iter=int(found.nit), objective=float(found.fun),
+            anchor=anchor,
+        )  # fmt: skip
 
 
 class _Tilted:
@@ -62,24 +64,24 @@ class _Tilted:
     def __init__(
         self, problem: Problem, samples: TwoClasses, metric: Metric, tilt: Tilt, optimum: float
     ) -> None:
-        self.problem, self.samples, self.metric = problem, samples, metric
+        self.problem, self.metric = problem, metric
+        self.positive, self.weight = samples.positive, samples.weight
         self.slope, self.strength = tilt.slope, tilt.strength / max(optimum, 1e-12)
-        positive, weight = samples.positive, samples.weight
-        self.P, self.N = float(weight[positive].sum()), float(weight[~positive].sum())
+        self.P, self.N = samples.masses
         X = samples.design.X
         square = np.asarray(X.multiply(X).mean(axis=0)).ravel() if hasattr(X, "multiply") else (X**2).mean(0)
         self.unit = 1.0 / np.sqrt(np.where(square > 0, square, 1.0))
 
     def __call__(self, point: Vector) -> tuple[float, Vector]:
-        problem, samples = self.problem, self.samples
+        problem = self.problem
         w, b, theta = point[:-2] * self.unit, point[-2:-1], float(point[-1])
-        f = problem.scores(w)
+        f = problem.design.scores(w)
         risk, u, e = problem.risk.value_and_subgradient(f, b)
         soft = expit(self.slope * (f + b[0] - theta))
-        taken = samples.weight * soft
-        tp = float(taken[samples.positive].sum())
+        taken = self.weight * soft
+        tp = float(taken[self.positive].sum())
         value, by_tp, by_fp = self.measure(tp, float(taken.sum()) - tp)
-        bend = taken * (1.0 - soft) * np.where(samples.positive, by_tp, by_fp) * self.slope
+        bend = taken * (1.0 - soft) * np.where(self.positive, by_tp, by_fp) * self.slope
         slope = problem.design.adjoint(self.strength * u - bend)
         slope += self.strength * problem.alpha * problem.penalty.subgradient(w)
         tilted = float(bend.sum())
