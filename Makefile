@@ -1,6 +1,6 @@
 # `make demo` and `make test` need only Python (3.11 or newer) and make.
 # Another interpreter: `make clean && make test PYTHON=python3.12`.
-# Fewer tests:         `make test PYTEST_ARGS="-m 'not slow'"`.
+# Fewer tests:         `make pytest PYTEST_ARGS="-m 'not slow'"`.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -12,15 +12,16 @@ SOAK_ARGS ?=
 BIN := $(VENV)/bin
 OLDEST := test_solve.py test_threads.py cli/test_cli.py persistence/test_persistence.py
 
-.PHONY: demo test interpreted soak lint types installed oldest docs bench lab clean
+.PHONY: demo test pytest interpreted soak lint types installed oldest docs bench lab clean
 
 demo: $(VENV)/.installed-plot
 	$(BIN)/python examples/demo.py
 
-# What a change must leave in order; beside it `make interpreted`, `make oldest` and `make docs`.
-test: lint types
+# What a change must leave in order. The tests alone, without the legs behind them: `make lint types pytest`.
+test: lint types pytest interpreted installed oldest docs
+
+pytest: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
-	$(MAKE) --no-print-directory installed
 
 # The compiled code's own tests, without compilation: numba's translation and Python agree on what it says.
 interpreted: $(VENV)/.installed-test
