@@ -6,7 +6,7 @@ from gapfit._types import Slope, Vector
 from gapfit.errors import ContractError
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
-from gapfit.rounding import EPS
+from gapfit.rounding import EPS, NOTHING
 from gapfit.solution import Certificate
 
 
@@ -35,12 +35,12 @@ def proved(
         minorant = problem.again(minorant, exact=exact)
     minorant = problem.feasible(minorant)
     upper, lower = problem.most(w, b, scores, exact=exact), problem.least(minorant, exact=exact)
-    if lower.below > upper.above:
+    if lower.below > upper.above + NOTHING:
         raise ContractError(
             f"a lower bound ({lower.value:.17g}) exceeds an attained value ({upper.value:.17g}) by more than "
             f"rounding explains: {problem.loss!r} is not convex, or its subgradient or conjugate is wrong"
         )
-    gap = max(upper.above - lower.below, 0.0) if np.isfinite(upper.value) else np.inf
+    gap = abs(upper.above - lower.below) if np.isfinite(upper.value) else np.inf
     if np.isnan(gap):  # an error that is not a number is none that is known
         gap = np.inf
     dual = min(lower.below, upper.value)

@@ -15,6 +15,7 @@ from gapfit._types import Matrix, Vector
 UNIT = 2.0**-53
 EPS = 2 * UNIT  # the distance from 1 to the next number
 TINY = float(np.finfo(float).tiny)  # below it, products lose digits: this much is allowed for each
+NOTHING = 1e-290  # what underflow alone can make, also where a library has subnormal numbers flushed to zero
 SUM = 64  # roundings on the way of a number through NumPy's pairwise sum, of up to 2^40 numbers
 _BLOCK = 512  # numbers that are added up in whatever order
 _LANES = 8

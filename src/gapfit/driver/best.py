@@ -18,12 +18,12 @@ from gapfit.errors import ContractError, UnboundedProblem
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.records import Kept
+from gapfit.rounding import NOTHING
 from gapfit.solution import Certificate, Iterate, Record, Solution, Status, as_intercept
 
 logger = logging.getLogger("gapfit")
 
 _LAST_OFFSETS = 0.3  # seconds for the offsets of the last iterate when time is up
-_NOTHING = 1e-290  # a gap that underflow alone can make
 _CLEARLY = 0.999  # times a gap, one is smaller by more than rounding
 
 
@@ -86,7 +86,7 @@ class Best(Kept):
         self.plain: float | None = None  # what the minorant proves without any allowance
         # for optima at zero; the data alone decide, not where the fit began
         self.scale = problem.scale
-        self.atol = max(min(tol, 1e-12) * self.scale, _NOTHING) if tol > 0 else 0.0
+        self.atol = max(min(tol, 1e-12) * self.scale, NOTHING) if tol > 0 else 0.0
 
     def state(self) -> dict[str, Any]:
         return {
