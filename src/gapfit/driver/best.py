@@ -266,8 +266,8 @@ class Best(Kept):
         return other if other.certificate.gap < _CLEARLY * usual.certificate.gap else usual
 
     def _rounding_matters(self, proved: Certificate) -> bool:
-        """Is the running gap small enough, or less than half of the proved one?"""
-        return self._meets(self._as_computed(), 1.0) or proved.gap > 2 * (self.primal - self.dual)
+        """Is the running gap small enough, or clearly smaller than the proved one?"""
+        return self._meets(self._as_computed(), 1.0) or self.primal - self.dual < _CLEARLY * proved.gap
 
     def _as_computed(self) -> Certificate:
         """The running bounds without any allowance: whether a proof is worth trying."""

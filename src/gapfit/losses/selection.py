@@ -141,5 +141,12 @@ class SelectionRisk(ContingencyRisk):
         """Shares that add up to a weight of `amount`, of the samples with the highest gains."""
         mark = -weighted_quantile(-gain, self.weight, amount)[0]
         above, level = gain > mark, gain == mark
-        room = amount - float(self.weight @ above)
-        return np.where(level, np.clip(room / float(self.weight @ level), 0.0, 1.0), above)
+        room, width = amount - float(self.weight @ above), float(self.weight @ level)
+        if 0 <= room <= width:
+            return np.where(level, room / width, above)
+        # a quantile has thirteen digits of the whole weight: small ones that it has not seen, one by one
+        order = np.argsort(-gain, kind="stable")
+        reached = np.cumsum(self.weight[order]) - self.weight[order]
+        share = np.empty_like(gain)
+        share[order] = np.clip((amount - reached) / self.weight[order], 0.0, 1.0)
+        return share

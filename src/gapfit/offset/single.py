@@ -16,7 +16,7 @@ from gapfit._types import Vector
 from gapfit.errors import UnboundedProblem
 from gapfit.losses.base import Risk
 from gapfit.losses.forms import Curvature
-from gapfit.rounding import EPS
+from gapfit.rounding import EPS, SUM, gamma
 
 _FAR = 1e18  # in units of the scores: an offset beyond this counts as infinite
 _DOUBLINGS = 110  # of the resolution, until that is so
@@ -66,7 +66,9 @@ def minimise_offset(risk: Risk, scores: Vector, guess: float) -> tuple[float, Ta
         alike = max(left.value, right.value) - lowest.value <= abs(lowest.value)
         settled = alike and lowest.value - floor <= 2 * EPS * abs(lowest.value)
         if settled or right.b - left.b <= 2 * resolution or not left.b < b < right.b:
-            return lowest.value, _balance(left, right, lowest.b)
+            return lowest.value, _counted(
+                _balance(left, right, lowest.b), left, right, risk.roundings(scores)
+            )
         probe = tangent(risk, scores, b)
         left, right = (probe, right) if probe.e <= 0 else (left, probe)
     raise AssertionError("unreachable: the loop above is endless")
@@ -166,3 +168,15 @@ def _balance(left: Tangent, right: Tangent, b: float) -> Tangent:
         right.value + right.e * (b - right.b)
     )
     return Tangent(height, (1 - share) * left.u + share * right.u, b, 0.0)
+
+
+def _counted(mixture: Tangent, left: Tangent, right: Tangent, roundings: int) -> Tangent:
+    """The mixture, lower by what rounding may have added to it: the two tangents can be so far apart that
+    their heights are much larger than its own. What is of its own size is counted by whoever uses it."""
+    share = left.e / (left.e - right.e)
+    excess = 0.0
+    for part, side in ((1 - share, left), (share, right)):
+        away = abs(side.b - mixture.b)
+        more = max(abs(side.value) - abs(mixture.value), 0.0)
+        excess += part * (more + away * (abs(side.e) + float(np.abs(side.u).sum())))
+    return mixture._replace(value=mixture.value - gamma(SUM + roundings) * excess)
