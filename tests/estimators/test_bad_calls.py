@@ -62,5 +62,5 @@ def test_only_the_ratios_of_weights_matter_however_small_they_are(kind):
     weight = rng.integers(1, 4, len(X)).astype(float)
     fits = [kind.make(alpha=0.1, max_time=20.0).fit(X, y, sample_weight=weight * s) for s in (1.0, 1e-290)]
     assert fits[1].objective_ == pytest.approx(fits[0].objective_, rel=2e-3)
-    with pytest.raises(ValueError, match="sample_weight is too small"):
+    with pytest.raises(ValueError, match=r"sample_weight (is too small|must not be zero)"):
         kind.make().fit(X, y, sample_weight=5e-324 * weight)
