@@ -460,3 +460,23 @@ def test_a_start_is_not_given_up_for_a_worse_point():
     known = solve(problem, tol=1e-12, max_iter=50)
     again = solve(problem, tol=1e-12, max_iter=1, start=known)
     assert again.certificate.gap <= known.certificate.gap * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "crammer_singer", "softmax"])
+def test_a_fit_goes_on_with_the_offsets_it_had_where_those_found_anew_are_worse(loss, monkeypatch):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 3))
+    y = np.sign(X[:, 0] + 0.3) if loss == "hinge" else np.digitize(X[:, 0], (-0.5, 0.5)).astype(float)
+    problem = Problem(X, y, loss, alpha=0.1)
+    first = solve(problem, "bundle", tol=1e-9)
+    found = Problem.tangent
+
+    def poorly(self, scores, guess=None):
+        at = found(self, scores, guess)
+        risk = self.risk.value_and_subgradient(scores, at.b + np.arange(1.0, 1 + len(at.b)))[0]
+        return at._replace(value=risk, b=at.b + np.arange(1.0, 1 + len(at.b)))
+
+    monkeypatch.setattr(Problem, "tangent", poorly)
+    again = solve(problem, "bundle", tol=1e-9, start=first, max_iter=0)
+    assert again.status is Status.CERTIFIED
+    assert again.certificate.primal <= first.certificate.primal * (1 + 1e-12)

@@ -67,11 +67,13 @@ class Best(Kept):
         if "w" in known.state or bounds[0] is None:  # costs a pass over the data
             w = known.state.get("w", self.w)
             scores = problem.scores(w)
-            at = problem.tangent(scores)
-            primal = problem.alpha * problem.penalty.value(w) + at.value
+            at = problem.tangent(scores, known.b)
+            primal, b = problem.alpha * problem.penalty.value(w) + at.value, at.b
+            if known.b is not None and (as_it_was := problem.evaluate(w, known.b)) < primal:
+                primal, b = as_it_was, known.b
             if primal <= at_rest:
-                self.given = w, at.b
-                self.w, self.b, self.scores, self.primal = w, at.b, scores, primal
+                self.given = w, b
+                self.w, self.b, self.scores, self.primal = w, b, scores, primal
                 bounds.append(problem.minorant(at, scores))
             else:  # a start that is worse than none, or outside the domain, is no start
                 known.state.pop("w", None)
