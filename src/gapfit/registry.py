@@ -81,6 +81,7 @@ SOLVERS: dict[str, str] = {
     "newton": "gapfit.solvers.newton",
     "newton_cg": "gapfit.solvers.newton_cg",
     "semismooth_newton": "gapfit.solvers.semismooth_newton",
+    "small_newton": "gapfit.solvers.small_newton",
     "lbfgs": "gapfit.solvers.lbfgs",
     "primal_cd": "gapfit.solvers.primal_cd",
     "rounded_cd": "gapfit.solvers.rounded_cd",

@@ -100,6 +100,8 @@ CASES = {
     "newton_cg, softmax": ("newton_cg", partial(linear, "softmax", CLASSES, alpha=1e-5)),
     "semismooth_newton": ("semismooth_newton", partial(linear, "hinge", alpha=1e-5)),
     "semismooth_newton, absolute": ("semismooth_newton", partial(linear, "absolute", T, alpha=1e-5)),
+    "small_newton": ("small_newton", partial(linear, "hinge", alpha=1e-5)),
+    "small_newton, net": ("small_newton", partial(linear, "logistic", penalty=ElasticNet(0.5), alpha=1e-5)),
     "lbfgs": ("lbfgs", partial(linear, "logistic", alpha=1e-6)),
     "primal_cd": ("primal_cd", partial(linear, "logistic", Y_WIDE, "l1", 1e-4, WIDE)),
     "primal_cd, sparse": ("primal_cd", partial(linear, "logistic", Y_THIN, "l1", 1e-4, THIN)),

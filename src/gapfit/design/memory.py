@@ -18,6 +18,7 @@ from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.design.base import Design, Precise
 from gapfit.design.forms import Plain, Rows
 from gapfit.design.rows import row_norms, take_rows
+from gapfit.design.sparse_indices import check_sparse_indices
 from gapfit.rounding import TINY, UNIT, gamma
 
 if TYPE_CHECKING:
@@ -125,6 +126,10 @@ class MemoryDesign(Design):
             last = min(first + step, rows.stop)
             add_weighted_gram(self._kernel_rows, weight, first, last, gram)
         return gram
+
+    def dense(self) -> Matrix:
+        """A copy of X, dense and in float64: for small data."""
+        return np.array(self.X.toarray() if sparse.issparse(self.X) else self.X, dtype=np.float64)
 
     def distances(self, penalty: "Penalty", centre: Slope) -> Vector:
         if penalty.euclidean and not centre.any():
@@ -272,26 +277,3 @@ def as_design(X: Any) -> Design:
         ensure_min_samples=1, ensure_min_features=1, input_name="X",
     )  # fmt: skip
     return MemoryDesign(X)
-
-
-def check_sparse_indices(X: Data) -> None:
-    """Refuse a sparse X whose indices point outside it: compiled code would read foreign memory."""
-    if X.ndim != 2:
-        raise ValueError(f"X must be two-dimensional, got shape {X.shape}")
-    X = X if X.format in ("csr", "csc") else X.tocoo() if X.format != "coo" else X
-    if X.format == "coo":
-        ranges = [(X.coords[0], X.shape[0]), (X.coords[1], X.shape[1])]
-    else:
-        major, minor = X.shape if X.format == "csr" else X.shape[::-1]
-        indptr = X.indptr
-        if (
-            len(indptr) != major + 1
-            or indptr[0] != 0
-            or (np.diff(indptr) < 0).any()
-            or (indptr[-1] > min(len(X.indices), len(X.data)))
-        ):
-            raise ValueError(f"X is a broken {X.format} matrix: indptr does not fit its shape and data")
-        ranges = [(X.indices[: indptr[-1]], minor)]
-    for indices, bound in ranges:
-        if len(indices) and (indices.min() < 0 or indices.max() >= bound):
-            raise ValueError(f"X is a broken {X.format} matrix: an index lies outside [0, {bound})")

@@ -13,7 +13,7 @@ from gapfit import threads
 from gapfit._types import Data, Vector
 from gapfit.checks import as_column, as_weights
 from gapfit.declaration import attribute, declared
-from gapfit.design.memory import check_sparse_indices
+from gapfit.design.sparse_indices import check_sparse_indices
 from gapfit.estimators.targets import naming
 from gapfit.persistence.values import COUNT, NAMES
 from gapfit.reductions import Labels, Multiset, weigh_classes

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from gapfit.design.chain import as_lengths
-from gapfit.design.memory import check_sparse_indices
+from gapfit.design.sparse_indices import check_sparse_indices
 from gapfit.estimators.targets import naming
 
 

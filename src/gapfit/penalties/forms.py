@@ -30,3 +30,9 @@ class Net(NamedTuple):
 
     l1: float
     l2: float
+
+
+@penalty_form("a penalty that allows every w")
+@dataclass(frozen=True)
+class Everywhere:
+    """Omega is finite on all of R^d."""

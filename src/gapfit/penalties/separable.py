@@ -9,7 +9,7 @@ import numpy as np
 from gapfit._types import Matrix, Slope, Vector
 from gapfit.errors import as_number, as_numbers
 from gapfit.penalties.base import Penalty
-from gapfit.penalties.forms import Net
+from gapfit.penalties.forms import Everywhere, Net
 from gapfit.rounding import EPS, TINY, Estimate, gamma, plain_sum, square_sum
 
 _ROUNDINGS = 16  # on the way to a summand
@@ -89,6 +89,7 @@ class ElasticNet(Separable):
     def forms(self) -> Iterator[Any]:
         yield from super().forms()
         yield Net(self.l1_ratio, self.modulus)
+        yield Everywhere()
 
     def values(self, w: Slope) -> Vector:
         return np.asarray(self.l1_ratio * np.abs(w) + 0.5 * self.modulus * w * w)

@@ -3,6 +3,7 @@
 | the problem                                   | solver              | because                     |
 |-----------------------------------------------|---------------------|-----------------------------|
 | a kernel; lines and parabolas                 | `smo`               | pairs, then exact steps     |
+| lines and parabolas, or logistic; small data  | `small_newton`      | one compiled call           |
 | losses with lines, L2, few features           | `semismooth_newton` | tens of steps at any alpha  |
 | smooth loss, quadratic penalty, few features  | `newton`            | a handful of steps          |
 | smooth loss, L2, three samples a feature      | `newton_cg`         | a handful of passes         |
@@ -58,6 +59,7 @@ MANY = 3000  # features whose Hessian is too large to factorise again and again
 PASSES = 10  # over X: a Hessian and its factor may cost that
 CHEAP = 24  # flops of dense algebra take the time of an entry of X in a pass
 SMALL = 200_000  # entries of X: Newton's method is quick then, and its answer knows no order of the samples
+THIN = 64  # features, up to which a Hessian needs no BLAS
 TINY = 20_000  # entries: a bundle is soon found then, and intercepts keep coordinate descent busy for long
 CROWD = 1600  # samples for each feature: then the first steps learn from a share of them
 IN_PLAY = 0.25  # of the samples, still in play after a sweep, are too many for coordinate descent
@@ -153,6 +155,8 @@ def plan(problem: Problem) -> Iterator[Choice]:
         yield Choice("smo", "there is a kernel")
         yield Choice("bundle", "it takes every loss and every penalty")
         return
+    if n * d <= SMALL and d <= THIN and takes("small_newton"):
+        yield Choice("small_newton", "the data are small")
     near = d <= MANY and (d <= FEW or d**3 / CHEAP <= PASSES * size)
     few = near and (d <= FEW or size / n <= CHEAP * PASSES or not takes("dual_cd") or _is_parabola(problem))
     newtons = ("semismooth_newton", "newton") if _has_lines(problem) else ("newton", "semismooth_newton")

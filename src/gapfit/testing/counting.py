@@ -86,5 +86,9 @@ class CountedRows(MemoryDesign):
         self.counter.blind = True
         return super().rows()
 
+    def dense(self) -> Matrix:
+        self.counter.blind = True
+        return super().dense()
+
     def take(self, rows: Any) -> "CountedRows":
         return CountedRows(self.X[rows], self.counter)

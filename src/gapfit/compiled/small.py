@@ -1,0 +1,282 @@
+"""A fit on small data: proximal point steps in the dual, Newton's method inside. See `small_newton`.
+
+The loss of a sample at score f is rounded off around a guess of the dual solution, the centre,
+
+    phi_c(f) = max over lower <= v <= upper of
+                   (target - f) v - kink |v| - quad v^2 / 2 - (v - centre)^2 / (2 c p).
+
+One that has an entropy is round already: (target - f) v - entropy h((v - lower) / entropy) is maximised then,
+with h(a) = a log a + (1 - a) log(1 - a). The penalty is l1 |w|_1 + l2 |w|^2 / 2, alpha included.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+from gapfit.compiled._jit import jit
+from gapfit.compiled.rows import TINY
+from gapfit.compiled.small_model import EPS, hessian, minimise_with_l1, solve
+
+SEARCH = 40  # evaluations in a line search at most, each O(n)
+FLAT = 0.1  # of the first slope: there a line search ends
+SOLVED = 0.3  # a rounded problem is solved when its own gap is such a share of the whole
+EASY, HARD, LOST = 3, 8, 25  # Newton steps for one rounded problem
+SHARPEN = 3.0  # the factor of c after an easy problem
+BLUNT = 1.0 / 64  # its factor after one that was not solved
+SHARPEST = 1e12  # the last c, in units of the first
+PROGRESS = 0.1  # of a gap is left of it after a call
+MOST = 200  # Newton steps in a call
+
+
+class Losses(NamedTuple):
+    """The losses of all samples, as data."""
+
+    target: Any
+    kink: Any
+    quad: Any
+    lower: Any
+    upper: Any
+    entropy: Any  # upper - lower where the loss has an entropy, else 0
+    p: Any
+
+
+class Net(NamedTuple):
+    """The penalty, times alpha, and what is known of b."""
+
+    l1: Any
+    l2: Any
+    free: Any  # is there an intercept?
+    total: Any  # its slope that no sample carries
+    least_bend: Any  # curvature in b, where no sample has any
+    least: Any  # and in a weight
+
+
+class Place(NamedTuple):
+    """Where the fit is. All is written to."""
+
+    w: Any
+    f: Any  # scores, with b
+    v: Any
+    z: Any  # X'v
+    centre: Any
+    curvature: Any
+    step: Any  # in w
+    along: Any  # what the step changes in the scores
+    hessian: Any
+    mean: Any  # of the rows on a curved part
+    rows: Any  # which they are
+    at: Any  # weights, as a quadratic model of the objective has them
+    face: Any  # its Hessian in those that are not zero
+    change: Any  # of these
+    chosen: Any  # which they are
+
+
+class Course(NamedTuple):
+    """Where the fit is, in numbers."""
+
+    b: Any
+    c: Any
+    last_c: Any
+    steps: Any  # since c was changed
+    primal: Any
+    gap: Any  # a guess
+    rounding: Any  # what rounding off adds to the gap
+    imbalance: Any
+    bend: Any  # curvature in b
+    moving: Any
+
+
+@jit(fast=True, inline=True)
+def _response(losses, i, f, centre, c):
+    """The maximiser v, the curvature of the rounded loss, and the true loss."""
+    margin = losses.target[i] - f
+    lower, entropy = losses.lower[i], losses.entropy[i]
+    if entropy > 0.0:
+        t = math.exp(-abs(margin))
+        small, large = t / (1.0 + t), 1.0 / (1.0 + t)
+        v = lower + entropy * (large if margin > 0.0 else small)
+        return v, entropy * small * large, margin * lower + entropy * (max(margin, 0.0) + math.log1p(t))
+    kink, quad, upper = losses.kink[i], losses.quad[i], losses.upper[i]
+    pull = 1.0 / (c * losses.p[i])
+    drive = margin + pull * centre
+    give = 1.0 / max(quad + pull, TINY)
+    v = min(max(give * (drive - min(max(drive, -kink), kink)), lower), upper)
+    inside = v > lower and v < upper and (kink == 0.0 or v != 0.0)
+    beyond = margin - min(max(margin, -kink), kink)
+    exact = min(max(beyond / max(quad, TINY), lower), upper)
+    return v, give if inside else 0.0, (beyond - 0.5 * quad * exact) * exact
+
+
+@jit(fast=True, inline=True)
+def _rounded_part(losses, i, f, v, loss):
+    """By how much the loss is above the plane of v at f."""
+    if losses.entropy[i] > 0.0:
+        return 0.0
+    return loss - (losses.target[i] - f) * v + losses.kink[i] * abs(v) + 0.5 * losses.quad[i] * v * v
+
+
+@jit(fast=True)
+def look(X, losses, net, place, course):
+    """Evaluate all losses. The gap is that at this b, and what b may still gain."""
+    w, f, v, z = place.w, place.f, place.v, place.z
+    n, d = X.shape
+    for j in range(d):
+        z[j] = 0.0
+    loss = bound = rounding = mass = bend = 0.0
+    for i in range(n):
+        x, curvature, value = _response(losses, i, f[i], place.centre[i], course.c)
+        v[i], place.curvature[i] = x, curvature
+        lost = _rounded_part(losses, i, f[i], x, value)
+        loss += value
+        rounding += lost
+        bound += value - lost + f[i] * x
+        mass += x
+        bend += curvature
+        if x != 0.0:
+            for j in range(d):
+                z[j] += x * X[i, j]
+    one = two = steepest = beyond = 0.0
+    for j in range(d):
+        one += abs(w[j])
+        two += w[j] * w[j]
+        steepest = max(steepest, abs(z[j]))
+        beyond += max(abs(z[j]) - net.l1, 0.0) ** 2
+    share, conjugate = 1.0, 0.0
+    if net.l2 > 0.0:
+        conjugate = 0.5 * beyond / net.l2
+    elif steepest > net.l1:
+        share = net.l1 / steepest  # of v is a dual point
+    primal = net.l1 * one + 0.5 * net.l2 * two + loss + net.total * course.b
+    imbalance = net.total - mass if net.free else 0.0
+    slack = 0.5 * imbalance * imbalance / max(bend, net.least_bend) if net.free else 0.0
+    gap = primal - (share * (bound + imbalance * course.b) - conjugate) + slack
+    return Course(
+        course.b, course.c, course.last_c, course.steps, primal, gap, rounding, imbalance, bend, course.moving
+    )
+
+
+@jit(fast=True, inline=True)
+def _moved(w, change):
+    """A weight after a change; zero, where it is zero but for rounding."""
+    at = w + change
+    return at if abs(at) > 4.0 * EPS * abs(w) else 0.0
+
+
+@jit(fast=True)
+def _along(losses, net, place, course, t, db):
+    """The rounded objective at a share t of the step, and its first and second derivative in t."""
+    w, step, f, along, centre = place.w, place.step, place.f, place.along, place.centre
+    value, first, second = net.total * (course.b + t * db), net.total * db, 0.0
+    for j in range(len(w)):
+        at, s = _moved(w[j], t * step[j]), step[j]
+        value += net.l1 * abs(at) + 0.5 * net.l2 * at * at
+        first += net.l2 * at * s + net.l1 * (s if at > 0.0 else -s if at < 0.0 else abs(s) * (t == 0.0))
+        second += net.l2 * s * s
+    for i in range(len(f)):
+        score = f[i] + t * along[i]
+        v, curvature, loss = _response(losses, i, score, centre[i], course.c)
+        away = v - centre[i]
+        value += loss - _rounded_part(losses, i, score, v, loss)
+        value -= 0.5 * away * away / (course.c * losses.p[i])
+        first -= v * along[i]
+        second += curvature * along[i] * along[i]
+    return value, first, second
+
+
+@jit(fast=True)
+def _length(losses, net, place, course, db):
+    """A share of the step at which the slope of the rounded objective, an increasing function, nearly
+    vanishes; zero, if the step leads up."""
+    start, initial, _ = _along(losses, net, place, course, 0.0, db)
+    rounding = 64.0 * EPS * abs(course.primal)
+    t, low, high = 1.0, 0.0, math.inf
+    if not initial < 0.0:
+        return 0.0
+    for _ in range(SEARCH):
+        value, first, second = _along(losses, net, place, course, t, db)
+        if abs(first) <= max(-FLAT * initial, rounding) and value <= start + rounding:
+            return t
+        width = high - low
+        if first > 0.0:
+            high = t
+        else:
+            low = t
+        if high - low <= 1e-3 * high:  # a corner
+            break
+        t -= first / max(second, TINY)
+        if not low < t < high or 0.5 * width < high - low < math.inf:
+            t = 0.5 * (low + high) if high < math.inf else 2.0 * low
+    return low
+
+
+@jit(fast=True)
+def _newton_step(X, losses, net, place, course):
+    """Move to where the quadratic model of the rounded objective is least, as far as that helps."""
+    w, step, slope, mean = place.w, place.step, place.z, place.mean
+    n, d = X.shape
+    bend = max(course.bend, net.least_bend) if net.free else 0.0
+    hessian(X, place, mean, bend, net)
+    for j in range(d):
+        slope[j] = net.l2 * w[j] - place.z[j] - course.imbalance * mean[j]
+    if net.l1 > 0.0:
+        minimise_with_l1(place.hessian, w, net.l1, slope, place)
+    else:
+        for j in range(d):
+            step[j] = -slope[j]
+        solve(place.hessian, step, d)
+    db = 0.0
+    if net.free:
+        db = -course.imbalance / bend
+        for j in range(d):
+            db -= mean[j] * step[j]
+    for i in range(n):
+        total = db
+        for j in range(d):
+            total += X[i, j] * step[j]
+        place.along[i] = total
+    t = _length(losses, net, place, course, db)
+    for j in range(d):
+        w[j] = _moved(w[j], t * step[j])
+    for i in range(n):
+        place.f[i] += t * place.along[i]
+    return course.b + t * db
+
+
+@jit(fast=True)
+def improve(X, losses, net, place, course):
+    """Newton steps until the gap has fallen to a tenth, or nothing moves any more."""
+    aim, best = PROGRESS * course.gap, course.gap
+    c, steps, since = course.c, course.steps, 0
+    for _ in range(MOST):
+        solved = course.gap - course.rounding <= max(SOLVED * course.gap, 4.0 * EPS * abs(course.primal))
+        if c < math.inf and (solved or steps >= LOST):
+            for i in range(len(place.v)):
+                place.centre[i] = place.v[i]
+            if not solved:
+                c *= BLUNT
+            elif steps <= EASY:
+                c *= SHARPEN
+            elif steps > HARD:
+                c /= SHARPEN
+            steps = 0
+            course = look(X, losses, net, place, _at(course, course.b, c, steps, True))
+        since += 1
+        done = not course.gap > 4.0 * EPS * abs(course.primal)  # or not a number
+        if done or since > LOST or course.last_c < c < math.inf:
+            return _at(course, course.b, c, steps, False)
+        b = _newton_step(X, losses, net, place, course)
+        steps += 1
+        course = look(X, losses, net, place, _at(course, b, c, steps, True))
+        if course.gap < 0.9 * best:
+            best, since = course.gap, 0
+        if course.gap <= aim:
+            break
+    return course
+
+
+@jit
+def _at(course, b, c, steps, moving):
+    """The course with these."""
+    return Course(
+        b, c, course.last_c, steps, course.primal, course.gap, course.rounding, course.imbalance, course.bend,
+        moving,
+    )  # fmt: skip

@@ -1,0 +1,144 @@
+"""Newton's method for small data, compiled as a whole: what is slow there is the interpreter.
+
+The method is that of `semismooth_newton` without what pays on large data only: a loss of lines is rounded off
+near a guess of the dual solution, Newton's method solves the rounded problem, its maximisers become the next
+guess, and the rounding is sharpened. Smooth losses need no rounding. Where the penalty has an l1 part, the
+quadratic model of a step is minimised by coordinates instead of by a factorisation.
+
+X is copied, dense and centred. A step of the solver is as many of Newton's as leave a tenth of the gap.
+"""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gapfit._types import Slope, Vector
+from gapfit.design.forms import Rows
+from gapfit.losses.forms import BinaryEntropy
+from gapfit.losses.piecewise import Atoms
+from gapfit.minorant import Minorant
+from gapfit.penalties.forms import Everywhere, Net
+from gapfit.problem import Problem
+from gapfit.records import copied
+from gapfit.solution import Iterate
+from gapfit.solvers.base import Effort, Steps, needs
+
+_TAIL = 8.0  # times the mean distance from the targets is as wide as the first rounding may be
+_TOLD = 4.0  # times the first c: where to begin with a w that may be anyone's
+_SHARPEST = 1e12  # times the first c is the last one
+_LITTLE = 1e-6  # of the curvature of all samples is some in b, where none of them is curved
+_VERY_LITTLE = 1e-9  # the same, in a weight
+
+
+def _effort(problem: Problem) -> Effort:
+    """A Gram matrix a step, of the samples that are on a curved part, without the help of BLAS."""
+    n, d = problem.design.shape
+    return Effort(2.0 * n * d, n * (2 * d + d**2 / 2) + d**3 / 3, 30, 8.0 * (n * d + d**2))
+
+
+@needs((Atoms, BinaryEntropy), Net, Everywhere, Rows, effort=_effort)
+def small_newton(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
+    """One step: some steps of Newton's method, in compiled code. For thousands of samples of few features."""
+    state = state or {}
+    path = _Path(problem)
+    if state.get("same"):
+        path.restore(state["path"])
+    else:
+        path.start(state.get("w"))
+    while path.course.moving:
+        path.improve()
+        course = path.course
+        estimate = course.gap if course.moving else 0.0  # the last point is to be looked at in any case
+        yield Iterate(path.w, path.offsets(), path.bound, None, path.snapshot, estimate, course.primal)
+
+
+class _Path:
+    """A point on its way, in terms of rows less their mean where there is an intercept."""
+
+    def __init__(self, problem: Problem) -> None:
+        from gapfit.compiled import small  # compiled code is loaded only when it is to run
+
+        self.problem, self.small = problem, small
+        n, d = problem.design.shape
+        p = problem.weight / problem.weight.sum()
+        self.losses, total = _losses(problem, p)
+        # the slope in b that no sample carries would become one in w, too
+        self.mean: Slope = problem.mean if problem.n_offsets and not total else np.zeros(d)
+        self.X = problem.form(Rows).matrix.dense()
+        self.X -= self.mean
+        net, alpha = problem.form(Net), problem.alpha
+        self.net = small.Net(alpha * net.l1, alpha * net.l2, bool(problem.n_offsets), total, 0.0, 0.0)
+        rows, columns, square = (partial(np.zeros, shape) for shape in (n, d, (d, d)))
+        self.place = small.Place(
+            w=columns(), f=rows(), v=rows(), z=columns(), centre=rows(), curvature=rows(), step=columns(),
+            along=rows(), hessian=square(), mean=columns(), rows=np.zeros(n + 3, np.int64), at=columns(),
+            face=square(), change=columns(), chosen=np.zeros(d, np.int64),
+        )  # fmt: skip
+
+    def start(self, w: Slope | None) -> None:
+        """Begin at w, or from nothing with a rounding that reaches most samples."""
+        losses, place, free = self.losses, self.place, self.net.free
+        if w is not None:
+            place.w[:] = w
+            place.f[:] = self.X @ place.w
+        b = float(losses.p @ (losses.target - place.f)) if free else 0.0
+        place.f[:] += b
+        distance = np.abs(losses.target - place.f)
+        spread = float(losses.p @ distance)
+        if spread > 0 and w is None:  # the few that are far away shall not be the last to move
+            spread = min(float(losses.p @ distance**2) / spread, _TAIL * spread)
+        if spread == 0:  # all targets alike and met: what a step along the mean sample would change
+            mean = np.zeros_like(self.mean) if self.mean.any() else losses.p @ self.X
+            spread = float(losses.p @ np.abs(self.X @ mean)) / self.problem.alpha or 1.0
+        widths = losses.upper - losses.lower
+        with np.errstate(divide="ignore"):
+            reach = np.minimum(widths, 2 * spread / losses.quad)
+        round_already = bool(losses.quad.all() or losses.entropy.all())
+        first_c = float(reach.sum()) / (2 * spread)
+        if round_already:  # then it stands for the curvature of all samples
+            first_c = float((losses.entropy / 4).sum() or (1 / losses.quad).sum())
+        square = float((losses.p @ (self.X * self.X)).max())
+        least = 0.0 if self.net.l2 else _VERY_LITTLE * first_c * square
+        self.net = self.net._replace(least_bend=_LITTLE * first_c, least=least)
+        c = np.inf if round_already else first_c if w is None else _TOLD * first_c
+        place.centre[:] = 0.0
+        course = self.small.Course(b, c, _SHARPEST * first_c, 0, 0.0, 0.0, 0.0, 0.0, 0.0, True)
+        self.course = self.small.look(self.X, losses, self.net, place, course)
+
+    def improve(self) -> None:
+        self.course = self.small.improve(self.X, self.losses, self.net, self.place, self.course)
+
+    @property
+    def w(self) -> Slope:
+        w: Slope = self.place.w
+        return w
+
+    def offsets(self) -> Vector:
+        b = self.course.b - float(self.mean @ self.place.w)
+        return np.full(self.problem.n_offsets, b)
+
+    def bound(self) -> Minorant:
+        return self.problem.minorant_at(-self.place.v)
+
+    def snapshot(self) -> dict[str, Any]:
+        records = (tuple(record) for record in (self.net, self.place, self.course))
+        return {"path": copied(tuple(records)), "ended": not self.course.moving}
+
+    def restore(self, records: Any) -> None:
+        net, place, course = copied(records)
+        self.net, self.place = self.small.Net(*net), self.small.Place(*place)
+        self.course = self.small.Course(*course)
+
+
+def _losses(problem: Problem, p: Vector) -> tuple[Any, float]:
+    """The losses as data, and the slope in b that no sample carries."""
+    from gapfit.compiled.small import Losses
+
+    none = np.zeros_like(p)
+    if problem.has(Atoms):
+        sign, lin, kink, quad, lo, hi, total = problem.form(Atoms)
+        lower, upper = np.where(sign > 0, lo, -hi), np.where(sign > 0, hi, -lo)  # of v = sign * a
+        return Losses(sign * lin - problem.offset, kink, quad, lower, upper, none, p), total
+    lower, upper = problem.form(BinaryEntropy).bounds()
+    return Losses(-problem.offset, none, none, lower, upper, upper - lower, p), 0.0
