@@ -15,9 +15,10 @@ declares a name again to change the text, or only the default: `alpha: float = 1
 import inspect
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
-from types import NoneType
+from functools import cache
+from types import MappingProxyType, NoneType
 from typing import Any, Literal, TypeVar, dataclass_transform, get_args
 
 import numpy as np
@@ -93,14 +94,19 @@ def declared(cls: Class) -> Class:
     return cls
 
 
-def parameters(cls: type) -> dict[str, Field[Any]]:
+def parameters(cls: type) -> Mapping[str, Field[Any]]:
     """The declared parameters; those that a class declares itself come before those of its bases."""
-    return {one.name: one for one in _own_first(cls) if one.init}
+    return _declared_by(cls, True)
 
 
-def attributes(cls: type) -> dict[str, Field[Any]]:
+def attributes(cls: type) -> Mapping[str, Field[Any]]:
     """The declared attributes of a fit, in the same order."""
-    return {one.name: one for one in _own_first(cls) if not one.init}
+    return _declared_by(cls, False)
+
+
+@cache
+def _declared_by(cls: Any, init: bool) -> Mapping[str, Field[Any]]:
+    return MappingProxyType({one.name: one for one in _own_first(cls) if one.init is init})
 
 
 def check_parameters(estimator: Any) -> None:

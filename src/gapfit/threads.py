@@ -50,8 +50,9 @@ _team: ContextVar[_Team] = ContextVar("team")
 
 
 @cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
+def _blas() -> list[Any]:
+    """The libraries: to find them takes longer than a fit."""
+    return [one for one in ThreadpoolController().lib_controllers if one.user_api == "blas"]
 
 
 def _let_go_of_blas() -> None:
@@ -71,15 +72,15 @@ class _OneBlasThread:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.holders: list[int] = []  # threads, once for each block
-        self.limit: Any = None
+        self.found: list[tuple[Any, int]] = []  # libraries, and their number of threads before
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._alone)
 
     def __enter__(self) -> None:
         with self.lock:
             if not self.holders:
-                self.limit = _blas().limit(limits=1, user_api="blas")
-                _let_go_of_blas()
+                self.found = [(library, library.num_threads) for library in _blas()]
+                self._limit([(library, 1) for library, _ in self.found])
             self.holders.append(threading.get_ident())
 
     def __exit__(self, *_: Any) -> None:
@@ -96,8 +97,12 @@ class _OneBlasThread:
 
     def _restore_if_free(self) -> None:
         if not self.holders:
-            self.limit.restore_original_limits()
-            _let_go_of_blas()
+            self._limit(self.found)
+
+    def _limit(self, numbers: list[tuple[Any, int]]) -> None:
+        for library, number in numbers:
+            library.set_num_threads(number)
+        _let_go_of_blas()
 
 
 _one_blas_thread = _OneBlasThread()

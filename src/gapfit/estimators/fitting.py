@@ -7,7 +7,6 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from copy import copy
 from functools import partial, wraps
 from inspect import cleandoc, signature
 from typing import Any, NamedTuple, TypeVar
@@ -36,6 +35,7 @@ Solver = Callable[..., Any]
 _ON_THE_WAY = ("gapfit.", "sklearn.callback.", "contextlib")  # between a fit and the line that calls it
 # what may change between two calls: limits, and what the result does not depend on
 _FREE = ("checkpoint", "max_iter", "max_time", "tol", "n_jobs", "verbose", "warm_start")
+_WATCHED_BY = ("_skl_callbacks", "_parent_callback_ctx")  # callbacks, or those of a meta-estimator
 _FIT = "Fit the model; if that fails, the estimator stays as it was."
 _ARGUMENTS = {
     "X": "array or sparse matrix of shape (n, d)",
@@ -50,7 +50,7 @@ class Session(NamedTuple):
     solver: Solver
     max_time: float
     checkpoint: Checkpoint | None
-    context: Any  # of scikit-learn's callbacks
+    context: Any  # of scikit-learn's callbacks, if there are any
 
 
 @declared
@@ -105,11 +105,14 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
         if not max_time >= 0:
             raise ValueError(f"max_time must not be negative, got {self.max_time!r}")
         solver = seeded(self._solver(), self.random_state)
-        context = self._init_callback_context(max_subtasks=None if parts == 1 else parts)
-        context.call_on_fit_task_begin(estimator=self)
-        with shown(self.verbose), threads.using(self.n_jobs), kept(self, data) as checkpoint:
+        context = None
+        if not vars(self).keys().isdisjoint(_WATCHED_BY):
+            context = self._init_callback_context(max_subtasks=None if parts == 1 else parts)
+            context.call_on_fit_task_begin(estimator=self)
+        with shown(self.verbose), kept(self, data) as checkpoint:
             yield Session(solver, max_time, checkpoint, context)
-        context.call_on_fit_task_end(estimator=self)
+        if context is not None:
+            context.call_on_fit_task_end(estimator=self)
 
     def _solver(self) -> Solver:
         return as_solver(self.solver)
@@ -125,12 +128,15 @@ def all_or_nothing(fit: Fit) -> Fit:
     Its docstring lists only arguments that are not what they are everywhere.
     """
 
+    watched = with_callbacks(fit)
+
     @wraps(fit)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        scratch = copy(self)
-        with limits.started():
+        scratch = object.__new__(type(self))
+        vars(scratch).update(vars(self))
+        with limits.started(), threads.using(self.n_jobs):
             check_parameters(self)
-            with_callbacks(fit)(scratch, *args, **kwargs)
+            watched(scratch, *args, **kwargs)
         self.__dict__ = scratch.__dict__
         return self
 

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.design.memory import MemoryDesign
 from gapfit.estimators.certified import CertifiedFit, Parts
+from gapfit.estimators.deferred import Deferring
 from gapfit.estimators.samples import Rows, Samples
 from gapfit.losses.base import Loss
 from gapfit.penalties import Box, Penalty
@@ -20,12 +22,14 @@ from gapfit.persistence.fits import BALLS, SUPPORT
 from gapfit.persistence.objects import PENALTY
 from gapfit.persistence.values import FINITE, NUMBER, floats
 from gapfit.problem import Problem
+from gapfit.reductions import Multiset
 from gapfit.registry import as_penalty
 from gapfit.solution import Solution
 from gapfit.statements import SUPPORT as SUPPORT_NAMES
 from gapfit.statements import ZERO, Ball, optimal_balls, support_status
 
 _BLOCK_ELEMENTS = 2**20
+_SMALL = 2**17  # entries of X that a model may hold on to
 
 
 @declared
@@ -59,8 +63,10 @@ class WithIntercept(Linear):
 
 
 @declared
-class LinearModel(Linear, CertifiedFit):
+class LinearModel(Linear, CertifiedFit, Deferring):
     """A linear model that is the solution of one convex problem or several."""
+
+    DEFERRED = ("support_status_", "_balls")
 
     alpha: float = parameter("Multiplies the penalty.", default=1e-4)
     positive: bool = parameter("Allow only coefficients w >= 0.", default=False)
@@ -86,7 +92,11 @@ class LinearModel(Linear, CertifiedFit):
 
     def _solve(self, samples: Samples, targets: Sequence[Any], loss: Loss, intercept: bool) -> None:
         """Solve one problem for each vector of targets, and set the fitted attributes."""
-        self._certify(LinearParts(self, samples, targets, loss, intercept))
+        parts = LinearParts(self, samples, targets, loss, intercept)
+        self._certify(parts)
+        self._defer(partial(_statements, parts.solved, samples.origin))
+        if parts.design.size > _SMALL or not samples.copied:
+            self._complete()
 
     @abstractmethod
     def _point(self, parts: "LinearParts", w: Sequence[Slope], b: Sequence[Any]) -> dict[str, Any]:
@@ -112,9 +122,7 @@ class LinearParts(Parts):
         self.intercept, self.penalty = intercept, model._penalty()
         self.design, self.count = MemoryDesign(samples.X), len(targets)
         self.n_offsets = 0
-        self.solved: list[Solution] = []
-        self.balls: list[Ball | None] = []
-        self.support: list[NDArray[Any]] = []
+        self.solved: list[tuple[Problem, Solution]] = []
 
     def data(self) -> Any:
         samples = self.samples
@@ -136,26 +144,34 @@ class LinearParts(Parts):
         return problem
 
     def keep(self, problem: Problem, solution: Solution) -> None:
-        columns = optimal_balls(problem, solution)
-        status = support_status(problem, columns[0])
-        self.solved.append(solution)
-        self.balls.extend(columns)
-        self.support.append(SUPPORT_NAMES.take(self.samples.origin.invert(status, ZERO)))
+        self.solved.append((problem, solution))
 
     def attributes(self, k: int, w: Slope, b: Any) -> dict[str, Any]:
         to_come = self.count - k - 1
-        ws = [*(s.w for s in self.solved[:k]), w, *[np.zeros_like(w)] * to_come]
-        return self.model._point(self, ws, [*(s.intercept for s in self.solved[:k]), b, *[0.0] * to_come])
+        before = [solution for _, solution in self.solved[:k]]
+        ws = [*(solution.w for solution in before), w, *[np.zeros_like(w)] * to_come]
+        bs = [*(solution.intercept for solution in before), b, *[0.0] * to_come]
+        return self.model._point(self, ws, bs)
 
     def fitted(self) -> dict[str, Any]:
         alpha, total = float(self.model.alpha), float(self.samples.weight.sum())
+        _, last = self.solved[-1]
         return {
-            "support_status_": np.array(self.support) if self.count > 1 else self.support[0],
             "alpha_": alpha,
             "C_": 1.0 / alpha / total,  # their product may underflow
-            "_balls": self.balls,
-            **self.attributes(self.count - 1, self.solved[-1].w, self.solved[-1].intercept),
+            **self.attributes(self.count - 1, last.w, last.intercept),
         }
+
+
+def _statements(solved: Sequence[tuple[Problem, Solution]], origin: Multiset) -> dict[str, Any]:
+    """What is proved of the optimum, and of each training sample."""
+    balls: list[Ball | None] = []
+    support: list[NDArray[Any]] = []
+    for problem, solution in solved:
+        columns = optimal_balls(problem, solution)
+        balls.extend(columns)
+        support.append(SUPPORT_NAMES.take(origin.invert(support_status(problem, columns[0]), ZERO)))
+    return {"support_status_": np.array(support) if len(support) > 1 else support[0], "_balls": balls}
 
 
 def products(X: Data, W: Matrix) -> Matrix:

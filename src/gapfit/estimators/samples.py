@@ -36,6 +36,11 @@ class Samples(NamedTuple):
         """How many there were."""
         return len(self.origin.place)
 
+    @property
+    def copied(self) -> bool:
+        """Are the arrays no longer the user's, who may write to them?"""
+        return self.origin.rows is not self.origin.place
+
     def weighed(self, class_weight: Any, labels: Labels) -> "Samples":
         """With the weights of their classes."""
         return self._replace(weight=weigh_classes(class_weight, labels, self.y, self.weight))

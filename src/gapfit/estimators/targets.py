@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite
 
 from gapfit._types import Matrix, Target, Vector
-from gapfit.checks import as_column
+from gapfit.checks import as_column, check_finite
 from gapfit.losses.base import Loss
 from gapfit.reductions import two_numbers
 from gapfit.registry import LOSSES, as_loss
@@ -34,10 +34,13 @@ def naming(argument: str) -> Iterator[None]:
 def as_labels(y: Any, n: int) -> NDArray[Any]:
     """Labels of any kind, one for each of n samples."""
     with naming("y"):
-        y = column_or_1d(y, warn=True)
+        y = _column(y)
         if np.iscomplexobj(y):
             raise ValueError("Complex data not supported")
-        assert_all_finite(y, input_name="y")
+        if y.dtype.kind == "f":
+            check_finite("y", y)
+        elif y.dtype.kind not in "iub":
+            assert_all_finite(y, input_name="y")
         if len(y) != n:
             raise ValueError(f"y has {len(y)} values but X has {n} rows")
         pair = two_numbers(y)
@@ -49,8 +52,15 @@ def as_labels(y: Any, n: int) -> NDArray[Any]:
 def as_real(y: Any, n: int) -> Vector:
     """Numbers, one for each of n samples."""
     with naming("y"):
-        y = column_or_1d(y, warn=True)
+        y = _column(y)
     return as_column("y", y, n)
+
+
+def _column(y: Any) -> NDArray[Any]:
+    """y with one dimension; what has it is not looked at any further."""
+    if isinstance(y, np.ndarray) and y.ndim == 1:
+        return y
+    return np.asarray(column_or_1d(y, warn=True))
 
 
 def as_none(y: Any, n: int) -> Vector:
@@ -112,9 +122,9 @@ def target_of(loss: Any) -> Target:
 
 def check_loss(loss: Any, takes: Target, own_names: Mapping[str, Any] = MappingProxyType({})) -> Loss:
     """A loss for such targets, by its name or one that the estimator has for it, or of one's own making."""
-    known = [*own_names, *names_of(takes)]
-    named = not isinstance(loss, str) or loss in known
+    named = not isinstance(loss, str) or loss in own_names or target_of(loss) & takes
     made = as_loss(own_names.get(loss, loss) if isinstance(loss, str) else loss) if named else None
     if made is None or (made.target is not None and not made.target & takes):
+        known = [*own_names, *names_of(takes)]
         raise ValueError(f"loss must be one of {', '.join(known)} or of your own making, got {loss!r}")
     return made

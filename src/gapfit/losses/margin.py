@@ -17,7 +17,7 @@ class _Margin(Loss):
     target = Target.LABELS
 
     def check_target(self, y: Vector) -> None:
-        if not np.isin(y, (-1.0, 1.0)).all():
+        if not (np.abs(y) == 1.0).all():
             raise ValueError(
                 f"y must hold the labels -1 and +1 for {self!r}; "
                 "encode them, or use LinearClassifier, which takes any two labels"

@@ -54,7 +54,7 @@ class Atoms(NamedTuple):
         """Atoms for the samples of y, numbers repeated where one serves all."""
 
         def column(x: ArrayLike) -> Vector:
-            return np.array(np.broadcast_to(x, y.shape), dtype=np.float64)
+            return np.full(y.shape, x, dtype=np.float64)
 
         return cls(column(sign), column(lin), column(kink), column(quad), column(lo), column(hi), total)
 

@@ -142,7 +142,11 @@ class _Tangents:
         for _ in range(_ROUNDS):
             rest, total = -direction, 0.0
             columns = self._slopes().T
-            if columns.size:
+            if columns.size and len(direction) == 1:  # the steepest one
+                along = float((columns[0] * -direction[0]).max())
+                if along > 0:
+                    return 1.0 / along
+            elif columns.size:
                 scale = float(np.abs(columns).max())
                 shares, _ = nnls(columns / scale, -direction)
                 rest, total = -direction - columns @ shares / scale, float(shares.sum()) / scale

@@ -44,6 +44,8 @@ def describe(model: Any) -> tuple[dict[str, Any], list[Any]]:
     if not hasattr(cls, "_check_stored"):
         raise TypeError(f"a model file holds an estimator of gapfit, not {name}; use joblib for that")
     known_classes([cls])
+    if hasattr(model, "_complete"):  # statements that nobody has asked for
+        model._complete()
     shelf, kinds, declared = Shelf(), _parameter_kinds(cls), attributes(cls)
     given = {key: value for key, value in model.get_params(deep=False).items() if key in kinds}
     written = {key: _write_parameter(cls, key, value, kinds[key], shelf) for key, value in given.items()}

@@ -35,7 +35,6 @@ logged under `gapfit` at level INFO.
 import logging
 from collections.abc import Iterator, Mapping
 from functools import partial
-from inspect import signature
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -47,7 +46,7 @@ from gapfit.losses.piecewise import Atoms
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
 from gapfit.solution import Iterate
-from gapfit.solvers.base import OVERFLOWS, Steps, missing_need
+from gapfit.solvers.base import OVERFLOWS, Steps, missing_need, takes_seed
 from gapfit.solvers.choice.larger_alphas import from_larger_alphas
 from gapfit.solvers.choice.patience import Patience, Watch
 from gapfit.solvers.dual_cd import dual_cd
@@ -88,26 +87,36 @@ class Choice(NamedTuple):
     descends: bool = False  # by larger alphas first, if this one is small
 
 
+LAST = Choice("bundle", "it takes every loss and every penalty")
+
+
 def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
     """Delegate to the solvers of `plan`, one after the other; `seed` is for those that draw at random."""
     state = state or {}
-    choices = list(plan(problem))
-    names = [choice.name for choice in choices]
     watch: Watch | None = None
+    first = 0
     if "certificate" in state:  # the very same fit goes on
-        watch, passed = state["watch"], len(choices) - state["to_come"]
-        choices = choices[passed:]
-    elif state.get("solver") in names:  # that is where the fit to be continued was
-        choices = choices[names.index(state["solver"]) :]
-        choices[0] = choices[0]._replace(probe={})
+        watch, first = state["watch"], state["turn"]
     elif "solver" in state:
-        state = _point_of(state)  # the rest is in another solver's terms
+        names = [choice.name for choice in plan(problem)]
+        if state["solver"] in names:  # that is where the fit to be continued was
+            first = names.index(state["solver"])
+        else:
+            state = _point_of(state)  # the rest is in another solver's terms
+    known = first if state.get("solver") else None  # whose state there is has no need of a probe
     last: Iterate | None = None
-    for place, (name, why, probe, haste, limit, descends) in enumerate(choices[:-1]):
+    for turn, choice in enumerate(plan(problem)):
+        if choice is LAST:
+            break
+        if turn < first:
+            continue
+        name, why, probe, haste, limit, descends = choice
+        if turn == known and "certificate" not in state:
+            probe = {}
         if descends and state.keys().isdisjoint(("w", "certificate")):
             state = yield from from_larger_alphas(problem, name)
         steps = _start(problem, state, name, why, seed, **probe)
-        patience = Patience(haste, limit, len(choices) - place, watch)
+        patience = Patience(haste, limit, turn, watch)
         reached, gave_up = yield from patience.run(steps, state)
         watch = None
         if reached is None or (gave_up and probe):
@@ -120,8 +129,8 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
     if last is not None:
         bound = last.minorant() if callable(last.minorant) else last.minorant
         state["cuts"] = [cut for cut in (problem.zero_plane(), bound) if cut is not None]
-    last_one = _start(problem, state, *choices[-1][:2], seed)
-    yield from _labelled(last_one, to_come=1, watch=None)
+    last_one = _start(problem, state, *LAST[:2], seed)
+    yield from _labelled(last_one, turn=turn, watch=None)
 
 
 def _point_of(state: dict[str, Any]) -> dict[str, Any]:
@@ -138,7 +147,7 @@ def _start(problem: Problem, state: dict[str, Any], name: str, why: str, seed: i
     """The steps of the named solver, their states marked with its name."""
     logger.info("auto: %s, because %s", name, why)
     solver = as_solver(name)
-    if "seed" in signature(solver).parameters:
+    if takes_seed(solver):
         options["seed"] = seed
     return _labelled(solver(problem, state=state, **options), solver=name)
 
@@ -153,7 +162,7 @@ def plan(problem: Problem) -> Iterator[Choice]:
 
     if takes("smo"):
         yield Choice("smo", "there is a kernel")
-        yield Choice("bundle", "it takes every loss and every penalty")
+        yield LAST
         return
     if n * d <= SMALL and d <= THIN and takes("small_newton"):
         yield Choice("small_newton", "the data are small")
@@ -208,7 +217,7 @@ def plan(problem: Problem) -> Iterator[Choice]:
         yield Choice("primal_cd", why, descends=n <= CROWDED * d)
     elif takes("lbfgs"):
         yield Choice("lbfgs", "loss and penalty are differentiable")
-    yield Choice("bundle", "it takes every loss and every penalty")
+    yield LAST
 
 
 def _most_in_play(problem: Problem) -> bool:

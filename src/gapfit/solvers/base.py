@@ -6,8 +6,9 @@ the best `Certificate` so far; it knows no tolerance, no clock and no verbosity.
 whether it is of the very same problem, alpha and penalty included.
 """
 
-from collections.abc import Callable, Generator
-from functools import partial
+from collections.abc import Callable, Generator, Set
+from functools import cache, partial
+from inspect import signature
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -97,6 +98,16 @@ def missing_need(method: Callable[..., Any], problem: Problem) -> str | None:
 def solver_name(method: Callable[..., Any]) -> str:
     """The name of the solver function, without options."""
     return str(getattr(_inner(method), "__name__", "solver"))
+
+
+def takes_seed(method: Callable[..., Any]) -> bool:
+    """Does the solver draw at random?"""
+    return "seed" in _options(_inner(method))
+
+
+@cache
+def _options(method: Callable[..., Any]) -> Set[str]:
+    return signature(method).parameters.keys()
 
 
 def _inner(method: Callable[..., Any]) -> Callable[..., Any]:

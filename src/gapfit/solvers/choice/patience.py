@@ -30,8 +30,8 @@ class Watch(NamedTuple):
 class Patience:
     """Lets a solver run while the gap halves with every doubling of its steps; to a quarter, if in haste."""
 
-    def __init__(self, haste: int, limit: int, to_come: int, watch: Watch | None) -> None:
-        self.haste, self.limit, self.to_come = haste, limit, to_come
+    def __init__(self, haste: int, limit: int, turn: int, watch: Watch | None) -> None:
+        self.haste, self.limit, self.turn = haste, limit, turn
         look_at, self.fall = (haste, QUICK) if haste else (PATIENCE, SLOW)
         self.watch = watch or Watch(0, np.inf, np.inf, look_at, None, None)
 
@@ -79,4 +79,4 @@ class Patience:
         if lazy and self.watch.step in (self.limit, self.watch.look_at):
             return {**inner, "ended": True}
         last = None if lazy else (iterate.w, iterate.b, iterate.minorant)
-        return {**inner, "to_come": self.to_come, "watch": self.watch._replace(last=last or (None, None))}
+        return {**inner, "turn": self.turn, "watch": self.watch._replace(last=last or (None, None))}
