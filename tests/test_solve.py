@@ -230,10 +230,10 @@ def test_a_mismatch_names_the_missing_piece_and_what_would_work():
 def test_auto_says_why(caplog):
     with caplog.at_level(logging.INFO, logger="gapfit"):
         solve(labels_problem())
-        solve(labels_problem(n=60_000), tol=1e-3)
-        solve(labels_problem(n=60_000, loss="logistic"), tol=1e-3)
+        solve(labels_problem(n=9_000), tol=1e-3)
+        solve(labels_problem(n=9_000, loss="logistic"), tol=1e-3)
         solve(labels_problem(loss="logistic", penalty="squared_lp"))
-        solve(labels_problem(n=60_000, penalty="l1"), tol=1e-3)
+        solve(labels_problem(n=9_000, penalty="l1"), tol=1e-3)
         solve(labels_problem(penalty="squared_lp"))
     assert "auto: small_newton, because the data are small" in caplog.text
     assert "auto: semismooth_newton, because X has 5 columns only" in caplog.text

@@ -59,6 +59,7 @@ PASSES = 10  # over X: a Hessian and its factor may cost that
 CHEAP = 24  # flops of dense algebra take the time of an entry of X in a pass
 SMALL = 200_000  # entries of X: Newton's method is quick then, and its answer knows no order of the samples
 THIN = 64  # features, up to which a Hessian needs no BLAS
+SHORT = 8192  # samples, up to which loops over them need no vector instructions
 TINY = 20_000  # entries: a bundle is soon found then, and intercepts keep coordinate descent busy for long
 CROWD = 1600  # samples for each feature: then the first steps learn from a share of them
 IN_PLAY = 0.25  # of the samples, still in play after a sweep, are too many for coordinate descent
@@ -164,7 +165,7 @@ def plan(problem: Problem) -> Iterator[Choice]:
         yield Choice("smo", "there is a kernel")
         yield LAST
         return
-    if n * d <= SMALL and d <= THIN and takes("small_newton"):
+    if _is_small(problem) and takes("small_newton"):
         yield Choice("small_newton", "the data are small")
     near = d <= MANY and (d <= FEW or d**3 / CHEAP <= PASSES * size)
     few = near and (d <= FEW or size / n <= CHEAP * PASSES or not takes("dual_cd") or _is_parabola(problem))
@@ -218,6 +219,13 @@ def plan(problem: Problem) -> Iterator[Choice]:
     elif takes("lbfgs"):
         yield Choice("lbfgs", "loss and penalty are differentiable")
     yield LAST
+
+
+def _is_small(problem: Problem) -> bool:
+    """Does it take longer to call NumPy than to compute? With fewer samples than features, and weights that
+    may be zero, steps are many."""
+    n, d = problem.design.shape
+    return d <= THIN and n <= SHORT and n * d <= SMALL and (problem.penalty.smooth or n >= 2 * d)
 
 
 def _most_in_play(problem: Problem) -> bool:
