@@ -58,7 +58,7 @@ MANY = 3000  # features whose Hessian is too large to factorise again and again
 PASSES = 10  # over X: a Hessian and its factor may cost that
 CHEAP = 24  # flops of dense algebra take the time of an entry of X in a pass
 SMALL = 200_000  # entries of X: Newton's method is quick then, and its answer knows no order of the samples
-THIN = 64  # features, up to which a Hessian needs no BLAS
+LITTLE = 4e6  # multiply-adds, up to which a Hessian and its factor need no BLAS
 SHORT = 8192  # samples, up to which loops over them need no vector instructions
 TINY = 20_000  # entries: a bundle is soon found then, and intercepts keep coordinate descent busy for long
 CROWD = 1600  # samples for each feature: then the first steps learn from a share of them
@@ -69,9 +69,11 @@ VISITS = 10.0  # to each sample, after which coordinate descent on classes must 
 LOOSE = 0.5  # alpha times the samples, below which they hold each other up in block methods
 KEPT = 2**23  # numbers, at most, in one plane for each sample
 DEAR = 6  # passes over X: a Hessian that costs so many is not set up without need
+DEAR_ONCE = 36  # the same, where the Hessian is set up once and that is all
 WORTH = (
     2.0  # steps of conjugate gradients for each pass that a Hessian costs; half of them if the loss has seams
 )
+WIDE = 2  # samples for each feature: with fewer, coordinate descent on samples is quick, or soon gives up
 ENOUGH = 3  # samples for each feature, for conjugate gradients to be quick
 CROWDED = 10  # samples for each feature: with more, larger alphas teach less than they cost
 HASTE = 6  # steps, in haste, from the first one on; twice as many, if the loss has kinks
@@ -168,24 +170,31 @@ def plan(problem: Problem) -> Iterator[Choice]:
     if _is_small(problem) and takes("small_newton"):
         yield Choice("small_newton", "the data are small")
     near = d <= MANY and (d <= FEW or d**3 / CHEAP <= PASSES * size)
-    few = near and (d <= FEW or size / n <= CHEAP * PASSES or not takes("dual_cd") or _is_parabola(problem))
-    newtons = ("semismooth_newton", "newton") if _has_lines(problem) else ("newton", "semismooth_newton")
+    few = near and (d <= FEW or size / n <= CHEAP * PASSES or not takes("dual_cd"))
+    one_step = _is_parabola(problem)
+    lines = _has_lines(problem) and not problem.has(Smooth)
+    newtons = ("semismooth_newton", "newton") if lines else ("newton", "semismooth_newton")
     newton = next((name for name in newtons if takes(name)), None)
     passes = _passes_of_a_hessian(problem)
+    wide = n < (1 if one_step else WIDE) * d  # then steps on samples are few
     smooth = takes("newton_cg") and problem.risk.outputs == 1
-    if smooth and n >= ENOUGH * d and size > SMALL and passes >= DEAR:
+    dear = passes >= (DEAR_ONCE if one_step else DEAR)
+    crowd = n >= ENOUGH * d and size > SMALL
+    if smooth and dear and (crowd or (wide and not takes("dual_cd"))):
         then = newton if d <= MANY else "dual_cd" if takes("dual_cd") else "lbfgs"
         worth = WORTH / 2 if problem.has(Atoms) else WORTH
         limit = round(worth * passes) if d <= MANY else 0
         yield Choice("newton_cg", "a Hessian costs many passes", limit=limit)
         if then:
             yield Choice(then, "conjugate gradients are slow here")
-    elif newton and few:
+    elif newton and (few or (one_step and d <= MANY and not dear)) and not (wide and takes("dual_cd")):
         polyhedral = not problem.has(Smooth)
         probed = polyhedral and n < CROWD * d and size > SMALL and takes("dual_cd")
         if probed and not _most_in_play(problem):
             yield Choice("dual_cd", "few samples may be in play", {"most_active": IN_PLAY})
         yield Choice(newton, f"X has {d} columns only")
+        if newton == "newton" and _has_lines(problem) and takes("semismooth_newton"):
+            yield Choice("semismooth_newton", "Newton's method may get lost on lines")
     elif takes("dual_cd"):
         waiting = [] if newton and near else [name for name in ("smoothing", "newton_cg") if takes(name)][:1]
         if newton and d <= MANY:
@@ -225,7 +234,7 @@ def _is_small(problem: Problem) -> bool:
     """Does it take longer to call NumPy than to compute? With fewer samples than features, and weights that
     may be zero, steps are many."""
     n, d = problem.design.shape
-    return d <= THIN and n <= SHORT and n * d <= SMALL and (problem.penalty.smooth or n >= 2 * d)
+    return n <= SHORT and (n + d) * d**2 <= LITTLE and (problem.penalty.smooth or n >= 2 * d)
 
 
 def _most_in_play(problem: Problem) -> bool:
