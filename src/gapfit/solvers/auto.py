@@ -196,7 +196,8 @@ def plan(problem: Problem) -> Iterator[Choice]:
         if newton == "newton" and _has_lines(problem) and takes("semismooth_newton"):
             yield Choice("semismooth_newton", "Newton's method may get lost on lines")
     elif takes("dual_cd"):
-        waiting = [] if newton and near else [name for name in ("smoothing", "newton_cg") if takes(name)][:1]
+        soon = newton and (near or one_step)
+        waiting = [] if soon else [name for name in ("smoothing", "newton_cg") if takes(name)][:1]
         if newton and d <= MANY:
             waiting.append(newton)
         elif waiting:
