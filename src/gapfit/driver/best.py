@@ -67,12 +67,13 @@ class Best(Kept):
         if "w" in known.state or bounds[0] is None:  # costs a pass over the data
             w = known.state.get("w", self.w)
             scores = problem.scores(w)
-            at = problem.tangent(scores)
+            at = problem.tangent(scores, known.b)
             primal = problem.alpha * problem.penalty.value(w) + at.value
             if primal <= at_rest:
                 self.given = w, at.b
                 self.w, self.b, self.scores, self.primal = w, at.b, scores, primal
-                bounds.append(problem.minorant(at, scores))
+                if known.minorant is None or primal - self._bound(known.minorant) > tol * abs(primal):
+                    bounds.append(problem.minorant(at, scores))  # another pass, where that may help
             else:  # a start that is worse than none, or outside the domain, is no start
                 known.state.pop("w", None)
         planes = [minorant for minorant in bounds if minorant is not None] or [

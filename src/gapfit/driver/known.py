@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gapfit._types import Vector
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.solution import Solution
@@ -16,6 +17,7 @@ class Known(NamedTuple):
     # in it was found for the very same problem, alpha and penalty included, or just for the same risk
     state: dict[str, Any]
     minorant: Minorant | None
+    b: Vector | None = None  # offsets that may be near the best ones for w
 
     @classmethod
     def of(cls, start: Any, problem: Problem, solver: str, fingerprint: str | None) -> "Known":
@@ -30,4 +32,5 @@ class Known(NamedTuple):
             return cls({"w": w}, None)  # bounds found on other data prove nothing here
         state = earlier.state if earlier.solver == solver else {}
         same = state.get("objective") == (problem.alpha, problem.penalty)
-        return cls({**state, "w": w, "same": same}, problem.adopt(earlier.minorant))
+        b = np.atleast_1d(earlier.intercept) if problem.n_offsets else None
+        return cls({**state, "w": w, "same": same}, problem.adopt(earlier.minorant), b)
