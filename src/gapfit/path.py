@@ -69,17 +69,25 @@ def path(
 
 
 def _downwards(problem: Problem, alphas: list[float], fit: Fit) -> dict[float, Solution]:
-    """Each from the one above."""
+    """Each from the one above, unless its solver has all that it needs without."""
     solutions: dict[float, Solution] = {}
     start = None
     for alpha in alphas:
-        start = solutions[alpha] = fit(alpha, start)
+        solutions[alpha] = fit(alpha, start)
+        start = None if _alone(solutions[alpha]) else solutions[alpha]
     return solutions
+
+
+def _alone(solution: Solution) -> bool:
+    """Did it come from what is kept of the data? Then another start would only cost a look at it."""
+    return bool(solution.state.get("alone"))
 
 
 def _inwards(problem: Problem, alphas: list[float], fit: Fit) -> dict[float, Solution]:
     """The ends, then what lies between. A fit that was worked for, and no other, foretells its neighbours."""
     solutions = _downwards(problem, alphas[:1] + alphas[1:][-1:], fit)
+    if all(map(_alone, solutions.values())):
+        return solutions | _downwards(problem, alphas[1:-1], fit)
     foresight = Foresight(problem)
     foresight.known.update(solutions)
     open_ranges = deque([(alphas[0], alphas[-1], alphas[1:-1])] if alphas else [])

@@ -82,6 +82,7 @@ SOLVERS: dict[str, str] = {
     "newton_cg": "gapfit.solvers.newton_cg",
     "semismooth_newton": "gapfit.solvers.semismooth_newton",
     "lbfgs": "gapfit.solvers.lbfgs",
+    "least_squares": "gapfit.solvers.least_squares",
     "primal_cd": "gapfit.solvers.primal_cd",
     "rounded_cd": "gapfit.solvers.rounded_cd",
     "smo": "gapfit.solvers.smo",

@@ -116,9 +116,12 @@ class Best(Kept):
         """Certify an iterate, keep what improves a bound, and write the history."""
         problem, w, primal, b = self.problem, iterate.point(), iterate.primal, iterate.b
         scores = None
-        if primal is None:
-            primal, b, scores = self._value(w, iterate.b)
         minorant = iterate.minorant() if callable(iterate.minorant) else iterate.minorant
+        if iterate.tangent:
+            risk, minorant, scores, b = problem.oracle(w, iterate.b)
+            primal = problem.alpha * problem.penalty.value(w) + risk
+        elif primal is None:
+            primal, b, scores = self._value(w, iterate.b)
         if self.dual == -np.inf and primal < -1e9 * (1.0 + self.scale):
             raise UnboundedProblem(
                 f"{problem.loss!r} with {problem.penalty!r} falls below {primal:.3g}: no minimum"

@@ -3,6 +3,7 @@
 | the problem                                   | solver              | because                     |
 |-----------------------------------------------|---------------------|-----------------------------|
 | a kernel; lines and parabolas                 | `smo`               | pairs, then exact steps     |
+| squared loss, few features                    | `least_squares`     | X'X and X'y are enough      |
 | losses with lines, L2, few features           | `semismooth_newton` | tens of steps at any alpha  |
 | smooth loss, quadratic penalty, few features  | `newton`            | a handful of steps          |
 | smooth loss, L2, three samples a feature      | `newton_cg`         | a handful of passes         |
@@ -156,8 +157,9 @@ def plan(problem: Problem) -> Iterator[Choice]:
     near = d <= MANY and (d <= FEW or d**3 / CHEAP <= PASSES * size)
     few = near and (d <= FEW or size / n <= CHEAP * PASSES or not takes("dual_cd") or _is_parabola(problem))
     newtons = ("semismooth_newton", "newton") if _has_lines(problem) else ("newton", "semismooth_newton")
-    newton = next((name for name in newtons if takes(name)), None)
+    newton = next((name for name in ("least_squares", *newtons) if takes(name)), None)
     passes = _passes_of_a_hessian(problem)
+    few = few and (problem.penalty.smooth or passes <= 2 * DEAR)  # else few columns may do
     smooth = takes("newton_cg") and problem.risk.outputs == 1
     if smooth and n >= ENOUGH * d and size > SMALL and passes >= DEAR:
         then = newton if d <= MANY else "dual_cd" if takes("dual_cd") else "lbfgs"
