@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from typing import Any
 
+from gapfit import threads
 from gapfit.checkpoint import Checkpoint, Identity
 from gapfit.foresight import Foresight
 from gapfit.problem import Problem
@@ -59,7 +60,8 @@ def path(
     alphas = list(alphas)
     problem = problem.sealed()
     visit = _inwards if problem.penalty.smooth else _downwards
-    with _kept(checkpoint, problem, alphas, solver) as file:
+    # for all fits at once: to tell BLAS of its threads takes longer than a small fit
+    with threads.using(options.get("n_jobs")), _kept(checkpoint, problem, alphas, solver) as file:
 
         def fit(alpha: float, start: Solution | None) -> Solution:
             return solve(problem.at(alpha), solver, start=start, checkpoint=file, **options)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _BLOCK_ELEMENTS = 2**21
 _GRAM_ELEMENTS = 2**17  # of X in a block whose Gram matrix is taken: they stay in the cache
+_FEW = 32  # times as many columns of a dense X are read in the time that it takes to pick some out
 _CANCELLED = 1e-9  # of a squared distance may be rounding
 
 
@@ -49,6 +50,10 @@ class MemoryDesign(Design):
         limits.look()
         if not w.any():
             return np.zeros((self.shape[0], *w.shape[1:]))  # where every fit starts
+        if self.size > threads.PAYS and not sparse.issparse(self.X):
+            used = np.flatnonzero(w.any(axis=1) if w.ndim > 1 else w)
+            if _FEW * len(used) < self.shape[1]:
+                return self.X[:, used].astype(np.float64, copy=False) @ w[used]
         if len(self._parts) == 1:
             return self._parts[0].scores(w)
         scores = np.empty((self.shape[0], *w.shape[1:]))

@@ -72,8 +72,8 @@ class Best(Kept):
             if primal <= at_rest:
                 self.given = w, at.b
                 self.w, self.b, self.scores, self.primal = w, at.b, scores, primal
-                if known.minorant is None or primal - self._bound(known.minorant) > tol * abs(primal):
-                    bounds.append(problem.minorant(at, scores))  # another pass, where that may help
+                if self._tangent_helps(known.minorant, primal):  # for another pass
+                    bounds.append(problem.minorant(at, scores))
             else:  # a start that is worse than none, or outside the domain, is no start
                 known.state.pop("w", None)
         planes = [minorant for minorant in bounds if minorant is not None] or [
@@ -88,6 +88,12 @@ class Best(Kept):
         # for optima at zero; the data alone decide, not where the fit began
         self.scale = problem.scale
         self.atol = max(min(tol, 1e-12) * self.scale, NOTHING) if tol > 0 else 0.0
+
+    def _tangent_helps(self, known: Minorant | None, primal: float) -> bool:
+        """Is it worth a pass to know the tangent at the start? Under a penalty with kinks it proves little."""
+        if known is None:
+            return True
+        return self.problem.penalty.smooth and primal - self._bound(known) > self.tol * abs(primal)
 
     def state(self) -> dict[str, Any]:
         return {
