@@ -28,6 +28,7 @@ ACCEPTED = {
     "lbfgs": 24,
     "newton": 16,
     "semismooth_newton": 10,
+    "least_squares": 7,
     "primal_cd": 48,
     "rounded_cd": 59,
 }

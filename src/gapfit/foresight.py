@@ -18,6 +18,7 @@ from gapfit.minorant import mix
 from gapfit.problem import Problem
 from gapfit.solution import Solution
 
+
 class Foresight:
     """Solutions of one problem at several alphas, which were worked for."""
 

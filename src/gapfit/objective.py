@@ -32,7 +32,7 @@ _SMALL = 1e-3  # a risk that rounding may be a part of
 _makers = count(1)
 
 
-class of_the_data(cached_property[F]):
+class OfTheData(cached_property[F]):
     """A cached property that does not depend on alpha: problems of all alphas share what one has computed."""
 
     def __get__(self, problem: Any, owner: Any = None) -> Any:
@@ -132,12 +132,12 @@ class Objective:
         parts: dict[str, HasForms] = {"loss": self.risk, "penalty": self.penalty, "design": self.design}
         return (parts[part],) if (part := part_of(kind)) is not None else tuple(parts.values())
 
-    @of_the_data
+    @OfTheData
     def mean(self) -> Slope:
         """The mean row, weighted; side by side if samples have several scores."""
         return self.design.adjoint(np.repeat(self.weight / self.weight.sum(), self.risk.outputs))
 
-    @of_the_data
+    @OfTheData
     def distances(self) -> Vector:
         """Of the rows from their mean if there are offsets, else from zero; in the penalty's dual norm."""
         centre = self.mean if self.n_offsets else np.zeros(self.design.shape[1])
@@ -153,7 +153,7 @@ class Objective:
         """The minimiser of the penalty."""
         return self.penalty.argmax(np.zeros(self.design.shape[1]))
 
-    @of_the_data
+    @OfTheData
     def at_zero(self) -> Balanced:
         """The tangent at w = 0, where nearly every fit begins."""
         return self.tangent(self.offset)

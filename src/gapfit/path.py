@@ -9,16 +9,19 @@ are nearly the same.
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from gapfit import threads
 from gapfit.checkpoint import Checkpoint, Identity
 from gapfit.foresight import Foresight
 from gapfit.problem import Problem
-from gapfit.solution import Solution
+from gapfit.solution import Solution, Status
 from gapfit.solve import solve
 
-Fit = Callable[[float, Solution | None], Solution]  # alpha and a start -> the solution there
+_SHARPER = 0.3  # of the tolerance: how far a fit that foretells others goes
+_FINE = 1e-9  # a tolerance beyond which only rounding would be gained
+_WITHOUT_ORDERS = (Status.STALLED, Status.MAX_ITER, Status.TIME_LIMIT)  # ends that nobody has asked for
 
 
 def path(
@@ -26,13 +29,14 @@ def path(
     alphas: Iterable[float],
     solver: str | Callable[..., Any] = "auto",
     *,
+    tol: float = 1e-6,
     checkpoint: Any = None,
     **options: Any,
 ) -> list[Solution]:
     """Minimise alpha * Omega(w) + R(A w, b) for each of several alphas.
 
-    Minorants of R do not depend on alpha, so each fit begins with the cuts, or the dual points, of others; and
-    where solutions at a larger and at a smaller alpha are known, with what they foretell. `n_iter` is zero
+    Minorants of R do not depend on alpha, so each fit begins with the cuts, or the dual points, of others;
+    where solutions at a larger and at a smaller alpha are known, with what these foretell. `n_iter` is zero
     where that was good enough.
 
     Parameters
@@ -40,6 +44,8 @@ def path(
     problem : Problem
         Its own alpha plays no part.
     alphas : positive numbers, in any order
+    tol : float, default=1e-6
+        As for `solve`, at each alpha. Fits that foretell others go some way beyond it.
     checkpoint : path, default=None
         A file that keeps the fits of all alphas, as in `solve`; the same call goes on from it.
     solver, **options : as for `solve`, but for `start`
@@ -59,23 +65,50 @@ def path(
     """
     alphas = list(alphas)
     problem = problem.sealed()
-    visit = _inwards if problem.penalty.smooth else _downwards
     # for all fits at once: to tell BLAS of its threads takes longer than a small fit
     with threads.using(options.get("n_jobs")), _kept(checkpoint, problem, alphas, solver) as file:
-
-        def fit(alpha: float, start: Solution | None) -> Solution:
-            return solve(problem.at(alpha), solver, start=start, checkpoint=file, **options)
-
-        solutions = visit(problem, sorted(set(alphas), reverse=True), fit)
+        visit = _inwards if problem.penalty.smooth else _downwards
+        fit = _Fit(problem, solver, tol, {"checkpoint": file, **options})
+        solutions = visit(fit, sorted(set(alphas), reverse=True))
     return [solutions[alpha] for alpha in alphas]
 
 
-def _downwards(problem: Problem, alphas: list[float], fit: Fit) -> dict[float, Solution]:
-    """Each from the one above, unless its solver has all that it needs without."""
+class _Fit(NamedTuple):
+    """The call of `solve` that all alphas share."""
+
+    problem: Problem
+    solver: str | Callable[..., Any]
+    tol: float
+    options: dict[str, Any]
+
+    def at(self, alpha: float, start: Solution | None) -> Solution:
+        """The solution there."""
+        return solve(self.problem.at(alpha), self.solver, start=start, tol=self.tol, **self.options)
+
+    def beyond(self, alpha: float, start: Solution | None) -> Solution:
+        """One that foretells others: what it lacks, they lack as well."""
+        sharper = self._replace(tol=max(_SHARPER * self.tol, min(self.tol, _FINE)))
+        solution = sharper.at(alpha, start)
+        enough = solution.certificate.relative_gap <= self.tol and solution.status in _WITHOUT_ORDERS
+        return replace(solution, status=Status.CERTIFIED) if enough else solution
+
+    def as_it_is(self, alpha: float, start: Solution) -> Solution:
+        """The start with what is proved of it: certified if that is enough."""
+        no_steps = {**self.options, "max_iter": 0, "checkpoint": None}
+        return self._replace(options=no_steps).at(alpha, start)
+
+
+def _downwards(fit: _Fit, alphas: list[float]) -> dict[float, Solution]:
+    """Each from the one above."""
+    return _one_after_another(fit.at, alphas)
+
+
+def _one_after_another(at: Callable[..., Solution], alphas: list[float]) -> dict[float, Solution]:
+    """Each from the one before, unless its solver has all that it needs without."""
     solutions: dict[float, Solution] = {}
     start = None
     for alpha in alphas:
-        solutions[alpha] = fit(alpha, start)
+        solutions[alpha] = at(alpha, start)
         start = None if _alone(solutions[alpha]) else solutions[alpha]
     return solutions
 
@@ -85,25 +118,26 @@ def _alone(solution: Solution) -> bool:
     return bool(solution.state.get("alone"))
 
 
-def _inwards(problem: Problem, alphas: list[float], fit: Fit) -> dict[float, Solution]:
+def _inwards(fit: _Fit, alphas: list[float]) -> dict[float, Solution]:
     """The ends, then what lies between. A fit that was worked for, and no other, foretells its neighbours."""
-    solutions = _downwards(problem, alphas[:1] + alphas[1:][-1:], fit)
+    solutions = _one_after_another(fit.beyond, alphas[:1] + alphas[1:][-1:])
     if all(map(_alone, solutions.values())):
-        return solutions | _downwards(problem, alphas[1:-1], fit)
-    foresight = Foresight(problem)
+        return solutions | _downwards(fit, alphas[1:-1])
+    foresight = Foresight(fit.problem)
     foresight.known.update(solutions)
-    open_ranges = deque([(alphas[0], alphas[-1], alphas[1:-1])] if alphas else [])
+    open_ranges = deque([(alphas[0], alphas[-1], alphas[1:-1])] if len(alphas) > 2 else [])
     while open_ranges:
         upper, lower, inside = open_ranges.popleft()  # wide ones first
         if not inside:
             continue
         middle = len(inside) // 2
-        alpha = inside[middle]
-        solution = solutions[alpha] = fit(alpha, foresight.between(upper, lower, alpha))
-        ends = (upper, lower)
-        if solution.n_iter > 0:
-            foresight.known[alpha] = solution
+        alpha, ends = inside[middle], (upper, lower)
+        start = foresight.between(upper, lower, alpha)
+        solution = fit.as_it_is(alpha, start)
+        if not solution.converged:
+            solution = foresight.known[alpha] = fit.beyond(alpha, start)
             ends = (alpha, alpha)
+        solutions[alpha] = solution
         open_ranges.append((ends[0], lower, inside[middle + 1 :]))
         open_ranges.append((upper, ends[1], inside[:middle]))
     return solutions

@@ -16,7 +16,7 @@ from gapfit._types import Slope, Vector
 from gapfit.losses.base import Rest
 from gapfit.losses.forms import Conjugate
 from gapfit.minorant import Minorant, mix
-from gapfit.objective import WEIGHTS, Objective, of_the_data
+from gapfit.objective import WEIGHTS, Objective, OfTheData
 from gapfit.offset import Balanced, Reserve, reserve_of
 from gapfit.rounding import SUM, UNIT, Estimate, exact_dot, gamma, length, plain_sum
 
@@ -64,7 +64,7 @@ class Problem(Objective):
             return made
         return made._replace(spread=made.spread + gamma(self.risk.roundings(scores)) * self._steepest)
 
-    @of_the_data
+    @OfTheData
     def _steepest(self) -> float | None:
         """What slopes in the weights can be made of, where the risk says it. A slope that is a difference of
         sums may vanish, or should: it is off in proportion to those sums, not to itself."""
@@ -191,7 +191,7 @@ class Problem(Objective):
         a = precise.high + precise.low
         return a, length(precise.slack + UNIT * np.abs(a))
 
-    @of_the_data
+    @OfTheData
     def reserve(self) -> Reserve:
         """What balances dual points exactly."""
         return reserve_of(self.risk, self.offset, self.at_zero)

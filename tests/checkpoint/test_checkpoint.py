@@ -104,6 +104,7 @@ CASES = {
     "primal_cd": ("primal_cd", partial(linear, "logistic", Y_WIDE, "l1", 1e-4, WIDE)),
     "primal_cd, sparse": ("primal_cd", partial(linear, "logistic", Y_THIN, "l1", 1e-4, THIN)),
     "primal_cd, net": ("primal_cd", partial(linear, "squared_hinge", Y_WIDE, ElasticNet(0.5), 1e-4, WIDE)),
+    "least_squares": ("least_squares", partial(linear, "squared", T, "l1", 1e-3, X + 1e3, intercept=False)),
     "rounded_cd": ("rounded_cd", partial(linear, "hinge", Y_WIDE, "l1", 1e-3, WIDE)),
     "rounded_cd, sparse": ("rounded_cd", partial(linear, "hinge", Y_THIN, "l1", 1e-4, THIN)),
     "smo": ("smo", partial(kernel, "hinge")),

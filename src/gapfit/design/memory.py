@@ -53,7 +53,7 @@ class MemoryDesign(Design):
         if self.size > threads.PAYS and not sparse.issparse(self.X):
             used = np.flatnonzero(w.any(axis=1) if w.ndim > 1 else w)
             if _FEW * len(used) < self.shape[1]:
-                return self.X[:, used].astype(np.float64, copy=False) @ w[used]
+                return np.asarray(self.X[:, used].astype(np.float64, copy=False) @ w[used])
         if len(self._parts) == 1:
             return self._parts[0].scores(w)
         scores = np.empty((self.shape[0], *w.shape[1:]))

@@ -90,7 +90,7 @@ class Best(Kept):
         self.atol = max(min(tol, 1e-12) * self.scale, NOTHING) if tol > 0 else 0.0
 
     def _tangent_helps(self, known: Minorant | None, primal: float) -> bool:
-        """Is it worth a pass to know the tangent at the start? Under a penalty with kinks it proves little."""
+        """Is the tangent at the start worth a pass? Under a penalty with kinks it proves little."""
         if known is None:
             return True
         return self.problem.penalty.smooth and primal - self._bound(known) > self.tol * abs(primal)

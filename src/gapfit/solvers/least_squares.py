@@ -45,8 +45,8 @@ def least_squares(problem: Problem, state: dict[str, Any] | None = None) -> Step
     """One step: the minimum of the model by its moments. The first is all, but for rounding."""
     state = state or {}
     moments = Moments.of(problem)
-    lowest, model = np.inf, _ByFactor(problem, moments)
-    model = model if problem.has(Quadratic) else _BySweeps(problem, moments)
+    model = (_ByFactor if problem.has(Quadratic) else _BySweeps)(problem, moments)
+    lowest = np.inf
     if state.get("same"):
         w, lowest = state["point"], state["lowest"]
     else:
@@ -55,7 +55,7 @@ def least_squares(problem: Problem, state: dict[str, Any] | None = None) -> Step
         yield moments.iterate(w, lowest)
     while True:
         point = at_best_offsets(problem, w, problem.scores(w))
-        if point.J >= lowest - 4 * EPS * abs(point.J):
+        if lowest - 4 * EPS * abs(point.J) <= point.J:
             return  # what is left to gain is rounding
         w, lowest = model.minimiser(w, problem.design.adjoint(point.u)), point.J
         yield moments.iterate(w, lowest)
