@@ -20,7 +20,7 @@ def known(problem, alphas, tol):
     problem = problem.sealed()
     foresight = Foresight(problem)
     for alpha in alphas:
-        foresight.known[alpha] = solve(problem.at(alpha), tol=tol)
+        foresight.add(alpha, solve(problem.at(alpha), tol=tol))
     return problem, foresight
 
 
@@ -47,7 +47,7 @@ def test_a_path_reads_x_far_less_than_its_fits_do():
         counter = Counter()
         run(Problem(CountedRows(X, counter), y, "logistic"))
         works.append(counter.work)
-    assert works[1] < 0.2 * works[0]
+    assert works[1] < 0.25 * works[0]
 
 
 def test_where_no_sample_changes_its_piece_the_hinge_is_foretold_exactly():
@@ -87,7 +87,10 @@ def test_dual_cd_begins_where_it_was_told_to(intercept):
     assert told < 0.1 * untold
 
 
-@pytest.mark.parametrize("alphas", [[], [1e-2], [1e-3, 1e-2], [1e-2, 1e-2, 1e-3, 1e-2], [1e-3, 1e-1, 1e-2]])
+@pytest.mark.parametrize(
+    "alphas",
+    [[], [1e-2], [1e-3, 1e-2], [1e-2, 1e-2, 1e-3, 1e-2], [1e-3, 1e-1, 1e-2], [3e-2, 1e-1, 1e-2, 2e-2, 5e-2]],
+)
 def test_short_paths(alphas):
     found = path(Problem(*labels(), "logistic"), alphas, tol=1e-5)
     assert len(found) == len(alphas)

@@ -24,7 +24,13 @@ class Foresight:
 
     def __init__(self, problem: Problem) -> None:
         self.known: dict[float, Solution] = {}
-        self.curved = problem.has(Smooth)
+        self.problem, self.curved = problem, problem.has(Smooth)
+
+    def add(self, alpha: float, solution: Solution) -> None:
+        """Know this solution of the problem as well. A checkpoint may have kept it from an earlier run, whose
+        minorants are then to be mixed with those of this one."""
+        self.problem.adopt(solution.minorant)
+        self.known[alpha] = solution
 
     def between(self, upper: float, lower: float, alpha: float) -> Solution:
         """A start at this alpha, from the solutions at a larger and a smaller one."""

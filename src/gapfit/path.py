@@ -19,7 +19,8 @@ from gapfit.problem import Problem
 from gapfit.solution import Solution, Status
 from gapfit.solve import solve
 
-_SHARPER = 0.3  # of the tolerance: how far a fit that foretells others goes
+_FEW = 4  # alphas, too few to foretell any
+_SHARPER = 0.5  # of the tolerance: how far a fit that foretells others goes
 _FINE = 1e-9  # a tolerance beyond which only rounding would be gained
 _WITHOUT_ORDERS = (Status.STALLED, Status.MAX_ITER, Status.TIME_LIMIT)  # ends that nobody has asked for
 
@@ -67,9 +68,9 @@ def path(
     problem = problem.sealed()
     # for all fits at once: to tell BLAS of its threads takes longer than a small fit
     with threads.using(options.get("n_jobs")), _kept(checkpoint, problem, alphas, solver) as file:
-        visit = _inwards if problem.penalty.smooth else _downwards
-        fit = _Fit(problem, solver, tol, {"checkpoint": file, **options})
-        solutions = visit(fit, sorted(set(alphas), reverse=True))
+        downwards = sorted(set(alphas), reverse=True)
+        visit = _inwards if problem.penalty.smooth and len(downwards) > _FEW else _downwards
+        solutions = visit(_Fit(problem, solver, tol, {"checkpoint": file, **options}), downwards)
     return [solutions[alpha] for alpha in alphas]
 
 
@@ -99,16 +100,11 @@ class _Fit(NamedTuple):
 
 
 def _downwards(fit: _Fit, alphas: list[float]) -> dict[float, Solution]:
-    """Each from the one above."""
-    return _one_after_another(fit.at, alphas)
-
-
-def _one_after_another(at: Callable[..., Solution], alphas: list[float]) -> dict[float, Solution]:
-    """Each from the one before, unless its solver has all that it needs without."""
+    """Each from the one above, unless its solver has all that it needs without."""
     solutions: dict[float, Solution] = {}
     start = None
     for alpha in alphas:
-        solutions[alpha] = at(alpha, start)
+        solutions[alpha] = fit.at(alpha, start)
         start = None if _alone(solutions[alpha]) else solutions[alpha]
     return solutions
 
@@ -120,12 +116,13 @@ def _alone(solution: Solution) -> bool:
 
 def _inwards(fit: _Fit, alphas: list[float]) -> dict[float, Solution]:
     """The ends, then what lies between. A fit that was worked for, and no other, foretells its neighbours."""
-    solutions = _one_after_another(fit.beyond, alphas[:1] + alphas[1:][-1:])
+    foresight = Foresight(fit.problem)
+    for end in (alphas[0], alphas[-1]):  # too far apart to know anything of each other
+        foresight.add(end, fit.beyond(end, None))
+    solutions = foresight.known.copy()
     if all(map(_alone, solutions.values())):
         return solutions | _downwards(fit, alphas[1:-1])
-    foresight = Foresight(fit.problem)
-    foresight.known.update(solutions)
-    open_ranges = deque([(alphas[0], alphas[-1], alphas[1:-1])] if len(alphas) > 2 else [])
+    open_ranges = deque([(alphas[0], alphas[-1], alphas[1:-1])])
     while open_ranges:
         upper, lower, inside = open_ranges.popleft()  # wide ones first
         if not inside:
@@ -135,8 +132,9 @@ def _inwards(fit: _Fit, alphas: list[float]) -> dict[float, Solution]:
         start = foresight.between(upper, lower, alpha)
         solution = fit.as_it_is(alpha, start)
         if not solution.converged:
-            solution = foresight.known[alpha] = fit.beyond(alpha, start)
-            ends = (alpha, alpha)
+            work = fit.beyond if len(inside) > 1 else fit.at  # for others to be foretold, or for itself
+            solution, ends = work(alpha, start), (alpha, alpha)
+            foresight.add(alpha, solution)
         solutions[alpha] = solution
         open_ranges.append((ends[0], lower, inside[middle + 1 :]))
         open_ranges.append((upper, ends[1], inside[:middle]))

@@ -256,8 +256,9 @@ def test_another_fit_is_refused_by_name(what, tmp_path):
     assert file.read_bytes() == before
 
 
-def test_a_path_goes_on_with_the_same_bytes(tmp_path, at_every_step):
-    file, alphas = tmp_path / "path", [1e-1, 1e-3, 1e-2]
+@pytest.mark.parametrize("alphas", [[1e-1, 1e-3, 1e-2], [1e-1, 2e-2, 5e-2, 3e-2, 1e-2]])
+def test_a_path_goes_on_with_the_same_bytes(alphas, tmp_path, at_every_step):
+    file = tmp_path / "path"
     whole = path(linear("hinge"), alphas, "bundle", tol=1e-6)
     total = sum(solution.n_iter for solution in whole)
     for k in (1, total // 2, total - 2):
