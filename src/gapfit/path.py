@@ -9,20 +9,18 @@ are nearly the same.
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from gapfit import threads
 from gapfit.checkpoint import Checkpoint, Identity
 from gapfit.foresight import Foresight
 from gapfit.problem import Problem
-from gapfit.solution import Solution, Status
+from gapfit.solution import Solution
 from gapfit.solve import solve
 
 _FEW = 4  # alphas, too few to foretell any
-_SHARPER = 0.5  # of the tolerance: how far a fit that foretells others goes
-_FINE = 1e-9  # a tolerance beyond which only rounding would be gained
-_WITHOUT_ORDERS = (Status.STALLED, Status.MAX_ITER, Status.TIME_LIMIT)  # ends that nobody has asked for
+
+Fit = Callable[[float, Solution | None], Solution]  # alpha and a start -> the solution there
 
 
 def path(
@@ -30,7 +28,6 @@ def path(
     alphas: Iterable[float],
     solver: str | Callable[..., Any] = "auto",
     *,
-    tol: float = 1e-6,
     checkpoint: Any = None,
     **options: Any,
 ) -> list[Solution]:
@@ -45,8 +42,6 @@ def path(
     problem : Problem
         Its own alpha plays no part.
     alphas : positive numbers, in any order
-    tol : float, default=1e-6
-        As for `solve`, at each alpha. Fits that foretell others go some way beyond it.
     checkpoint : path, default=None
         A file that keeps the fits of all alphas, as in `solve`; the same call goes on from it.
     solver, **options : as for `solve`, but for `start`
@@ -66,45 +61,24 @@ def path(
     """
     alphas = list(alphas)
     problem = problem.sealed()
+    downwards = sorted(set(alphas), reverse=True)
     # for all fits at once: to tell BLAS of its threads takes longer than a small fit
     with threads.using(options.get("n_jobs")), _kept(checkpoint, problem, alphas, solver) as file:
-        downwards = sorted(set(alphas), reverse=True)
-        visit = _inwards if problem.penalty.smooth and len(downwards) > _FEW else _downwards
-        solutions = visit(_Fit(problem, solver, tol, {"checkpoint": file, **options}), downwards)
+
+        def fit(alpha: float, start: Solution | None) -> Solution:
+            return solve(problem.at(alpha), solver, start=start, checkpoint=file, **options)
+
+        inwards = problem.penalty.smooth and len(downwards) > _FEW
+        solutions = _inwards(problem, downwards, fit) if inwards else _downwards(downwards, fit)
     return [solutions[alpha] for alpha in alphas]
 
 
-class _Fit(NamedTuple):
-    """The call of `solve` that all alphas share."""
-
-    problem: Problem
-    solver: str | Callable[..., Any]
-    tol: float
-    options: dict[str, Any]
-
-    def at(self, alpha: float, start: Solution | None) -> Solution:
-        """The solution there."""
-        return solve(self.problem.at(alpha), self.solver, start=start, tol=self.tol, **self.options)
-
-    def beyond(self, alpha: float, start: Solution | None) -> Solution:
-        """One that foretells others: what it lacks, they lack as well."""
-        sharper = self._replace(tol=max(_SHARPER * self.tol, min(self.tol, _FINE)))
-        solution = sharper.at(alpha, start)
-        enough = solution.certificate.relative_gap <= self.tol and solution.status in _WITHOUT_ORDERS
-        return replace(solution, status=Status.CERTIFIED) if enough else solution
-
-    def as_it_is(self, alpha: float, start: Solution) -> Solution:
-        """The start with what is proved of it: certified if that is enough."""
-        no_steps = {**self.options, "max_iter": 0, "checkpoint": None}
-        return self._replace(options=no_steps).at(alpha, start)
-
-
-def _downwards(fit: _Fit, alphas: list[float]) -> dict[float, Solution]:
+def _downwards(alphas: list[float], fit: Fit) -> dict[float, Solution]:
     """Each from the one above, unless its solver has all that it needs without."""
     solutions: dict[float, Solution] = {}
     start = None
     for alpha in alphas:
-        solutions[alpha] = fit.at(alpha, start)
+        solutions[alpha] = fit(alpha, start)
         start = None if _alone(solutions[alpha]) else solutions[alpha]
     return solutions
 
@@ -114,14 +88,14 @@ def _alone(solution: Solution) -> bool:
     return bool(solution.state.get("alone"))
 
 
-def _inwards(fit: _Fit, alphas: list[float]) -> dict[float, Solution]:
+def _inwards(problem: Problem, alphas: list[float], fit: Fit) -> dict[float, Solution]:
     """The ends, then what lies between. A fit that was worked for, and no other, foretells its neighbours."""
-    foresight = Foresight(fit.problem)
+    foresight = Foresight(problem)
     for end in (alphas[0], alphas[-1]):  # too far apart to know anything of each other
-        foresight.add(end, fit.beyond(end, None))
+        foresight.add(end, fit(end, None))
     solutions = foresight.known.copy()
     if all(map(_alone, solutions.values())):
-        return solutions | _downwards(fit, alphas[1:-1])
+        return solutions | _downwards(alphas[1:-1], fit)
     open_ranges = deque([(alphas[0], alphas[-1], alphas[1:-1])])
     while open_ranges:
         upper, lower, inside = open_ranges.popleft()  # wide ones first
@@ -129,13 +103,10 @@ def _inwards(fit: _Fit, alphas: list[float]) -> dict[float, Solution]:
             continue
         middle = len(inside) // 2
         alpha, ends = inside[middle], (upper, lower)
-        start = foresight.between(upper, lower, alpha)
-        solution = fit.as_it_is(alpha, start)
-        if not solution.converged:
-            work = fit.beyond if len(inside) > 1 else fit.at  # for others to be foretold, or for itself
-            solution, ends = work(alpha, start), (alpha, alpha)
+        solution = solutions[alpha] = fit(alpha, foresight.between(upper, lower, alpha))
+        if solution.n_iter > 0:
             foresight.add(alpha, solution)
-        solutions[alpha] = solution
+            ends = (alpha, alpha)
         open_ranges.append((ends[0], lower, inside[middle + 1 :]))
         open_ranges.append((upper, ends[1], inside[:middle]))
     return solutions
