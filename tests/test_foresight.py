@@ -24,12 +24,14 @@ def known(problem, alphas, tol):
     return problem, foresight
 
 
-@pytest.mark.parametrize("loss", ["hinge", "logistic", "squared_hinge", "roc_area"])
-def test_most_of_a_path_takes_no_steps_and_all_of_it_is_proved(loss):
+@pytest.mark.parametrize(
+    ("loss", "share"), [("hinge", 1 / 2), ("logistic", 3 / 4), ("squared_hinge", 3 / 4), ("roc_area", 1 / 3)]
+)
+def test_much_of_a_path_takes_no_steps_and_all_of_it_is_proved(loss, share):
     X, y = labels()
     problem, alphas = Problem(X, y, loss), np.geomspace(1e-1, 1e-4, 40)
     found = path(problem, alphas, tol=1e-3)
-    assert sum(solution.n_iter == 0 for solution in found) > len(found) / 2
+    assert sum(solution.n_iter == 0 for solution in found) > share * len(found)
     for alpha, solution in list(zip(alphas, found, strict=True))[::3]:
         alone = solve(problem.at(alpha), "bundle", tol=1e-5).certificate
         assert solution.converged
