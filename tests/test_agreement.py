@@ -29,6 +29,7 @@ ACCEPTED = {
     "newton": 16,
     "semismooth_newton": 10,
     "small_newton": 32,
+    "least_squares": 7,
     "primal_cd": 48,
     "rounded_cd": 59,
 }

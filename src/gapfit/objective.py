@@ -32,6 +32,18 @@ _SMALL = 1e-3  # a risk that rounding may be a part of
 _makers = count(1)
 
 
+class OfTheData(cached_property[F]):
+    """A cached property that does not depend on alpha: problems of all alphas share what one has computed."""
+
+    def __get__(self, problem: Any, owner: Any = None) -> Any:
+        if problem is None:
+            return self
+        shared = problem.shared
+        if self.attrname not in shared:
+            shared[self.attrname] = self.func(problem)
+        return shared[self.attrname]
+
+
 class Objective:
     """alpha * Omega(w) + R(A w + offset, b), b of size zero without intercept. Parameters as of `Problem`."""
 
@@ -84,6 +96,7 @@ class Objective:
         self._scored: tuple[Slope, Vector] | None = None
         self.maker = next(_makers)  # by which minorants are known; problems of other alphas share it
         self._sealed: str | None = None
+        self.shared: dict[Any, Any] = {}  # what was computed of the data, at whatever alpha
         self.n_offsets = self.risk.offsets.size if intercept else 0
         if self.n_offsets and (why := self.risk.unattained()):
             raise UnboundedProblem(f"{self.loss!r} with an intercept has no minimum: {why}")
@@ -119,12 +132,12 @@ class Objective:
         parts: dict[str, HasForms] = {"loss": self.risk, "penalty": self.penalty, "design": self.design}
         return (parts[part],) if (part := part_of(kind)) is not None else tuple(parts.values())
 
-    @cached_property
+    @OfTheData
     def mean(self) -> Slope:
         """The mean row, weighted; side by side if samples have several scores."""
         return self.design.adjoint(np.repeat(self.weight / self.weight.sum(), self.risk.outputs))
 
-    @cached_property
+    @OfTheData
     def distances(self) -> Vector:
         """Of the rows from their mean if there are offsets, else from zero; in the penalty's dual norm."""
         centre = self.mean if self.n_offsets else np.zeros(self.design.shape[1])
@@ -140,7 +153,7 @@ class Objective:
         """The minimiser of the penalty."""
         return self.penalty.argmax(np.zeros(self.design.shape[1]))
 
-    @cached_property
+    @OfTheData
     def at_zero(self) -> Balanced:
         """The tangent at w = 0, where nearly every fit begins."""
         return self.tangent(self.offset)

@@ -1,13 +1,26 @@
-"""A path of solutions: one problem, many alphas, each fit begun with what the last one proved."""
+"""A path of solutions: one problem, many alphas, each fit begun with what is known from the others.
 
+Under a smooth penalty the ends come first, then the middle, and so on inwards: between two solutions the
+others are foretold, most of them so well that the fit ends before its first step. Under others, which make
+weights zero, the path goes down from the largest alpha: few weights are not zero there, and those of the next
+are nearly the same.
+"""
+
+from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from typing import Any
 
+from gapfit import threads
 from gapfit.checkpoint import Checkpoint, Identity
+from gapfit.foresight import Foresight
 from gapfit.problem import Problem
 from gapfit.solution import Solution
 from gapfit.solve import solve
+
+_FEW = 4  # alphas, too few to foretell any
+
+Fit = Callable[[float, Solution | None], Solution]  # alpha and a start -> the solution there
 
 
 def path(
@@ -20,8 +33,9 @@ def path(
 ) -> list[Solution]:
     """Minimise alpha * Omega(w) + R(A w, b) for each of several alphas.
 
-    They are visited from the largest to the smallest. Minorants of R do not depend on alpha, so each fit
-    begins with the cuts, or the dual point, of the one before.
+    Minorants of R do not depend on alpha, so each fit begins with the cuts, or the dual points, of others;
+    where solutions at a larger and at a smaller alpha are known, with what these foretell. `n_iter` is zero
+    where that was good enough.
 
     Parameters
     ----------
@@ -46,13 +60,56 @@ def path(
     [True, True]
     """
     alphas = list(alphas)
-    solutions: dict[float, Solution] = {}
-    problem, start = problem.sealed(), None
-    with _kept(checkpoint, problem, alphas, solver) as file:
-        for alpha in sorted(set(alphas), reverse=True):
-            at = problem.at(alpha)
-            start = solutions[alpha] = solve(at, solver, start=start, checkpoint=file, **options)
+    problem = problem.sealed()
+    downwards = sorted(set(alphas), reverse=True)
+    # for all fits at once: to tell BLAS of its threads takes longer than a small fit
+    with threads.using(options.get("n_jobs")), _kept(checkpoint, problem, alphas, solver) as file:
+
+        def fit(alpha: float, start: Solution | None) -> Solution:
+            return solve(problem.at(alpha), solver, start=start, checkpoint=file, **options)
+
+        inwards = problem.penalty.smooth and len(downwards) > _FEW
+        solutions = _inwards(problem, downwards, fit) if inwards else _downwards(downwards, fit)
     return [solutions[alpha] for alpha in alphas]
+
+
+def _downwards(alphas: list[float], fit: Fit) -> dict[float, Solution]:
+    """Each from the one above, unless its solver has all that it needs without."""
+    solutions: dict[float, Solution] = {}
+    start = None
+    for alpha in alphas:
+        solutions[alpha] = fit(alpha, start)
+        start = None if _alone(solutions[alpha]) else solutions[alpha]
+    return solutions
+
+
+def _alone(solution: Solution) -> bool:
+    """Did it come from what is kept of the data? Then another start would only cost a look at it."""
+    return bool(solution.state.get("alone"))
+
+
+def _inwards(problem: Problem, alphas: list[float], fit: Fit) -> dict[float, Solution]:
+    """The ends, then what lies between. A fit that was worked for, and no other, foretells its neighbours."""
+    foresight = Foresight(problem)
+    for end in (alphas[0], alphas[-1]):  # too far apart to know anything of each other
+        foresight.add(end, fit(end, None))
+    solutions = foresight.known.copy()
+    if all(map(_alone, solutions.values())):
+        return solutions | _downwards(alphas[1:-1], fit)
+    open_ranges = deque([(alphas[0], alphas[-1], alphas[1:-1])])
+    while open_ranges:
+        upper, lower, inside = open_ranges.popleft()  # wide ones first
+        if not inside:
+            continue
+        middle = len(inside) // 2
+        alpha, ends = inside[middle], (upper, lower)
+        solution = solutions[alpha] = fit(alpha, foresight.between(upper, lower, alpha))
+        if solution.n_iter > 0:
+            foresight.add(alpha, solution)
+            ends = (alpha, alpha)
+        open_ranges.append((ends[0], lower, inside[middle + 1 :]))
+        open_ranges.append((upper, ends[1], inside[:middle]))
+    return solutions
 
 
 def _kept(checkpoint: Any, problem: Problem, alphas: list[float], solver: Any) -> Any:

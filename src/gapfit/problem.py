@@ -8,7 +8,6 @@ from a dual point), and turns a minorant into a lower bound of the optimum:
     min J >= min over w of  alpha * Omega(w) + <a, w> + c  =  c - alpha * Omega*(-a / alpha).
 """
 
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ from gapfit._types import Slope, Vector
 from gapfit.losses.base import Rest
 from gapfit.losses.forms import Conjugate
 from gapfit.minorant import Minorant, mix
-from gapfit.objective import WEIGHTS, Objective
+from gapfit.objective import WEIGHTS, Objective, OfTheData
 from gapfit.offset import Balanced, Reserve, reserve_of
 from gapfit.rounding import SUM, UNIT, Estimate, exact_dot, gamma, length, plain_sum
 
@@ -65,7 +64,7 @@ class Problem(Objective):
             return made
         return made._replace(spread=made.spread + gamma(self.risk.roundings(scores)) * self._steepest)
 
-    @cached_property
+    @OfTheData
     def _steepest(self) -> float | None:
         """What slopes in the weights can be made of, where the risk says it. A slope that is a difference of
         sums may vanish, or should: it is off in proportion to those sums, not to itself."""
@@ -192,7 +191,7 @@ class Problem(Objective):
         a = precise.high + precise.low
         return a, length(precise.slack + UNIT * np.abs(a))
 
-    @cached_property
+    @OfTheData
     def reserve(self) -> Reserve:
         """What balances dual points exactly."""
         return reserve_of(self.risk, self.offset, self.at_zero)

@@ -83,6 +83,7 @@ SOLVERS: dict[str, str] = {
     "semismooth_newton": "gapfit.solvers.semismooth_newton",
     "small_newton": "gapfit.solvers.small_newton",
     "lbfgs": "gapfit.solvers.lbfgs",
+    "least_squares": "gapfit.solvers.least_squares",
     "primal_cd": "gapfit.solvers.primal_cd",
     "rounded_cd": "gapfit.solvers.rounded_cd",
     "smo": "gapfit.solvers.smo",

@@ -34,6 +34,7 @@ class Iterate(NamedTuple):
     snapshot: Callable[[], dict[str, Any]] = dict  # a solver given this as `state` continues from here
     estimate: float | None = None  # the solver's guess of its gap: only says when a look is worth its cost
     objective: float | Callable[[], float] | None = None  # its guess of J(w), to the same end
+    tangent: bool = False  # is the bound that of the tangent at w? The driver has its scores at hand
 
     def point(self) -> Slope:
         """w itself."""

@@ -106,6 +106,7 @@ CASES = {
     "primal_cd": ("primal_cd", partial(linear, "logistic", Y_WIDE, "l1", 1e-4, WIDE)),
     "primal_cd, sparse": ("primal_cd", partial(linear, "logistic", Y_THIN, "l1", 1e-4, THIN)),
     "primal_cd, net": ("primal_cd", partial(linear, "squared_hinge", Y_WIDE, ElasticNet(0.5), 1e-4, WIDE)),
+    "least_squares": ("least_squares", partial(linear, "squared", T, "l1", 1e-3, X + 1e3, intercept=False)),
     "rounded_cd": ("rounded_cd", partial(linear, "hinge", Y_WIDE, "l1", 1e-3, WIDE)),
     "rounded_cd, sparse": ("rounded_cd", partial(linear, "hinge", Y_THIN, "l1", 1e-4, THIN)),
     "smo": ("smo", partial(kernel, "hinge")),
@@ -257,8 +258,9 @@ def test_another_fit_is_refused_by_name(what, tmp_path):
     assert file.read_bytes() == before
 
 
-def test_a_path_goes_on_with_the_same_bytes(tmp_path, at_every_step):
-    file, alphas = tmp_path / "path", [1e-1, 1e-3, 1e-2]
+@pytest.mark.parametrize("alphas", [[1e-1, 1e-3, 1e-2], [1e-1, 2e-2, 5e-2, 3e-2, 1e-2]])
+def test_a_path_goes_on_with_the_same_bytes(alphas, tmp_path, at_every_step):
+    file = tmp_path / "path"
     whole = path(linear("hinge"), alphas, "bundle", tol=1e-6)
     total = sum(solution.n_iter for solution in whole)
     for k in (1, total // 2, total - 2):

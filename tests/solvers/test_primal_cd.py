@@ -215,7 +215,7 @@ def test_the_matrix_of_second_derivatives_or_products(loss, intercept, layout, m
     given = {}
     monkeypatch.setattr(ColumnModel, "__init__", spy)
     by_matrix = solve(problem, "primal_cd", tol=1e-9)
-    assert forms[-1] == "_ByMatrix"
+    assert forms[-1] == "ByMatrix"
     given["effort"] = Effort(passes=0.0)
     agree(by_matrix, solve(problem, "primal_cd", tol=1e-9))
     assert forms[-1] == "_ByColumns"

@@ -1,8 +1,19 @@
-"""Products with sparse rows that pass over the rows of weight zero: often most of them are."""
+"""Products with sparse rows, whose entries may be float32: every sum is float64.
+
+Those with a weight for each row pass over the rows of weight zero: often most of them are.
+"""
 
 import numpy as np
 
 from gapfit.compiled._jit import jit
+from gapfit.compiled.rows import row_dot
+
+
+@jit(fast=True)
+def put_scores(rows, w, start, stop, out):
+    """out_i = <x_i, w> for the rows start to stop."""
+    for i in range(start, stop):
+        out[i] = row_dot(rows, i, w)
 
 
 @jit(fast=True)

@@ -17,7 +17,7 @@ from gapfit import limits, threads
 from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.design.base import Design, Precise
 from gapfit.design.forms import Plain, Rows
-from gapfit.design.rows import row_norms, take_rows
+from gapfit.design.rows import row_norms, rows_of_csr, take_rows
 from gapfit.design.sparse_indices import check_sparse_indices
 from gapfit.rounding import TINY, UNIT, gamma
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _BLOCK_ELEMENTS = 2**21
 _GRAM_ELEMENTS = 2**17  # of X in a block whose Gram matrix is taken: they stay in the cache
+_FEW = 32  # times as many columns of a dense X are read in the time that it takes to pick some out
 _CANCELLED = 1e-9  # of a squared distance may be rounding
 
 
@@ -50,15 +51,24 @@ class MemoryDesign(Design):
         limits.look()
         if not w.any():
             return np.zeros((self.shape[0], *w.shape[1:]))  # where every fit starts
+        if self.size > threads.PAYS and not sparse.issparse(self.X):
+            used = np.flatnonzero(w.any(axis=1) if w.ndim > 1 else w)
+            if _FEW * len(used) < self.shape[1]:
+                return np.asarray(self.X[:, used].astype(np.float64, copy=False) @ w[used])
         if len(self._parts) == 1:
             return self._parts[0].scores(w)
         scores = np.empty((self.shape[0], *w.shape[1:]))
-
-        def put(part: "_Part") -> None:
-            scores[part.rows] = part.scores(w)
-
-        threads.each(put, self._parts)
+        narrow = w.ndim == 1 and sparse.issparse(self.X) and self.dtype != np.float64  # SciPy would copy it
+        threads.each(partial(self._put_narrow if narrow else self._put, w, scores), self._parts)
         return scores
+
+    def _put(self, w: Slope, scores: Vector, part: "_Part") -> None:
+        scores[part.rows] = part.scores(w)
+
+    def _put_narrow(self, w: Slope, scores: Vector, part: "_Part") -> None:
+        from gapfit.compiled.products import put_scores
+
+        put_scores(self._kernel_rows, w, part.rows.start, part.rows.stop, scores)
 
     def adjoint(self, u: Vector) -> Slope:
         """X'u."""
@@ -183,7 +193,7 @@ class MemoryDesign(Design):
         if not self._splittable(w):
             return None
         n, d = self.shape
-        high, low, size = np.empty(n), np.empty(n), np.empty(n)
+        high, low, size = np.empty((3, n))
         threads.each(
             lambda rows: precise.scores(self._kernel_rows, w, rows.start, rows.stop, high, low, size),
             threads.parts(n, 10 * self.size),
@@ -196,7 +206,7 @@ class MemoryDesign(Design):
         if not self._splittable(u):
             return None
         n, d = self.shape
-        high, low, size = np.zeros(d), np.zeros(d), np.zeros(d)
+        high, low, size = np.zeros((3, d))
         precise.add_adjoint(self._kernel_rows, u, high, low, size)
         return Precise(high, low, gamma(n + 4) ** 2 * size + n * TINY)
 
@@ -234,7 +244,7 @@ class _Part:
     def __init__(self, X: Data, rows: slice) -> None:
         self.rows = rows
         whole = rows.start == 0 and rows.stop == X.shape[0]
-        self.X = X if whole else _rows_of_csr(X, rows) if sparse.issparse(X) else X[rows]
+        self.X = X if whole else rows_of_csr(X, rows) if sparse.issparse(X) else X[rows]
 
     def scores(self, w: Slope) -> Vector:
         pieces = [block @ w for _, block in self._blocks()]
@@ -255,15 +265,6 @@ class _Part:
             rows = slice(first, min(first + size, n))
             block = self.X if size >= n else self.X[rows]
             yield rows, block.astype(np.float64, copy=False)
-
-
-def _rows_of_csr(X: Data, rows: slice) -> Data:
-    """Some rows of a CSR matrix, as a view. (Slicing copies, and so does the constructor.)"""
-    first, last = X.indptr[rows.start], X.indptr[rows.stop]
-    part = sparse.csr_array((rows.stop - rows.start, X.shape[1]), dtype=X.dtype)
-    part.data, part.indices = X.data[first:last], X.indices[first:last]
-    part.indptr = X.indptr[rows.start : rows.stop + 1] - first
-    return part
 
 
 def as_design(X: Any) -> Design:

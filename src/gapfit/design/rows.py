@@ -110,3 +110,12 @@ def different_rows(
     )
     different, number = duplicates.number_rows(words, codes, hashes)
     return different, number, hashes
+
+
+def rows_of_csr(X: Data, rows: slice) -> Data:
+    """Some rows of a CSR matrix, as a view. (Slicing copies, and so does the constructor.)"""
+    first, last = X.indptr[rows.start], X.indptr[rows.stop]
+    part = sparse.csr_array((rows.stop - rows.start, X.shape[1]), dtype=X.dtype)
+    part.data, part.indices = X.data[first:last], X.indices[first:last]
+    part.indptr = X.indptr[rows.start : rows.stop + 1] - first
+    return part

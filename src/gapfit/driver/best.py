@@ -69,12 +69,14 @@ class Best(Kept):
             scores = problem.scores(w)
             at = problem.tangent(scores, known.b)
             primal, b = problem.alpha * problem.penalty.value(w) + at.value, at.b
-            if known.b is not None and (as_it_was := problem.evaluate(w, known.b)) < primal:
-                primal, b = as_it_was, known.b
+            if known.b is not None and problem.n_offsets > 1:  # several are hard to find
+                risk = problem.risk.value_and_subgradient(scores, known.b)[0]
+                primal, b = min((primal, b), (primal - at.value + risk, known.b), key=itemgetter(0))
             if primal <= at_rest:
                 self.given = w, b
                 self.w, self.b, self.scores, self.primal = w, b, scores, primal
-                bounds.append(problem.minorant(at, scores))
+                if self._tangent_helps(known.minorant, primal):  # for another pass
+                    bounds.append(problem.minorant(at, scores))
             else:  # a start that is worse than none, or outside the domain, is no start
                 known.state.pop("w", None)
         planes = [minorant for minorant in bounds if minorant is not None] or [
@@ -89,6 +91,12 @@ class Best(Kept):
         # for optima at zero; the data alone decide, not where the fit began
         self.scale = problem.scale
         self.atol = max(min(tol, 1e-12) * self.scale, NOTHING) if tol > 0 else 0.0
+
+    def _tangent_helps(self, known: Minorant | None, primal: float) -> bool:
+        """Is the tangent at the start worth a pass? Under a penalty with kinks it proves little."""
+        if known is None:
+            return True
+        return self.problem.penalty.smooth and primal - self._bound(known) > self.tol * abs(primal)
 
     def state(self) -> dict[str, Any]:
         return {
@@ -117,9 +125,12 @@ class Best(Kept):
         """Certify an iterate, keep what improves a bound, and write the history."""
         problem, w, primal, b = self.problem, iterate.point(), iterate.primal, iterate.b
         scores = None
-        if primal is None:
-            primal, b, scores = self._value(w, iterate.b)
         minorant = iterate.minorant() if callable(iterate.minorant) else iterate.minorant
+        if iterate.tangent:
+            risk, minorant, scores, b = problem.oracle(w, iterate.b)
+            primal = problem.alpha * problem.penalty.value(w) + risk
+        elif primal is None:
+            primal, b, scores = self._value(w, iterate.b)
         if self.dual == -np.inf and primal < -1e9 * (1.0 + self.scale):
             raise UnboundedProblem(
                 f"{problem.loss!r} with {problem.penalty!r} falls below {primal:.3g}: no minimum"

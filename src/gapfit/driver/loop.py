@@ -40,6 +40,7 @@ class Loop:
                 self.best.restore(part.state["best"])
                 self.schedule.restore(part.state["schedule"])
                 problem.design.restore(part.state["design"])
+                self.best.snapshot = part.state["solver"].copy  # should the fit end before another step
                 state = {**part.state["solver"], "same": True, "certificate": self.best.certificate}
         self.steps: Generator[Iterate, Certificate, None] = method(problem, state=state)
 

@@ -22,6 +22,14 @@ class Curvature(NamedTuple):
     at: Callable[[Vector, Vector], Vector]  # the second derivative in each score, at (scores, b)
 
 
+@loss_form("the squared loss")
+class Parabola(NamedTuple):
+    """R(f, b) = sum_i weight_i (f_i + b - target_i)^2 / 2, without anything else in b."""
+
+    target: Vector
+    weight: Vector
+
+
 class Projection(Protocol):
     """How dual points are made feasible."""
 

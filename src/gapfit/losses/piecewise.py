@@ -12,7 +12,7 @@ from gapfit import threads
 from gapfit._types import Vector
 from gapfit.forms import loss_form
 from gapfit.losses.base import FREE, Certain, Loss, Rest, Risk
-from gapfit.losses.forms import Conjugate, Curvature, Smooth
+from gapfit.losses.forms import Conjugate, Curvature, Parabola, Smooth
 from gapfit.losses.weighted_quantile import weighted_quantile
 from gapfit.projections import project_dual_box
 from gapfit.rounding import SUM, UNIT, Estimate, exact_dot, exact_sum, gamma, plain_sum
@@ -131,6 +131,16 @@ class PiecewiseRisk(Risk):
         if self.smooth:
             yield Smooth()
             yield Curvature(self.curvature)
+        if self._parabola is not None:
+            yield self._parabola
+
+    @cached_property
+    def _parabola(self) -> Parabola | None:
+        """The atoms as parabolas, if they are nothing else."""
+        sign, lin, kink, quad, lo, hi, total = self.atoms
+        if total != 0 or kink.any() or np.isfinite(lo).any() or np.isfinite(hi).any():
+            return None
+        return Parabola(sign * lin, 1.0 / quad)
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         shift, total = float(b.sum()), self.atoms.total
@@ -182,15 +192,14 @@ class PiecewiseRisk(Risk):
         return sides, _joined(masses), total + float(self._dual_box[0].sum())
 
     def affine_offset(self) -> tuple[Vector, Estimate] | None:
-        """Parabolas everywhere: the derivatives (f + b - sign lin) / quad add up to -total."""
-        sign, lin, kink, quad, lo, hi, total = self.atoms
-        if kink.any() or np.isfinite(lo).any() or np.isfinite(hi).any():
+        """Parabolas everywhere: the derivatives weight (f + b - target) add up to zero."""
+        if self._parabola is None:
             return None
-        weight = 1.0 / quad
+        target, weight = self._parabola
         whole = float(weight.sum())
-        middle = exact_dot(weight, sign * lin)
-        value = (middle.value - total) / whole
-        error = middle.error + gamma(2 * SUM) * (float(weight @ np.abs(lin)) + abs(total))
+        middle = exact_dot(weight, target)
+        value = middle.value / whole
+        error = middle.error + gamma(2 * SUM) * float(weight @ np.abs(target))
         return weight / whole, Estimate(value, error / whole + gamma(2 * SUM) * abs(value))
 
     def certain(self, lowest: Vector, highest: Vector) -> Certain:

@@ -3,6 +3,7 @@
 | the problem                                   | solver              | because                     |
 |-----------------------------------------------|---------------------|-----------------------------|
 | a kernel; lines and parabolas                 | `smo`               | pairs, then exact steps     |
+| squared loss, few features                    | `least_squares`     | X'X and X'y are enough      |
 | lines and parabolas, or logistic; small data  | `small_newton`      | one compiled call           |
 | losses with lines, L2, few features           | `semismooth_newton` | tens of steps at any alpha  |
 | smooth loss, quadratic penalty, few features  | `newton`            | a handful of steps          |
@@ -49,6 +50,14 @@ from gapfit.solution import Iterate
 from gapfit.solvers.base import OVERFLOWS, Steps, missing_need, takes_seed
 from gapfit.solvers.choice.larger_alphas import from_larger_alphas
 from gapfit.solvers.choice.patience import Patience, Watch
+from gapfit.solvers.choice.shapes import (
+    CHEAP,
+    has_lines,
+    is_parabola,
+    is_small,
+    mixes_well,
+    passes_of_a_hessian,
+)
 from gapfit.solvers.dual_cd import dual_cd
 
 logger = logging.getLogger("gapfit")
@@ -56,18 +65,13 @@ logger = logging.getLogger("gapfit")
 FEW = 500  # features whose Hessian is factorised in milliseconds
 MANY = 3000  # features whose Hessian is too large to factorise again and again
 PASSES = 10  # over X: a Hessian and its factor may cost that
-CHEAP = 24  # flops of dense algebra take the time of an entry of X in a pass
 SMALL = 200_000  # entries of X: Newton's method is quick then, and its answer knows no order of the samples
-LITTLE = 4e6  # multiply-adds, up to which a Hessian and its factor need no BLAS
-SHORT = 8192  # samples, up to which loops over them need no vector instructions
 TINY = 20_000  # entries: a bundle is soon found then, and intercepts keep coordinate descent busy for long
 CROWD = 1600  # samples for each feature: then the first steps learn from a share of them
 IN_PLAY = 0.25  # of the samples, still in play after a sweep, are too many for coordinate descent
 SAMPLE = 1024  # samples that tell whether most are in play; of so few more are than of all
 IN_PLAY_OF_SAMPLE = 0.35  # of these samples, still in play after a sweep, are too many
 VISITS = 10.0  # to each sample, after which coordinate descent on classes must have made headway
-LOOSE = 0.5  # alpha times the samples, below which they hold each other up in block methods
-KEPT = 2**23  # numbers, at most, in one plane for each sample
 DEAR = 6  # passes over X: a Hessian that costs so many is not set up without need
 DEAR_ONCE = 36  # the same, where the Hessian is set up once and that is all
 WORTH = (
@@ -167,15 +171,16 @@ def plan(problem: Problem) -> Iterator[Choice]:
         yield Choice("smo", "there is a kernel")
         yield LAST
         return
-    if _is_small(problem) and takes("small_newton"):
+    one_step = is_parabola(problem)
+    if is_small(problem) and takes("small_newton") and not one_step:
         yield Choice("small_newton", "the data are small")
     near = d <= MANY and (d <= FEW or d**3 / CHEAP <= PASSES * size)
     few = near and (d <= FEW or size / n <= CHEAP * PASSES or not takes("dual_cd"))
-    one_step = _is_parabola(problem)
-    lines = _has_lines(problem) and not problem.has(Smooth)
+    lines = has_lines(problem) and not problem.has(Smooth)
     newtons = ("semismooth_newton", "newton") if lines else ("newton", "semismooth_newton")
-    newton = next((name for name in newtons if takes(name)), None)
-    passes = _passes_of_a_hessian(problem)
+    newton = next((name for name in ("least_squares", *newtons) if takes(name)), None)
+    passes = passes_of_a_hessian(problem)
+    few = few and (problem.penalty.smooth or passes <= 2 * DEAR)  # else few columns may do
     wide = n < (1 if one_step else WIDE) * d  # then steps on samples are few
     smooth = takes("newton_cg") and problem.risk.outputs == 1
     dear = passes >= (DEAR_ONCE if one_step else DEAR)
@@ -187,13 +192,17 @@ def plan(problem: Problem) -> Iterator[Choice]:
         yield Choice("newton_cg", "a Hessian costs many passes", limit=limit)
         if then:
             yield Choice(then, "conjugate gradients are slow here")
-    elif newton and (few or (one_step and d <= MANY and not dear)) and not (wide and takes("dual_cd")):
+    elif (
+        newton
+        and (few or (one_step and problem.penalty.smooth and d <= MANY and not dear))
+        and not (wide and takes("dual_cd"))
+    ):
         polyhedral = not problem.has(Smooth)
         probed = polyhedral and n < CROWD * d and size > SMALL and takes("dual_cd")
         if probed and not _most_in_play(problem):
             yield Choice("dual_cd", "few samples may be in play", {"most_active": IN_PLAY})
         yield Choice(newton, f"X has {d} columns only")
-        if newton == "newton" and _has_lines(problem) and takes("semismooth_newton"):
+        if newton == "newton" and has_lines(problem) and takes("semismooth_newton"):
             yield Choice("semismooth_newton", "Newton's method may get lost on lines")
     elif takes("dual_cd"):
         soon = newton and (near or one_step)
@@ -218,9 +227,9 @@ def plan(problem: Problem) -> Iterator[Choice]:
         yield Choice("chain_dual", "the samples are chains and the penalty is L2")
         if takes("lbfgs"):
             yield Choice("lbfgs", "loss and penalty are differentiable")
-    elif takes("block_frank_wolfe") and _mixes_well(problem):
+    elif takes("block_frank_wolfe") and mixes_well(problem):
         yield Choice("block_frank_wolfe", "each sample has planes of its own, and few are to be asked for")
-    elif takes("rounded_cd") and not problem.penalty.smooth and _has_lines(problem):
+    elif takes("rounded_cd") and not problem.penalty.smooth and has_lines(problem):
         why = "the loss has lines and the penalty makes weights zero"
         yield Choice("rounded_cd", why, descends=n <= CROWDED * d)
     elif takes("primal_cd") and not problem.penalty.smooth:
@@ -231,13 +240,6 @@ def plan(problem: Problem) -> Iterator[Choice]:
     yield LAST
 
 
-def _is_small(problem: Problem) -> bool:
-    """Does it take longer to call NumPy than to compute? With fewer samples than features, and weights that
-    may be zero, steps are many."""
-    n, d = problem.design.shape
-    return n <= SHORT and (n + d) * d**2 <= LITTLE and (problem.penalty.smooth or n >= 2 * d)
-
-
 def _most_in_play(problem: Problem) -> bool:
     """Would coordinate descent give up, by what it does with some of very many samples?"""
     n = problem.design.shape[0]
@@ -246,35 +248,6 @@ def _most_in_play(problem: Problem) -> bool:
     steps = dual_cd(problem.take(np.arange(0, n, n // SAMPLE)), most_active=IN_PLAY_OF_SAMPLE)
     next(steps)
     return next(steps, None) is None
-
-
-def _passes_of_a_hessian(problem: Problem) -> float:
-    """What it costs to set up and to factorise, in the time of passes over X."""
-    n, d = problem.design.shape
-    size = max(problem.design.size, 1)
-    return min(0.2 * size / n, d / CHEAP) + d**3 / (3 * CHEAP * size)
-
-
-def _mixes_well(problem: Problem) -> bool:
-    """Do samples pull on weights of their own, and can planes be kept for all of them?"""
-    n, d = problem.design.n_samples, problem.design.shape[1]
-    return problem.alpha * n >= LOOSE and n * d <= KEPT
-
-
-def _has_lines(problem: Problem) -> bool:
-    """Has the loss lines besides parabolas? Newton's method gets lost on lines."""
-    atoms = problem.risk.form(Atoms)
-    if atoms is None:
-        return False
-    return any(bool((np.isfinite(bound) & (bound != 0)).any()) for bound in (atoms.lo, atoms.hi))
-
-
-def _is_parabola(problem: Problem) -> bool:
-    """Is the loss of each sample one parabola, for which one step of Newton's method is enough?"""
-    atoms = problem.risk.form(Atoms)
-    if atoms is None:
-        return False
-    return bool(np.isinf(atoms.lo).all() and np.isinf(atoms.hi).all() and not atoms.kink.any())
 
 
 def _labelled(steps: Steps, **marks: Any) -> Steps:

@@ -82,7 +82,9 @@ def newton(
     if state.get("same"):
         descent: _Descent = _Descent(problem, tuning, state["point"], state["known"])
     else:
-        start = (state["w"], None) if "w" in state else (yield from _learn_from_shares(problem, tuning, seed))
+        start = (
+            _told(problem, state) if "w" in state else (yield from _learn_from_shares(problem, tuning, seed))
+        )
         point = place(problem, *start)
         if not np.isfinite(point.J):  # what a share has taught was too bold
             point = place(problem, problem.start(), None)
@@ -94,6 +96,12 @@ def newton(
         now: dict[str, Any] = {"point": point, "known": descent.known, "ended": not moving}
         estimate = descent.estimate if moving else 0.0  # it is to look at the last point in any case
         yield Iterate(point.w, point.b, descent.bound, None, now.copy, estimate, point.J)
+
+
+def _told(problem: Problem, state: dict[str, Any]) -> Start:
+    """The point to start from, and its intercept where solutions at other alphas foretell that."""
+    known = "foretold" in state and problem.n_offsets > 0
+    return state["w"], np.array([float(state["foretold"][1])]) if known else None
 
 
 def _learn_from_shares(problem: Problem, tuning: Tuning, seed: int) -> Generator[Iterate, Certificate, Start]:

@@ -93,6 +93,7 @@ class _Rounding(NamedTuple):
         atoms, p, other = problem.form(Atoms), _shares(problem), copy(problem)
         atoms = atoms._replace(lin=atoms.lin + self.mu * self.centre, quad=atoms.quad + self.mu / p)
         other.risk = PiecewiseRisk(problem.loss, atoms, problem.y, p)
+        other.shared = {}  # what is known of the other risk is not of this one
         return other
 
     @classmethod

@@ -22,12 +22,12 @@ import numpy as np
 from gapfit import limits
 from gapfit._types import Indices, Slope, Vector
 from gapfit.records import storable
+from gapfit.solvers.columns.by_matrix import ByMatrix
 from gapfit.solvers.columns.columns import Selection
 from gapfit.solvers.columns.terms import Terms
 
-_ROUNDS = 20  # of sweeps and of steps among the coordinates that are not zero
+ROUNDS = 20  # of sweeps and of steps among the coordinates that are not zero
 _SWEEPS = 5  # in a round, until no sign changes; all of them while it is not settled who is zero
-_QUICK = 3  # times as many sweeps in a round, if they read a matrix and not the columns
 _RUNS = 3  # of steps among the coordinates that are not zero in a round, if each ends at a kink
 _PRODUCTS = 200  # in a run of conjugate gradients, at most
 _LOOK = 10  # products after which a run looks whether it has passed a kink, and ends if so
@@ -47,40 +47,22 @@ class Effort(NamedTuple):
     passes over the entries would have been worth a matrix.
     """
 
-    rounds: int = _ROUNDS
+    rounds: int = ROUNDS
     passes: float = _WORTH
 
     def after(self, passes: float, share: float) -> "Effort":
         """A model that took so many passes, and was right for such a share of its way."""
-        rounds = max(self.rounds // 2, 1) if share < _WRONG else min(2 * self.rounds, _ROUNDS)
+        rounds = max(self.rounds // 2, 1) if share < _WRONG else min(2 * self.rounds, ROUNDS)
         return Effort(rounds, max(passes, _WORTH) if passes else self.passes)
 
 
-class ColumnModel:
-    """The model around a point, on some columns. `w` moves away from the point's weights.
-
-    `a` are the derivatives of the risk in the weights there; u and D the first and second ones in the scores.
-    The matrix is set up if that is no more work than the passes over the entries that the effort allows.
-    """
+class Model:
+    """A model around a point. `w` moves away from the point's weights."""
 
     def __init__(
-        self,
-        columns: Selection, terms: Terms, w: Slope, a: Slope, u: Vector, D: Vector,
-        *, centred: bool, settled: bool, effort: "Effort",
-    ) -> None:  # fmt: skip
-        self.terms, self.w, self.settled = terms, w.copy(), settled
-        self.rounds = effort.rounds if settled else 1
-        per_total = 1.0 / float(D.sum()) if centred else 0.0
-        self.form: _ByMatrix | _ByColumns
-        if settled and (len(w) <= _SMALL or columns.gram_work(D) <= effort.passes * columns.entries):
-            self.form = _ByMatrix(columns, a, D, per_total)
-        else:
-            self.form = _ByColumns(columns, u, D, per_total)
-
-    @property
-    def passes(self) -> float:
-        """Over the entries, which minimisation has taken."""
-        return self.form.passes
+        self, form: "ByMatrix | _ByColumns", terms: Terms, w: Slope, *, settled: bool, rounds: int
+    ) -> None:
+        self.form, self.terms, self.w, self.settled, self.rounds = form, terms, w.copy(), settled, rounds
 
     def minimise(self, tolerance: float) -> Slope:
         """The w near the model's minimum at which no sweep changes a derivative by more than this; only some
@@ -152,50 +134,30 @@ class ColumnModel:
         return len(kinks) > 0
 
 
-class _ByMatrix:
-    """The second derivatives as a matrix, for few columns: then rows of X are not needed any more."""
+class ColumnModel(Model):
+    """The model on some columns.
 
-    sweeps = _QUICK * _SWEEPS
-    passes = 0.0
+    `a` are the derivatives of the risk in the weights there; u and D the first and second ones in the scores.
+    The matrix is set up if that is no more work than the passes over the entries that the effort allows.
+    """
 
-    def __init__(self, columns: Selection, a: Slope, D: Vector, per_total: float) -> None:
-        self.H, self.a = columns.gram(D), a.copy()
-        square = self.H.diagonal().copy()
-        if per_total:
-            m = columns.adjoint(D)
-            self.H -= np.outer(per_total * m, m)
-        # where the difference cancels, rounding is all there is to know of it
-        np.fill_diagonal(self.H, np.maximum(self.H.diagonal(), 1e-15 * square))
-        self.rounding = 16 * columns.precision * square  # it must stay positive definite
+    def __init__(
+        self,
+        columns: Selection, terms: Terms, w: Slope, a: Slope, u: Vector, D: Vector,
+        *, centred: bool, settled: bool, effort: "Effort",
+    ) -> None:  # fmt: skip
+        per_total = 1.0 / float(D.sum()) if centred else 0.0
+        form: ByMatrix | _ByColumns
+        if settled and (len(w) <= _SMALL or columns.gram_work(D) <= effort.passes * columns.entries):
+            form = ByMatrix.of(columns, a, D, per_total)
+        else:
+            form = _ByColumns(columns, u, D, per_total)
+        super().__init__(form, terms, w, settled=settled, rounds=effort.rounds if settled else 1)
 
-    def sweep(self, terms: Terms, w: Slope) -> float:
-        """One pass of coordinate descent; the largest change of a derivative by its own coordinate."""
-        from gapfit.compiled.columns import sweep_matrix
-
-        return float(sweep_matrix(self.H, w, self.a, terms))
-
-    def derivatives(self, some: Indices) -> Slope:
-        """Of the quadratic part, at the w of the last `sweep` or `go`."""
-        return self.a[some]
-
-    def solve(self, some: Indices, l2: float, b: Slope, tolerance: float, far_enough: Any) -> Slope:
-        """The step after which these derivatives have changed by b, l2 included."""
-        del tolerance, far_enough
-        H = self.H[np.ix_(some, some)]
-        H[np.diag_indices(len(some))] += l2 + self.rounding[some]
-        return np.asarray(np.linalg.solve(H, b))
-
-    def image(self, some: Indices, step: Slope) -> Vector:
-        """What a step of these coordinates changes; linear in the step."""
-        return np.asarray(step @ self.H[some])
-
-    def bend(self, some: Indices, step: Slope, image: Vector) -> float:
-        """Second derivative of the quadratic part along the step."""
-        return float(step @ image[some])
-
-    def go(self, some: Indices, step: Slope, image: Vector) -> None:
-        """Take the step."""
-        self.a += image
+    @property
+    def passes(self) -> float:
+        """Over the entries, which minimisation has taken."""
+        return self.form.passes
 
 
 class _ByColumns:
@@ -210,7 +172,7 @@ class _ByColumns:
         self.h = np.maximum(self.square - per_total * self.m**2, 1e-15 * self.square)
 
     def sweep(self, terms: Terms, w: Slope) -> float:
-        """See `_ByMatrix`."""
+        """See `ByMatrix`."""
         from gapfit.compiled.columns import Model, sweep
 
         self.passes += 1.0
@@ -224,7 +186,7 @@ class _ByColumns:
         return self.columns.curved(self.D)
 
     def derivatives(self, some: Indices) -> Slope:
-        """See `_ByMatrix`."""
+        """See `ByMatrix`."""
         return self.columns.take(some).adjoint(self.r) + self.shift * self.m[some]
 
     def solve(self, some: Indices, l2: float, b: Slope, tolerance: float, far_enough: Any) -> Slope:
@@ -240,7 +202,7 @@ class _ByColumns:
         way, left = _conjugate_gradients(times, b, self.h[some] + l2, tolerance, far_enough)
         if not far_enough(way):
             worst = np.sort(np.argsort(-np.abs(left))[:_WORST])
-            part = _ByMatrix(self.columns.take(some[worst]), left[worst], self.D, self.per_total)
+            part = ByMatrix.of(self.columns.take(some[worst]), left[worst], self.D, self.per_total)
             way[worst] += part.solve(np.arange(len(worst)), l2, left[worst], tolerance, far_enough)
         return way
 
@@ -249,11 +211,11 @@ class _ByColumns:
         return self.columns.take(some).scores(step)
 
     def bend(self, some: Indices, step: Slope, image: Vector) -> float:
-        """See `_ByMatrix`."""
+        """See `ByMatrix`."""
         return float(image @ (self.D * image)) - self.per_total * float(self.m[some] @ step) ** 2
 
     def go(self, some: Indices, step: Slope, image: Vector) -> None:
-        """See `_ByMatrix`."""
+        """See `ByMatrix`."""
         self.r += self.D * image
         self.shift -= self.per_total * float(self.m[some] @ step)
 

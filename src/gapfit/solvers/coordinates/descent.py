@@ -65,8 +65,21 @@ class Descent(Kept):
         self.visits, self.sweeps, self.untold, self.exact, self.surveyed = 0, 0, 0, False, False
         self.steps = 0
         self.over, self.too_fine = True, False  # the epoch; the gap, for rows in single precision
-        if "u" in state:
+        if "foretold" in state and not state.get("same") and not self.kind.entropic:
+            self._begin_near(*state["foretold"])
+        elif "u" in state:
             self.restore(state)
+
+    def _begin_near(self, u: Vector, intercept: float) -> None:
+        """A point that may be near the best one: then few rows, those within their bounds, are active."""
+        whole = self.whole
+        self.kind.put(whole.table, -u)
+        v = whole.table["v"]
+        self.z = whole.short(self.problem.design.adjoint(v))
+        self.order = np.flatnonzero((v > whole.table["lower"]) & (v < whole.table["upper"]))
+        if self.problem.n_offsets:
+            self.s, self.c = whole.total - float(v.sum()), whole.along_mean(self.z)
+            self.b = intercept + (self.c + self.s * whole.mean_sq) / self.problem.alpha
 
     # -- state ----------------------------------------------------------------------------------------------
 

@@ -1,0 +1,48 @@
+"""What is asked about a problem before a solver is chosen."""
+
+import numpy as np
+
+from gapfit.losses.piecewise import Atoms
+from gapfit.problem import Problem
+
+CHEAP = 24  # flops of dense algebra take the time of an entry of X in a pass
+LITTLE = 4e6  # multiply-adds, up to which a Hessian and its factor need no BLAS
+SHORT = 8192  # samples, up to which loops over them need no vector instructions
+LOOSE = 0.5  # alpha times the samples, below which they hold each other up in block methods
+KEPT = 2**23  # numbers, at most, in one plane for each sample
+
+
+def is_small(problem: Problem) -> bool:
+    """Does it take longer to call NumPy than to compute? With fewer samples than features, and weights that
+    may be zero, steps are many."""
+    n, d = problem.design.shape
+    return n <= SHORT and (n + d) * d**2 <= LITTLE and (problem.penalty.smooth or n >= 2 * d)
+
+
+def passes_of_a_hessian(problem: Problem) -> float:
+    """What it costs to set up and to factorise, in the time of passes over X."""
+    n, d = problem.design.shape
+    size = max(problem.design.size, 1)
+    return min(0.2 * size / n, d / CHEAP) + d**3 / (3 * CHEAP * size)
+
+
+def mixes_well(problem: Problem) -> bool:
+    """Do samples pull on weights of their own, and can planes be kept for all of them?"""
+    n, d = problem.design.n_samples, problem.design.shape[1]
+    return problem.alpha * n >= LOOSE and n * d <= KEPT
+
+
+def has_lines(problem: Problem) -> bool:
+    """Has the loss lines besides parabolas? Newton's method gets lost on lines."""
+    atoms = problem.risk.form(Atoms)
+    if atoms is None:
+        return False
+    return any(bool((np.isfinite(bound) & (bound != 0)).any()) for bound in (atoms.lo, atoms.hi))
+
+
+def is_parabola(problem: Problem) -> bool:
+    """Is the loss of each sample one parabola, for which one step of Newton's method is enough?"""
+    atoms = problem.risk.form(Atoms)
+    if atoms is None:
+        return False
+    return bool(np.isinf(atoms.lo).all() and np.isinf(atoms.hi).all() and not atoms.kink.any())

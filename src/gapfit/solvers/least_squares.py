@@ -1,0 +1,127 @@
+"""The squared loss by its moments: X'X and X'y are all that its minimum depends on.
+
+With rows and targets about their means where there is an intercept, and weights p,
+
+    J(w) = alpha Omega(w) + w'Gw / 2 - <c, w> + constant,     G = X'diag(p)X,   c = X'diag(p)y,
+
+so the minimum takes no more of X once G and c are there: by one factorisation under a quadratic penalty, by
+sweeps and steps on the matrix under L1 or the elastic net. They do not depend on alpha, and problems of all
+alphas share them: then a fit is little more than its proof, which reads X twice.
+
+Moments are sums of products, and lose half of the digits where columns are nearly dependent. So no bound is
+made of them: should the proof not do, the next step corrects w by derivatives that were computed from X.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_solve
+
+from gapfit._types import Matrix, Slope
+from gapfit.design.forms import Rows
+from gapfit.losses.forms import Parabola
+from gapfit.penalties.forms import Net, Quadratic
+from gapfit.problem import Problem
+from gapfit.rounding import EPS
+from gapfit.solution import Iterate
+from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.columns.by_matrix import ByMatrix
+from gapfit.solvers.columns.model import ROUNDS, Model
+from gapfit.solvers.columns.terms import Terms
+from gapfit.solvers.point import at_best_offsets
+from gapfit.solvers.second_order.definite import factorised
+
+_FINE = 1e-9  # of the largest derivative at the start: sweeps go on until none changes by more
+
+
+def _effort(problem: Problem) -> Effort:
+    """A Gram matrix; a step is a factorisation, or what sweeps over the matrix take."""
+    d, size = problem.design.shape[1], problem.design.size
+    return Effort(0.5 * d * size, 2.0 * size + d**3 / 3, 1, 8.0 * 4 * d**2)
+
+
+@needs(Parabola, (Quadratic, Net), Rows, squares=4, effort=_effort)
+def least_squares(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
+    """One step: the minimum of the model by its moments. The first is all, but for rounding."""
+    state = state or {}
+    moments = Moments.of(problem)
+    model = (_ByFactor if problem.has(Quadratic) else _BySweeps)(problem, moments)
+    lowest = np.inf
+    if state.get("same"):
+        w, lowest = state["point"], state["lowest"]
+    else:
+        w = problem.start()
+        w = model.minimiser(w, moments.gram @ w - moments.cross)
+        yield moments.iterate(w, lowest)
+    while True:
+        point = at_best_offsets(problem, w, problem.scores(w))
+        if lowest - 4 * EPS * abs(point.J) <= point.J:
+            return  # what is left to gain is rounding
+        w, lowest = model.minimiser(w, problem.design.adjoint(point.u)), point.J
+        yield moments.iterate(w, lowest)
+
+
+class Moments(NamedTuple):
+    """Of the rows and the targets, about their means if there is an intercept."""
+
+    gram: Matrix
+    cross: Slope
+    centre: Slope
+    level: float  # the mean target
+    offsets: int
+
+    @classmethod
+    def of(cls, problem: Problem) -> "Moments":
+        """Those of the problem's data, computed when they are first asked for, at whatever alpha."""
+        if cls not in problem.shared:
+            problem.shared[cls] = cls._computed(problem)
+        found: Moments = problem.shared[cls]
+        return found
+
+    @classmethod
+    def _computed(cls, problem: Problem) -> "Moments":
+        design, (target, weight) = problem.form(Rows).matrix, problem.form(Parabola)
+        target = target - problem.offset if problem.shifted else target
+        centre, level = np.zeros(design.shape[1]), 0.0
+        if problem.n_offsets:
+            centre, level = problem.mean, float(weight @ target) / float(weight.sum())
+        half = np.tril(design.weighted_gram(weight, centre))
+        around = weight * (target - level)
+        cross = design.adjoint(around) - float(around.sum()) * centre
+        return cls(half + np.tril(half, -1).T, cross, centre, level, problem.n_offsets)
+
+    def iterate(self, w: Slope, lowest: float) -> Iterate:
+        """To be looked at in any case: what it leaves is rounding. A start would only cost a look."""
+        b = np.full(self.offsets, self.level - float(self.centre @ w))
+        now = {"point": w, "lowest": lowest, "alone": True}
+        return Iterate(w, b, snapshot=now.copy, estimate=0.0, tangent=True)
+
+
+class _ByFactor:
+    """Under a quadratic penalty."""
+
+    def __init__(self, problem: Problem, moments: Moments) -> None:
+        self.problem, self.moments = problem, moments
+        self.factor: Any = None
+
+    def minimiser(self, w: Slope, a: Slope) -> Slope:
+        """Of J, if `a` are the derivatives of the risk at w."""
+        alpha, penalty = self.problem.alpha, self.problem.penalty
+        if self.factor is None:
+            Q = np.asarray(penalty.subgradient(np.eye(len(w))))
+            self.factor = factorised(self.moments.gram + alpha * Q)
+        return np.asarray(w - cho_solve(self.factor, a + alpha * penalty.subgradient(w), check_finite=False))
+
+
+class _BySweeps:
+    """Under L1, L2 or the elastic net, in a box or not."""
+
+    def __init__(self, problem: Problem, moments: Moments) -> None:
+        self.terms, self.gram = Terms.of(problem), moments.gram
+        self.rounding = 16 * EPS * moments.gram.diagonal()
+
+    def minimiser(self, w: Slope, a: Slope) -> Slope:
+        """Of J, if `a` are the derivatives of the risk at w."""
+        w = np.clip(w, self.terms.lower, self.terms.upper)
+        model = Model(ByMatrix(self.gram, a, self.rounding), self.terms, w, settled=True, rounds=ROUNDS)
+        return model.minimise(_FINE * float(np.abs(a).max(initial=0.0)))
