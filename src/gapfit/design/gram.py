@@ -15,6 +15,7 @@ from scipy import sparse
 
 from gapfit import limits, threads
 from gapfit._types import Data, Indices, Vector
+from gapfit.design.definite import INFINITE, symmetric
 from gapfit.design.kernel_functions import KernelFunction
 from gapfit.design.rows import take_rows
 from gapfit.rounding import EPS
@@ -68,6 +69,11 @@ class Tiles(ABC):
                     out[chosen, some] = of(rows[chosen])
 
             threads.each(fill, parts)
+
+    def whole(self) -> Any:
+        """K, symmetric to the last bit."""
+        each = np.arange(self.n)
+        return symmetric(self.tile(each, each, np.float64))
 
     def sums(
         self,
@@ -184,6 +190,21 @@ class FunctionTiles(Tiles):
     def diagonal(self) -> Vector:
         return self.function.diagonal(self.prepared(np.float64).squares)
 
+    def whole(self) -> Any:
+        """One half of K is computed, block by block, and the other is its mirror image."""
+        each, out = np.arange(self.n), np.empty((self.n, self.n))
+        step = min(_ROWS, self.width)
+        for first in range(0, self.n, step):
+            last = min(first + step, self.n)
+            above = out[:last, first:last]
+            self.fill(each[:last], each[first:last], above)
+            if not np.isfinite(above).all():
+                raise ValueError(INFINITE)
+            out[first:last, :first] = above[:first].T
+            low = np.tril_indices(last - first, -1)
+            above[first:][low] = above[first:].T[low]
+        return out
+
     def take(self, rows: Any) -> "FunctionTiles":
         return FunctionTiles(take_rows(self.X, rows), self.function, self.centre, self.thin)
 
@@ -199,6 +220,10 @@ class MatrixTiles(Tiles):
 
     def __init__(self, K: Any, unit: float = EPS) -> None:
         self.n, self.K, self.unit = len(K), K, unit
+        self.width = max(self.n, 1)
+
+    def whole(self) -> Any:
+        return self.K
 
     def columns(self, columns: Indices, dtype: Any, source: Any = None) -> Tile:
         K = self.K if source is None else source.K
@@ -208,9 +233,36 @@ class MatrixTiles(Tiles):
     def diagonal(self) -> Vector:
         return np.array(np.diagonal(self.K), dtype=np.float64)
 
+    def sums(
+        self,
+        columns: Indices,
+        weights: Vector,
+        dtype: Any,
+        rows: Indices | None = None,
+        source: Any = None,
+        keep: Keep | None = None,
+    ) -> Vector:
+        """Of all rows: as the sum of rows of K, which is symmetric. They are read as they lie in memory."""
+        if rows is not None or source is not None or keep is not None:
+            return super().sums(columns, weights, dtype, rows, source, keep)
+        from gapfit.compiled.gram import add_kept
+
+        out, weights = np.zeros(self.n), np.ascontiguousarray(weights)
+
+        def add(part: slice) -> None:
+            for some in strips(part, _ROWS):
+                add_kept(self.K, columns, weights, some.start, out[some])
+
+        threads.each(add, threads.parts(self.n, self.work * self.n * len(columns)))
+        return out
+
     def take(self, rows: Any) -> "MatrixTiles":
+        from gapfit.compiled.gram import take_kept
+
         rows = np.arange(self.n)[rows]
-        return MatrixTiles(self.K[np.ix_(rows, rows)], self.unit)
+        out = np.empty((len(rows), len(rows)))
+        take_kept(self.K, rows, np.arange(len(rows)), rows, out)
+        return MatrixTiles(out, self.unit)
 
     def seen_by(self, X: Data) -> "MatrixTiles":
         return MatrixTiles(X)

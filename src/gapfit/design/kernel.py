@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gapfit._types import Data, Slope, Vector
+from gapfit._types import Data, Indices, Slope, Vector
 from gapfit.design.base import Design, Precise
 from gapfit.design.definite import WHOLE, negative_direction, symmetric
 from gapfit.design.expansion import Expansion, Product
@@ -59,8 +59,7 @@ class KernelDesign(Expansion):
         self.shape, self.size = (n, n), n * n
         self.tiles = self.source
         if n <= _SMALL and 16 * n * n <= memory and not isinstance(self.source, MatrixTiles):
-            each = np.arange(n)
-            self.tiles = MatrixTiles(symmetric(self.source.tile(each, each, np.float64)))
+            self.tiles = MatrixTiles(self.source.whole())
 
     def forms(self) -> Iterator[Any]:
         yield Gram(self.tiles, self.memory)
@@ -74,10 +73,7 @@ class KernelDesign(Expansion):
         return self._product(w).scores
 
     def _product(self, w: Slope) -> Product:
-        near, changed = Product(np.zeros_like(w), np.zeros(self.shape[0]), 0, 0.0), np.flatnonzero(w)
-        for known in self._products:
-            if known.chain < _CHAIN and len(other := np.flatnonzero(w != known.w)) < len(changed):
-                near, changed = known, other
+        near, changed = self._nearest(w)
         if len(changed) == 0:
             return near
         step = w - near.w
@@ -86,6 +82,17 @@ class KernelDesign(Expansion):
         made = self._remember(Product(w.copy(), near.scores + change, chain, size))
         made.scores.flags.writeable = False
         return made
+
+    def _nearest(self, w: Slope) -> tuple[Product, Indices]:
+        """A product that is known, and where its w differs: where K is kept, the same one or none."""
+        near, changed = Product(np.zeros_like(w), np.zeros(self.shape[0]), 0, 0.0), np.flatnonzero(w)
+        for known in self._products:
+            if self.kept:
+                if np.array_equal(w, known.w):
+                    return known, changed[:0]
+            elif known.chain < _CHAIN and len(other := np.flatnonzero(w != known.w)) < len(changed):
+                near, changed = known, other
+        return near, changed
 
     def inner_error(self, a: Slope, w: Slope) -> float:
         factor, other = self._factors(a, w)
@@ -118,12 +125,18 @@ class KernelDesign(Expansion):
     @cached_property
     def indefinite(self) -> str | None:
         """Why K is not positive semidefinite, as far as can be seen; None where it is, or seems to be."""
-        function = getattr(self.source, "function", None)
-        if isinstance(function, KernelFunction) and function.psd:
+        if self._promised:
             return None
+        function = getattr(self.source, "function", None)
         if isinstance(function, KernelFunction) and self.shape[0] > WHOLE:
             return f"{function!r} does not promise it, and there are too many samples to look at all"
         return negative_direction(self.tiles, self.source.unit)
+
+    @property
+    def _promised(self) -> bool:
+        """Is the matrix positive semidefinite by what the kernel is?"""
+        function = getattr(self.source, "function", None)
+        return isinstance(function, KernelFunction) and function.psd
 
     def check_convex(self) -> None:
         if self.indefinite is not None:
@@ -138,8 +151,9 @@ class KernelDesign(Expansion):
         return isinstance(self.tiles, MatrixTiles)
 
     def take(self, rows: Any) -> "KernelDesign":
-        part = KernelDesign(self.source.take(rows), memory=self.memory)
-        if vars(self).get("indefinite", "not known") is None:  # then no part of it is
+        """Of a matrix that is kept a part is a part; else its entries are computed when they are needed."""
+        part = KernelDesign((self.tiles if self.kept else self.source).take(rows), memory=self.memory)
+        if self._promised or vars(self).get("indefinite", "not known") is None:  # then no part of it is
             part.indefinite = None
         return part
 

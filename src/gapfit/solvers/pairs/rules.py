@@ -34,9 +34,7 @@ class Identification(Kept):
 
     def note(self, dual: Dual, steps: int) -> None:
         self.steps += steps
-        sides = np.select(
-            [dual.v == 0, dual.v == dual.upper, dual.v == dual.lower], [0, 2, -2], np.sign(dual.v)
-        )
+        sides = np.sign(dual.v) * (1 + ((dual.v == dual.upper) | (dual.v == dual.lower)))
         if self.since is None:
             self.since, self._sides = np.zeros(len(sides), dtype=np.int64), np.zeros_like(sides)
         self.since[sides != self._sides] = self.steps
