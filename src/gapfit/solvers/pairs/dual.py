@@ -144,10 +144,11 @@ class Dual(Kept):
         return self.problem.minorant_at(u)
 
     def bounds(self, b: float) -> tuple[float, float]:
-        """J and its lower bound, as good as the scores are."""
+        """J at this offset and its lower bound, as good as the scores are."""
         problem = self.problem
         square = 0.5 * problem.alpha * float(self.v @ self.f)
-        risk = problem.tangent(self.f + problem.offset, np.full(problem.n_offsets, b)).value
+        offsets = np.full(problem.n_offsets, b)
+        risk = problem.risk.value_and_subgradient(self.f + problem.offset, offsets)[0]
         u = -problem.alpha * self.v
         return square + risk, float(u @ problem.offset) - problem.form(Conjugate).value(u) - square
 
@@ -190,13 +191,16 @@ class Dual(Kept):
     ) -> Iterate:
         """What the driver sees; without a known bound, it is made when asked for. `exact` is all that a run
         needs to go on with the same bytes."""
-        v, offsets = self.v.copy(), np.full(self.problem.n_offsets, b)
+        problem, v, offsets = self.problem, self.v.copy(), np.full(self.problem.n_offsets, b)
 
         def snapshot() -> dict[str, Any]:
             return {"v": v, "ended": ended, "to_the_bit": {**exact(), "dual": self.state()}}
 
-        bound = cache(self.minorant) if known is None else known
-        return Iterate(v, offsets, bound, claim, snapshot, estimate, objective)
+        if known is not None:
+            return Iterate(v, offsets, known, claim, snapshot, estimate, objective)
+        bound = cache(self.minorant)
+        # the point that belongs to the bound: the proof takes one product with K, not two
+        return Iterate(lambda: problem.minimiser(bound()), offsets, bound, claim, snapshot, estimate, objective)
 
 
 def filled(lower: Vector, upper: Vector, total: float) -> Vector:

@@ -1,0 +1,63 @@
+"""Few samples: steps on pairs among all variables, in a kernel matrix that is there.
+
+Nothing is chosen, copied or rounded to single precision; the scores of all samples are those that the steps
+keep. The driver is shown the point each time the violation has fallen by a factor.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from gapfit.design.gram import MatrixTiles
+from gapfit.solvers.base import Steps
+from gapfit.solvers.pairs.dual import Dual
+from gapfit.solvers.pairs.exact import Box
+from gapfit.solvers.pairs.rules import Identification
+
+LARGEST = 2000  # samples
+_FIRST = 1e-2  # the violation, in units of the targets, at the first look
+_FACTOR = 0.1  # of one look in terms of the last
+_LAST = 1e-6  # below it exact steps are better
+_PER_VARIABLE = 20  # steps at most between two looks, for each variable: where it takes more, too
+
+
+def is_whole(dual: Dual) -> bool:
+    """Is the matrix there, and are there few enough samples?"""
+    return isinstance(dual.gram.tiles, MatrixTiles) and len(dual.v) <= LARGEST
+
+
+def among_all(dual: Dual, trace: Identification, known: Any) -> Steps:
+    """Steps on pairs, until they are too many or exact steps are better."""
+    n, enough, ended = len(dual.v), _FIRST, False
+    dual.slopes()  # by which nu machines know their scale
+    box = _box(dual)
+    if known is not None:
+        enough, box.G, box.v = known["whole"]
+
+    def exact() -> dict[str, Any]:
+        if ended:
+            return {"fine": (np.inf, 0), "trace": trace.state()}
+        return {"whole": (enough, box.G.copy(), box.v.copy()), "trace": trace.state()}
+
+    while not ended:
+        taken, violation = box.pairs(_PER_VARIABLE * n, enough * dual.scale)
+        dual.v = box.v[:n].copy()
+        dual.f, dual.sharp = box.G[:n] + dual.target - dual.quad * dual.v, False
+        trace.note(dual, taken)
+        slopes = dual.slopes()
+        if dual.regroup(slopes, None):
+            box = _box(dual)
+            continue
+        trace.violation = slopes.violation
+        ended = violation > enough * dual.scale or enough <= _LAST
+        enough = max(_FACTOR * enough, _LAST)
+        primal, lower = dual.bounds(-slopes.middle)
+        yield dual.iterate(-slopes.middle, primal, max(primal - lower, 0.0), primal, None, exact)
+
+
+def _box(dual: Dual) -> Box:
+    """The problem on all variables; K itself, if the losses add nothing to its diagonal."""
+    K = dual.gram.tiles.whole()
+    if dual.quad.any():
+        K = K + np.diag(dual.quad)
+    return Box(K, dual.gradient, dual.v, dual.lower, dual.upper, dual.kink, dual.sums)
