@@ -15,7 +15,8 @@ from gapfit._types import Data, Indices, Slope, Vector
 from gapfit.design.base import Design, Precise
 from gapfit.design.definite import WHOLE, negative_direction, symmetric
 from gapfit.design.expansion import Expansion, Product
-from gapfit.design.gram import CallableTiles, FunctionTiles, MatrixTiles, Tiles
+from gapfit.design.gram import CallableTiles, FunctionTiles, Tiles
+from gapfit.design.kept_matrix import MatrixTiles
 from gapfit.design.kernel_functions import KernelFunction
 from gapfit.design.memory import MemoryDesign
 from gapfit.forms import design_form
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 MEMORY = 1_000_000_000  # bytes
 _SMALL = 2000  # samples whose kernel matrix is kept
+_LATER = 8 * _SMALL**2  # bytes of samples that are kept after a fit
 _CHAIN = 16  # products each of which was found by changing another
 _EXACT = _SMALL**2  # entries of K that exact distances from the mean may cost: where they are kept
 
@@ -150,6 +152,14 @@ class KernelDesign(Expansion):
         """Is the whole of K there, so that further products cost little?"""
         return isinstance(self.tiles, MatrixTiles)
 
+    def own(self) -> "KernelDesign | None":
+        """The same samples for later, with nothing that others may change; None where that takes memory."""
+        if self.tiles is not self.source:
+            return self
+        if isinstance(self.source, FunctionTiles) and 8 * self.source.X.size <= _LATER:
+            return KernelDesign(self.source.copy(), memory=self.memory)
+        return None
+
     def take(self, rows: Any) -> "KernelDesign":
         """Of a matrix that is kept a part is a part; else its entries are computed when they are needed."""
         part = KernelDesign((self.tiles if self.kept else self.source).take(rows), memory=self.memory)
@@ -237,4 +247,5 @@ def _tiles(X: Data, kernel: Kernel) -> Tiles:
     if given.ndim != 2 or given.shape[0] != given.shape[1]:
         raise ValueError(f"X must be a square kernel matrix, got shape {given.shape}")
     unit = float(np.finfo(given.dtype).eps) if given.dtype == np.float32 else EPS
-    return MatrixTiles(symmetric(given.astype(np.float64, copy=False)), unit)
+    K = symmetric(given.astype(np.float64, copy=False))
+    return MatrixTiles(np.ascontiguousarray(K.T if K.flags.f_contiguous else K), unit)  # which are the same

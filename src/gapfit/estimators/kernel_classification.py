@@ -14,7 +14,8 @@ from gapfit.errors import as_number
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.kernel import KernelModel
-from gapfit.estimators.kernel_parts import Machine, Part
+from gapfit.estimators.kernel_parts import Machine
+from gapfit.estimators.kernel_statements import Part
 from gapfit.estimators.samples import Samples
 from gapfit.estimators.targets import as_labels
 from gapfit.losses import Hinge

@@ -200,7 +200,9 @@ class Dual(Kept):
             return Iterate(v, offsets, known, claim, snapshot, estimate, objective)
         bound = cache(self.minorant)
         # the point that belongs to the bound: the proof takes one product with K, not two
-        return Iterate(lambda: problem.minimiser(bound()), offsets, bound, claim, snapshot, estimate, objective)
+        return Iterate(
+            lambda: problem.minimiser(bound()), offsets, bound, claim, snapshot, estimate, objective
+        )
 
 
 def filled(lower: Vector, upper: Vector, total: float) -> Vector:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gapfit.design.gram import MatrixTiles
+from gapfit.design.kept_matrix import MatrixTiles
 from gapfit.solvers.base import Steps
 from gapfit.solvers.pairs.dual import Dual
 from gapfit.solvers.pairs.exact import Box
