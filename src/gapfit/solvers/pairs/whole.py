@@ -15,10 +15,10 @@ from gapfit.solvers.pairs.exact import Box
 from gapfit.solvers.pairs.rules import Identification
 
 LARGEST = 2000  # samples
-_FIRST = 1e-2  # the violation, in units of the targets, at the first look
+_FIRST = 1e-3  # the violation, in units of the targets, at the first look
 _FACTOR = 0.1  # of one look in terms of the last
 _LAST = 1e-6  # below it exact steps are better
-_PER_VARIABLE = 20  # steps at most between two looks, for each variable: where it takes more, too
+_PER_VARIABLE = 5  # steps at most between two looks, for each variable: where it takes more, too
 
 
 def is_whole(dual: Dual) -> bool:
