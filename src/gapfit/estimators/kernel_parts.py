@@ -8,9 +8,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gapfit._types import Slope, Vector
+from gapfit._types import Slope
 from gapfit.checkpoint import Checkpoint
 from gapfit.design.kernel import KernelDesign
+from gapfit.driver.at_once import STEPS, at_once
 from gapfit.errors import UnboundedProblem
 from gapfit.estimators.certified import Parts
 from gapfit.estimators.fitting import Solver
@@ -22,6 +23,7 @@ from gapfit.losses.nu import NuRisk
 from gapfit.problem import Problem
 from gapfit.solution import Solution, Status
 from gapfit.solvers.pairs.rules import Identification
+from gapfit.solvers.pairs.whole import is_small
 
 _NO_WIDTH = 1e-12  # of the largest score
 
@@ -65,6 +67,7 @@ class KernelParts(Parts):
         self.solutions: list[Solution] = []
         self.statements: list[Statement] = []  # where they cannot wait
         self.since: list[NDArray[Any]] = []
+        self.traced: bool | None = None
         self.under_way: UnderWay
 
     def data(self) -> Any:
@@ -84,12 +87,29 @@ class KernelParts(Parts):
         _, design, trace = self.under_way
         if design.indefinite is not None:
             return local_solution(problem, how["tol"], how["max_time"])
-        if "trace" in signature(solver).parameters:
+        traced = self.takes_trace(solver)
+        if traced and checkpoint is None and self._is_plain(how) and is_small(design):
+            attempt = at_once(problem, partial(solver, trace=trace), how["tol"])
+            if attempt.solution is not None:
+                return attempt.solution
+            how = {**how, "start": attempt.w}
+        if traced:
             solver = partial(solver, trace=trace)
         solution = super().solution(problem, solver, checkpoint, how)
         if checkpoint is not None:
             checkpoint.accompany(f"trace {len(self.machines)}", trace, ended=trace.since is None)
         return solution
+
+    def takes_trace(self, solver: Solver) -> bool:
+        """Can the solver tell when it identified which samples? The same one solves all parts."""
+        if self.traced is None:
+            self.traced = "trace" in signature(solver).parameters
+        return self.traced
+
+    def _is_plain(self, how: Any) -> bool:
+        """Is there nothing that only the loop can do?"""
+        unwatched = not how["callbacks"] and how["start"] is None
+        return unwatched and how["max_time"] == np.inf and how["max_iter"] >= STEPS
 
     def keep(self, problem: Problem, solution: Solution) -> None:
         part, trace = self.parts[len(self.machines)], self.under_way.trace

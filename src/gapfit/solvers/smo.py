@@ -23,7 +23,7 @@ from gapfit.solvers.pairs.dual import Dual, Slopes
 from gapfit.solvers.pairs.exact import Box
 from gapfit.solvers.pairs.nu import dual_of
 from gapfit.solvers.pairs.rules import Identification, by_rule
-from gapfit.solvers.pairs.whole import among_all, is_whole
+from gapfit.solvers.pairs.whole import among_all, is_small
 from gapfit.solvers.pairs.working_set import nearest, working_set
 
 _SMALLEST = 1024  # variables in a working set in single precision, at least
@@ -73,7 +73,7 @@ def smo(
         yield from by_rule(dual, rule, curvature, np.random.default_rng(seed), trace, known)
         return
     if known is None or "fine" not in known:
-        if is_whole(dual):
+        if is_small(problem.design):
             yield from among_all(dual, trace, known)
         else:
             yield from _rough(dual, np.random.default_rng(seed), trace, known)

@@ -9,21 +9,23 @@ from typing import Any
 import numpy as np
 
 from gapfit.design.kept_matrix import MatrixTiles
+from gapfit.design.kernel import Gram
 from gapfit.solvers.base import Steps
 from gapfit.solvers.pairs.dual import Dual
 from gapfit.solvers.pairs.exact import Box
 from gapfit.solvers.pairs.rules import Identification
 
-LARGEST = 2000  # samples
+_LARGEST = 2000  # samples
 _FIRST = 1e-3  # the violation, in units of the targets, at the first look
 _FACTOR = 0.1  # of one look in terms of the last
 _LAST = 1e-6  # below it exact steps are better
 _PER_VARIABLE = 5  # steps at most between two looks, for each variable: where it takes more, too
 
 
-def is_whole(dual: Dual) -> bool:
+def is_small(design: Any) -> bool:
     """Is the matrix there, and are there few enough samples?"""
-    return isinstance(dual.gram.tiles, MatrixTiles) and len(dual.v) <= LARGEST
+    tiles = design.form(Gram).tiles
+    return isinstance(tiles, MatrixTiles) and tiles.n <= _LARGEST
 
 
 def among_all(dual: Dual, trace: Identification, known: Any) -> Steps:
