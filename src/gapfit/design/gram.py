@@ -22,6 +22,7 @@ from gapfit.rounding import EPS
 
 _ROWS, _COLUMNS = 256, 1024  # of a tile that is added up at once; more rows if there are fewer columns
 _BLOCK = 2**22  # entries of a block of columns, where there are many features
+_LOWER = np.tri(_ROWS, k=-1, dtype=bool)  # triangle of a block
 _SPARSE = 3  # times as many entries, most of them zero, are as quickly multiplied as stored zeros are skipped
 
 Tile = Callable[[Indices], Any]  # rows -> K[rows, columns]
@@ -201,8 +202,8 @@ class FunctionTiles(Tiles):
             if not np.isfinite(above).all():
                 raise ValueError(INFINITE)
             out[first:last, :first] = above[:first].T
-            low = np.tril_indices(last - first, -1)
-            above[first:][low] = above[first:].T[low]
+            corner = above[first:]
+            np.copyto(corner, corner.T.copy(), where=_LOWER[: len(corner), : len(corner)])
         return out
 
     def take(self, rows: Any) -> "FunctionTiles":

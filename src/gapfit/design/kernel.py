@@ -29,6 +29,7 @@ MEMORY = 1_000_000_000  # bytes
 _SMALL = 2000  # samples whose kernel matrix is kept
 _LATER = 8 * _SMALL**2  # bytes of samples that are kept after a fit
 _CHAIN = 16  # products each of which was found by changing another
+_NOWHERE: Indices = np.zeros(0, dtype=np.intp)
 _EXACT = _SMALL**2  # entries of K that exact distances from the mean may cost: where they are kept
 
 Kernel = str | KernelFunction | Callable[[Any, Any], Any]
@@ -87,12 +88,15 @@ class KernelDesign(Expansion):
 
     def _nearest(self, w: Slope) -> tuple[Product, Indices]:
         """A product that is known, and where its w differs: where K is kept, the same one or none."""
-        near, changed = Product(np.zeros_like(w), np.zeros(self.shape[0]), 0, 0.0), np.flatnonzero(w)
-        for known in self._products:
-            if self.kept:
+        if self.kept:
+            for known in self._products:
                 if np.array_equal(w, known.w):
-                    return known, changed[:0]
-            elif known.chain < _CHAIN and len(other := np.flatnonzero(w != known.w)) < len(changed):
+                    return known, _NOWHERE
+        near, changed = Product(np.zeros_like(w), np.zeros(self.shape[0]), 0, 0.0), np.flatnonzero(w)
+        if self.kept:
+            return near, changed
+        for known in self._products:
+            if known.chain < _CHAIN and len(other := np.flatnonzero(w != known.w)) < len(changed):
                 near, changed = known, other
         return near, changed
 
