@@ -4,6 +4,7 @@ It is symmetric to the last bit. So a sum of its columns is one of its rows, whi
 """
 
 from functools import cached_property
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from gapfit._types import Data, Indices, Vector
 from gapfit.design.gram import Keep, Tile, Tiles, strips
 from gapfit.rounding import EPS
 
+_RUNS = 8  # of rows one after the other, up to which blocks are copied rather than entries
 _AT_ONCE = 256  # columns of a strip that is added up at once
 
 
@@ -64,7 +66,13 @@ class MatrixTiles(Tiles):
 
         rows = np.arange(self.n)[rows]
         out = np.empty((len(rows), len(rows)))
-        take_kept(self.K, rows, np.arange(len(rows)), rows, out)
+        ends = [0, *(np.flatnonzero(np.diff(rows) != 1) + 1), len(rows)]
+        if len(rows) and len(ends) <= _RUNS + 1:
+            runs = [(slice(a, b), slice(rows[a], rows[a] + b - a)) for a, b in pairwise(ends)]
+            for (here, there), (across, over) in product(runs, runs):
+                out[here, across] = self.K[there, over]
+        else:
+            take_kept(self.K, rows, np.arange(len(rows)), rows, out)
         return MatrixTiles(out, self.unit)
 
     def seen_by(self, X: Data) -> "MatrixTiles":

@@ -83,6 +83,9 @@ class KernelSVC(ClassifierMixin, WeightedClasses, KernelModel):
         self.classes_ = labels.classes
         code = np.searchsorted(labels.classes, samples.y)
         k = len(labels.classes)
+        if k > 2:  # then each pair of classes is two blocks of the kernel matrix on either side
+            order = np.argsort(code, kind="stable")
+            samples, code = samples.ordered(order), code[order]
         parts = []
         for positive, negative in _pairs(k):
             rows = np.flatnonzero((code == positive) | (code == negative))

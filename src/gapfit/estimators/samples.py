@@ -14,6 +14,7 @@ from gapfit._types import Data, Vector
 from gapfit.checks import as_column, as_weights
 from gapfit.declaration import attribute, declared
 from gapfit.design.memory import check_sparse_indices
+from gapfit.design.rows import take_rows
 from gapfit.estimators.targets import naming
 from gapfit.persistence.values import COUNT, NAMES
 from gapfit.reductions import Labels, Multiset, weigh_classes
@@ -35,6 +36,14 @@ class Samples(NamedTuple):
     def given(self) -> int:
         """How many there were."""
         return len(self.origin.place)
+
+    def ordered(self, order: NDArray[np.intp]) -> "Samples":
+        """In another order."""
+        X, y, weight, offset = (
+            None if part is None else take_rows(part, order)
+            for part in (self.X, self.y, self.weight, self.offset)
+        )
+        return self._replace(X=X, y=y, weight=weight, offset=offset, origin=self.origin.ordered(order))
 
     def weighed(self, class_weight: Any, labels: Labels) -> "Samples":
         """With the weights of their classes."""
