@@ -22,7 +22,6 @@ from gapfit.rounding import EPS
 
 _ROWS, _COLUMNS = 256, 1024  # of a tile that is added up at once; more rows if there are fewer columns
 _BLOCK = 2**22  # entries of a block of columns, where there are many features
-_LOWER = np.tri(_ROWS, k=-1, dtype=bool)  # triangle of a block
 _SPARSE = 3  # times as many entries, most of them zero, are as quickly multiplied as stored zeros are skipped
 
 Tile = Callable[[Indices], Any]  # rows -> K[rows, columns]
@@ -193,6 +192,8 @@ class FunctionTiles(Tiles):
 
     def whole(self) -> Any:
         """One half of K is computed, block by block, and the other is its mirror image."""
+        from gapfit.compiled.gram import mirror  # compiled code is loaded only when it is to run
+
         each, out = np.arange(self.n), np.empty((self.n, self.n))
         step = min(_ROWS, self.width)
         for first in range(0, self.n, step):
@@ -201,9 +202,7 @@ class FunctionTiles(Tiles):
             self.fill(each[:last], each[first:last], above)
             if not np.isfinite(above).all():
                 raise ValueError(INFINITE)
-            out[first:last, :first] = above[:first].T
-            corner = above[first:]
-            np.copyto(corner, corner.T.copy(), where=_LOWER[: len(corner), : len(corner)])
+            mirror(out, first, last)
         return out
 
     def take(self, rows: Any) -> "FunctionTiles":

@@ -81,7 +81,7 @@ def reserve_of(risk: Risk, scores: Vector, best: Callable[[], Balanced]) -> Rese
     nowhere = np.zeros(1)
     known = risk.leaning(scores, nowhere) if risk.offsets.size == 1 else None
     if known is not None and np.abs(known.heights).max() <= 2 * np.abs(known.e).max():
-        return _reserve_about(risk, scores, 0.0, nowhere)
+        return _reserve_about(risk, scores, 0.0, nowhere, known)
     parts = risk.offset_parts() if risk.offsets.size > 1 else None
     at = best()
     value, b = at.value, at.b
@@ -97,8 +97,10 @@ def reserve_of(risk: Risk, scores: Vector, best: Callable[[], Balanced]) -> Rese
     return Reserve(price, max(part.height for part in each), u, b, whole.leaning)
 
 
-def _reserve_about(risk: Risk, scores: Vector, value: float, b: Vector) -> Reserve:
-    collected = _Tangents(risk, scores, b)
+def _reserve_about(
+    risk: Risk, scores: Vector, value: float, b: Vector, known: Leaning | None = None
+) -> Reserve:
+    collected = _Tangents(risk, scores, b, known or risk.leaning(scores, b))
     price, leaning = collected.price(), collected.leaning()
     height = abs(value) + float(np.abs(leaning.heights).max(initial=0.0))
     return Reserve(price, height, leaning.most, b, leaning)
@@ -107,10 +109,9 @@ def _reserve_about(risk: Risk, scores: Vector, value: float, b: Vector) -> Reser
 class _Tangents:
     """Tangents steep in b, as many as it takes for every slope in b to be a sum of theirs."""
 
-    def __init__(self, risk: Risk, scores: Vector, b: Vector) -> None:
-        self.risk, self.scores, self.b = risk, scores, b
+    def __init__(self, risk: Risk, scores: Vector, b: Vector, known: Leaning | None) -> None:
+        self.risk, self.scores, self.b, self.known = risk, scores, b, known
         self.found: list[Tangent] = []
-        self.known = risk.leaning(scores, b)
 
     def leaning(self) -> Leaning:
         """Those that are known without a search, or all that were found."""

@@ -16,7 +16,7 @@ from gapfit.solvers.pairs.exact import Box
 from gapfit.solvers.pairs.rules import Identification
 
 _LARGEST = 2000  # samples
-_FIRST = 1e-3  # the violation, in units of the targets, at the first look
+_FIRST = 3e-4  # the violation, in units of the targets, at the first look
 _FACTOR = 0.1  # of one look in terms of the last
 _LAST = 1e-6  # below it exact steps are better
 _PER_VARIABLE = 5  # steps at most between two looks, for each variable: where it takes more, too
