@@ -17,6 +17,7 @@ import numpy as np
 from gapfit import limits
 from gapfit._types import Slope
 from gapfit.certify import proved
+from gapfit.checks import as_tolerance
 from gapfit.errors import ContractError
 from gapfit.problem import Problem
 from gapfit.solution import Iterate, Record, Solution, Status, as_intercept
@@ -39,6 +40,7 @@ def at_once(problem: Problem, method: Callable[..., Any], tol: float) -> Attempt
 
     Ctrl-C ends it with the point that it has, as in the loop.
     """
+    as_tolerance(tol)
     began, name, last = perf_counter(), solver_name(method), None
     quietly = np.errstate(over="ignore", invalid="ignore", divide="ignore")
     try:

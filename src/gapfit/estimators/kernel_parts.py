@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 from inspect import signature
+from numbers import Integral
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -108,8 +109,8 @@ class KernelParts(Parts):
 
     def _is_plain(self, how: Any) -> bool:
         """Is there nothing that only the loop can do?"""
-        unwatched = not how["callbacks"] and how["start"] is None
-        return unwatched and how["max_time"] == np.inf and how["max_iter"] >= STEPS
+        unwatched = not how["callbacks"] and how["start"] is None and how["max_time"] == np.inf
+        return unwatched and isinstance(how["max_iter"], Integral) and int(how["max_iter"]) >= STEPS
 
     def keep(self, problem: Problem, solution: Solution) -> None:
         part, trace = self.parts[len(self.machines)], self.under_way.trace

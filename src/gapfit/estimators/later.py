@@ -36,4 +36,4 @@ class SaidLater:
     def __getstate__(self) -> Any:
         """For files, which hold no functions."""
         self._say_all()
-        return super().__getstate__()  # type: ignore[misc]  # every object has it
+        return super().__getstate__()

@@ -39,11 +39,13 @@ class Samples(NamedTuple):
 
     def ordered(self, order: NDArray[np.intp]) -> "Samples":
         """In another order."""
-        X, y, weight, offset = (
-            None if part is None else take_rows(part, order)
-            for part in (self.X, self.y, self.weight, self.offset)
+        return self._replace(
+            X=take_rows(self.X, order),
+            y=self.y[order],
+            weight=self.weight[order],
+            offset=None if self.offset is None else self.offset[order],
+            origin=self.origin.ordered(order),
         )
-        return self._replace(X=X, y=y, weight=weight, offset=offset, origin=self.origin.ordered(order))
 
     def weighed(self, class_weight: Any, labels: Labels) -> "Samples":
         """With the weights of their classes."""

@@ -19,7 +19,8 @@ _LARGEST = 2000  # samples
 _FIRST = 3e-4  # the violation, in units of the targets, at the first look
 _FACTOR = 0.1  # of one look in terms of the last
 _LAST = 1e-6  # below it exact steps are better
-_PER_VARIABLE = 5  # steps at most between two looks, for each variable: where it takes more, too
+_STEPS = 2000  # between two looks: where it takes more, exact steps are better, too
+_PER_VARIABLE = 5  # or so many for each variable, if that is more
 
 
 def is_small(design: Any) -> bool:
@@ -42,7 +43,8 @@ def among_all(dual: Dual, trace: Identification, known: Any) -> Steps:
         return {"whole": (enough, box.G.copy(), box.v.copy()), "trace": trace.state()}
 
     while not ended:
-        taken, violation = box.pairs(_PER_VARIABLE * n, enough * dual.scale)
+        target = enough * dual.scale
+        taken, violation = box.pairs(max(_PER_VARIABLE * n, _STEPS), target)
         dual.v = box.v[:n].copy()
         dual.f, dual.sharp = box.G[:n] + dual.target - dual.quad * dual.v, False
         trace.note(dual, taken)
@@ -51,7 +53,7 @@ def among_all(dual: Dual, trace: Identification, known: Any) -> Steps:
             box = _box(dual)
             continue
         trace.violation = slopes.violation
-        ended = violation > enough * dual.scale or enough <= _LAST
+        ended = violation > target or enough <= _LAST
         enough = max(_FACTOR * enough, _LAST)
         primal, lower = dual.bounds(-slopes.middle)
         yield dual.iterate(-slopes.middle, primal, max(primal - lower, 0.0), primal, None, exact)
