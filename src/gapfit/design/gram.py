@@ -7,7 +7,7 @@ enough for the processor's cache, their rows shared among threads.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -208,8 +208,9 @@ class FunctionTiles(Tiles):
     def take(self, rows: Any) -> "FunctionTiles":
         return FunctionTiles(take_rows(self.X, rows), self.function, self.centre, self.thin)
 
-    def copy(self) -> "FunctionTiles":
-        return FunctionTiles(self.X.copy(), self.function, self.centre, self.thin)
+    def again(self) -> Callable[[], "FunctionTiles"]:
+        """What makes the same of a copy of the samples: the same numbers, whatever becomes of these."""
+        return partial(FunctionTiles, self.X.copy(), self.function, self.centre, self.thin)
 
     def seen_by(self, X: Data) -> "FunctionTiles":
         """Other samples as a source of rows."""

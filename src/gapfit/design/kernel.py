@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MEMORY = 1_000_000_000  # bytes
 _SMALL = 2000  # samples whose kernel matrix is kept
-_LATER = 8 * _SMALL**2  # bytes of samples that are kept after a fit
+_LATER = 2**25  # bytes of samples, at most, that may be kept after a fit
 _CHAIN = 16  # products each of which was found by changing another
 _NOWHERE: Indices = np.zeros(0, dtype=np.intp)
 _EXACT = _SMALL**2  # entries of K that exact distances from the mean may cost: where they are kept
@@ -156,13 +156,12 @@ class KernelDesign(Expansion):
         """Is the whole of K there, so that further products cost little?"""
         return isinstance(self.tiles, MatrixTiles)
 
-    def own(self) -> "KernelDesign | None":
-        """The same samples for later, with nothing that others may change; None where that takes memory."""
-        if self.tiles is not self.source:
-            return self
-        if isinstance(self.source, FunctionTiles) and 8 * self.source.X.size <= _LATER:
-            return KernelDesign(self.source.copy(), memory=self.memory)
-        return None
+    def again(self) -> "Callable[[], KernelDesign] | None":
+        """What makes the same design once more, from a copy of the samples; None where they are many."""
+        if not isinstance(self.source, FunctionTiles) or 8 * self.source.X.size > _LATER:
+            return None
+        source, memory = self.source.again(), self.memory
+        return lambda: KernelDesign(source(), memory=memory)
 
     def take(self, rows: Any) -> "KernelDesign":
         """Of a matrix that is kept a part is a part; else its entries are computed when they are needed."""

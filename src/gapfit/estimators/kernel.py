@@ -155,7 +155,8 @@ class KernelModel(SaidLater, Rows, CertifiedFit):
 
     def _fit_parts(self, samples: Samples, parts: Sequence[Part], loss: Loss) -> list[Machine]:
         """Solve a problem for each part and set the fitted attributes; the machines."""
-        fit = KernelParts(self, samples, self._design(samples), parts, loss)
+        with threads.using(self.n_jobs):  # by which the matrix is the same to the last bit, now and later
+            fit = KernelParts(self, samples, self._design(samples), parts, loss)
         self._unsay()
         self._certify(fit)
         self.fit_status_ = int(not self.converged_)

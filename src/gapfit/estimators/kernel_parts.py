@@ -48,6 +48,8 @@ class UnderWay(NamedTuple):
 class Model(Protocol):
     """What a fit needs to know of its estimator."""
 
+    n_jobs: int | None
+
     def _point(self, samples: Samples, machines: Sequence[Machine]) -> dict[str, Any]:
         """The fitted attributes of machines on all samples."""
 
@@ -64,7 +66,7 @@ class KernelParts(Parts):
         self.count = len(parts)
         self.problems = Problems(design, tuple(parts), loss, samples.weight)
         self.machines: list[Machine] = []
-        self.later = self.problems.own()
+        self.again = self.problems.again()
         self.solutions: list[Solution] = []
         self.statements: list[Statement] = []  # where they cannot wait
         self.since: list[NDArray[Any]] = []
@@ -119,7 +121,7 @@ class KernelParts(Parts):
             check_margin(problem, machine)
         steps = np.full(len(part.target), -1) if trace.since is None else trace.since
         self.solutions.append(solution)
-        if self.later is None:
+        if self.again is None:
             everyone = self.problems.is_everyone(len(self.machines))
             self.statements.append(Statement.of(problem, solution, everyone=everyone))
         self.machines.append(machine._replace(w=self._spread(machine.w, part, 0.0)))
@@ -135,10 +137,11 @@ class KernelParts(Parts):
     def fitted(self) -> dict[str, Any]:
         one, alphas = self.count == 1, [part.alpha for part in self.parts]
         origin = self.samples.origin
-        if self.later is None:
+        if self.again is None:
             statements = said(self.problems, self.statements, origin)
         else:
-            statements = {"_later": partial(said_later, self.later, self.solutions, origin)}
+            n_jobs = self.model.n_jobs
+            statements = {"_later": partial(said_later, self.again, self.solutions, origin, n_jobs)}
         return {
             "identified_at_": self.since[0] if one else np.array(self.since),
             "alpha_": float(alphas[0]) if one else np.array(alphas),

@@ -4,12 +4,13 @@ It takes longer than a small fit, so it is computed when somebody asks, from the
 their solutions; or right after the fit, where to keep the samples would take much memory.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gapfit import threads
 from gapfit._types import Vector
 from gapfit.design.kernel import KernelDesign
 from gapfit.estimators.kernel_bounds import SupportBall, support_ball
@@ -45,13 +46,15 @@ class Problems(NamedTuple):
     def is_everyone(self, k: int) -> bool:
         return len(self.parts[k].rows) == self.design.n_samples
 
-    def own(self) -> "Problems | None":
-        """The same for later, with copies of what others may change; None where these are large."""
-        design = self.design.own()
+    def again(self) -> "Callable[[], Problems] | None":
+        """What makes the same problems once more, from copies of all that others may change; None where these
+        would be large. It keeps samples, and no kernel matrix."""
+        design = self.design.again()
         if design is None:
             return None
         parts = tuple(part._replace(target=part.target.copy()) for part in self.parts)
-        return self._replace(design=design, parts=parts, weight=self.weight.copy())
+        loss, weight = self.loss, self.weight.copy()
+        return lambda: Problems(design(), parts, loss, weight)
 
 
 class Statement(NamedTuple):
@@ -82,14 +85,18 @@ def said(problems: Problems, statements: Sequence[Statement], origin: Multiset) 
     return {"support_status_": support[0] if len(support) == 1 else np.array(support), "_balls": balls}
 
 
-def said_later(problems: Problems, solutions: Sequence[Solution], origin: Multiset) -> dict[str, Any]:
-    """The same, from problems that are made again."""
+def said_later(
+    again: Callable[[], Problems], solutions: Sequence[Solution], origin: Multiset, n_jobs: int | None
+) -> dict[str, Any]:
+    """The same, from problems that are made again, to the last bit."""
     statements = []
-    for k, solution in enumerate(solutions):
-        problem = problems.make(k)
-        problem.adopt(solution.minorant)
-        statements.append(Statement.of(problem, solution, everyone=problems.is_everyone(k)))
-    return said(problems, statements, origin)
+    with threads.using(n_jobs):
+        problems = again()
+        for k, solution in enumerate(solutions):
+            problem = problems.make(k)
+            problem.adopt(solution.minorant)
+            statements.append(Statement.of(problem, solution, everyone=problems.is_everyone(k)))
+        return said(problems, statements, origin)
 
 
 def spread(values: NDArray[Any], rows: Any, elsewhere: Any, n: int) -> NDArray[Any]:
