@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gapfit._types import Data, Indices, Slope, Vector
+from gapfit._types import Data, Indices, Matrix, Slope, Vector
 from gapfit.design.base import Design, Precise
 from gapfit.design.definite import WHOLE, negative_direction, symmetric
 from gapfit.design.expansion import Expansion, Product
@@ -43,6 +43,13 @@ class Gram(NamedTuple):
     memory: int  # bytes that tiles, copies of X and factors may take together, as a guide
 
 
+@design_form("a kernel matrix that is kept")
+class KeptGram(NamedTuple):
+    """The whole of K is there, symmetric to the last bit."""
+
+    K: Matrix
+
+
 class KernelDesign(Expansion):
     """The map w -> K w, K the kernel matrix of n samples.
 
@@ -66,6 +73,8 @@ class KernelDesign(Expansion):
 
     def forms(self) -> Iterator[Any]:
         yield Gram(self.tiles, self.memory)
+        if isinstance(self.tiles, MatrixTiles):
+            yield KeptGram(self.tiles.K)
 
     @property
     def largest(self) -> float:

@@ -6,8 +6,9 @@ returned rests on `certify` alone, as in the loop. Where no guess comes true, th
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import wraps
 from itertools import islice
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -15,13 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit import limits
-from gapfit._types import Slope
-from gapfit.certify import proved
+from gapfit.certify import proved, running
 from gapfit.checks import as_tolerance
 from gapfit.errors import ContractError
 from gapfit.problem import Problem
 from gapfit.solution import Iterate, Record, Solution, Status, as_intercept
-from gapfit.solvers.base import OVERFLOWS, solver_name
+from gapfit.solvers.base import OVERFLOWS, Steps, inner_solver, solver_name
 
 logger = logging.getLogger("gapfit")
 
@@ -29,48 +29,65 @@ STEPS = 4  # of the solver, at most
 
 
 class Attempt(NamedTuple):
-    """The solution, if it was found; else the last point, to go on from."""
+    """The solution, if it was found; else the solver, for the loop, with the steps that it has taken."""
 
     solution: Solution | None
-    w: Slope | None
+    solver: Callable[..., Steps]
 
 
-def at_once(problem: Problem, method: Callable[..., Any], tol: float) -> Attempt:
+def at_once(problem: Problem, method: Callable[..., Steps], tol: float) -> Attempt:
     """Run some steps of a solver that guesses its gap, and prove the first guess that is small enough.
 
     Ctrl-C ends it with the point that it has, as in the loop.
     """
     as_tolerance(tol)
-    began, name, last = perf_counter(), solver_name(method), None
+    began, name, steps = perf_counter(), solver_name(method), method(problem)
+    seen: list[Iterate] = []
+    history: list[Record] = []
     quietly = np.errstate(over="ignore", invalid="ignore", divide="ignore")
     try:
         with quietly, limits.Interrupts() as interrupts:
-            for n_iter, iterate in enumerate(islice(method(problem), STEPS), 1):
-                last = iterate
+            for n_iter, iterate in enumerate(islice(steps, STEPS), 1):
+                seen.append(iterate)
                 if interrupts.pressed or _seems_enough(iterate, tol):
-                    solution = _proved(problem, iterate, (name, n_iter, perf_counter() - began))
+                    solution = _proved(problem, iterate, name, n_iter)
+                    now = running(iterate.primal, solution.minorant, solution.certificate.dual)
+                    history.append(Record(n_iter, perf_counter() - began, *now[:3]))
                     if interrupts.pressed:
-                        return Attempt(replace(solution, status=Status.INTERRUPTED), None)
+                        status = Status.INTERRUPTED
+                        return Attempt(replace(solution, status=status, history=history), method)
                     if solution.certificate.relative_gap <= tol:
                         logger.info("%s: %s after %d steps", name, solution.status.name, n_iter)
-                        return Attempt(solution, None)
-    except OVERFLOWS as error:
-        logger.info("a step overflowed: %s", error)
-        return Attempt(None, None)
+                        return Attempt(replace(solution, history=history), method)
+                if iterate.estimate is None:
+                    break
+    except OVERFLOWS:
+        return Attempt(None, method)  # which will overflow again, where it is known what to do about it
     if interrupts.pressed:
         raise KeyboardInterrupt
-    return Attempt(None, None if last is None else last.point())
+    return Attempt(None, _going_on(method, seen, steps))
+
+
+def _going_on(method: Callable[..., Steps], seen: Sequence[Iterate], steps: Steps) -> Callable[..., Steps]:
+    """The solver as if it began: first the steps that it has taken, then all others."""
+
+    @wraps(inner_solver(method))
+    def again(problem: Problem, state: Any = None) -> Steps:
+        for iterate in seen:
+            yield iterate
+        yield from steps
+
+    return again
 
 
 def _seems_enough(iterate: Iterate, tol: float) -> bool:
-    """By the solver's own guess; one that makes none is not for here."""
-    objective = iterate.objective() if callable(iterate.objective) else iterate.objective
-    return iterate.estimate is not None and objective is not None and iterate.estimate <= tol * abs(objective)
+    """By the solver's own guess, with its claim of J; one that makes none is not for here."""
+    guess, claim = iterate.estimate, iterate.primal
+    return guess is not None and claim is not None and guess <= tol * abs(claim)
 
 
-def _proved(problem: Problem, iterate: Iterate, how: tuple[str, int, float]) -> Solution:
+def _proved(problem: Problem, iterate: Iterate, solver: str, n_iter: int) -> Solution:
     """The iterate as a solution, with its certificate, whatever that says."""
-    solver, n_iter, seconds = how
     w = iterate.point()
     minorant = iterate.minorant() if callable(iterate.minorant) else iterate.minorant
     if minorant is None or minorant.maker != problem.maker:
@@ -82,7 +99,7 @@ def _proved(problem: Problem, iterate: Iterate, how: tuple[str, int, float]) -> 
         status=Status.CERTIFIED,
         certificate=certificate,
         n_iter=n_iter,
-        history=[Record(n_iter, seconds, *certificate[:3])],
+        history=[],
         minorant=rests_on,
         solver=solver,
         fingerprint=None,

@@ -92,11 +92,10 @@ class KernelParts(Parts):
             return local_solution(problem, how["tol"], how["max_time"])
         traced = self.takes_trace(solver)
         if traced and checkpoint is None and self._is_plain(how) and is_small(design):
-            attempt = at_once(problem, partial(solver, trace=trace), how["tol"])
-            if attempt.solution is not None:
-                return attempt.solution
-            how = {**how, "start": attempt.w}
-        if traced:
+            solution, solver = at_once(problem, partial(solver, trace=trace), how["tol"])
+            if solution is not None:
+                return solution
+        elif traced:
             solver = partial(solver, trace=trace)
         solution = super().solution(problem, solver, checkpoint, how)
         if checkpoint is not None:

@@ -128,8 +128,8 @@ def _rough(dual: Dual, draw: Any, trace: Identification, known: Any) -> Steps:
 
 def _guess(dual: Dual, slopes: Slopes, exact: Any) -> Iterate:
     """The point with bounds as good as single precision, which say when a look is worth its cost."""
-    primal, lower = dual.bounds(-slopes.middle)
-    return dual.iterate(-slopes.middle, None, max(primal - lower, 0.0), primal, None, exact)
+    primal, lower, b = dual.bounds(slopes.middle)
+    return dual.iterate(b, None, max(primal - lower, 0.0), primal, None, exact)
 
 
 def _exact(dual: Dual, trace: Identification, known: Any) -> Steps:
@@ -155,7 +155,7 @@ def _exact(dual: Dual, trace: Identification, known: Any) -> Steps:
         trace.note(dual, 0)
         slopes = dual.slopes()
         trace.violation = slopes.violation
-        primal, lower = dual.bounds(-slopes.middle)
+        primal, lower, b = dual.bounds(slopes.middle)
         gap = primal - lower
         waited = 0 if gap < 0.9 * best else waited + 1
         best = min(best, gap)
@@ -163,7 +163,7 @@ def _exact(dual: Dual, trace: Identification, known: Any) -> Steps:
         if not ended:
             dual.screen(gap)
         now = {"fine": (best, waited), "trace": trace.state()}
-        yield dual.iterate(-slopes.middle, primal, None, None, minorant, now.copy, ended)
+        yield dual.iterate(b, primal, None, None, minorant, now.copy, ended)
 
 
 def _box(dual: Dual, chosen: Indices, K: Any) -> Box:

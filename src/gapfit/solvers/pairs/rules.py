@@ -87,11 +87,11 @@ def by_rule(
         dual.v, dual.f = v[:n].copy(), (g[:n] + dual.target - dual.quad * v[:n])
         trace.note(dual, taken)
         slopes = dual.slopes()
-        primal, below = dual.bounds(-slopes.middle)
-        yield dual.iterate(-slopes.middle, None, max(primal - below, 0.0), primal, None, exact)
+        primal, below, b = dual.bounds(slopes.middle)
+        yield dual.iterate(b, None, max(primal - below, 0.0), primal, None, exact)
     slopes = dual.slopes()
-    primal, _ = dual.bounds(-slopes.middle)
-    yield dual.iterate(-slopes.middle, primal, None, None, dual.settle(), exact, ended=True)
+    primal, _, b = dual.bounds(slopes.middle)
+    yield dual.iterate(b, primal, None, None, dual.settle(), exact, ended=True)
 
 
 def pair_bound(Q: Matrix, y: Vector) -> float:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gapfit.design.kept_matrix import MatrixTiles
-from gapfit.design.kernel import Gram
+from gapfit.design.base import Design
+from gapfit.design.kernel import KeptGram
 from gapfit.solvers.base import Steps
 from gapfit.solvers.pairs.dual import Dual
 from gapfit.solvers.pairs.exact import Box
@@ -23,10 +23,10 @@ _STEPS = 2000  # between two looks: where it takes more, exact steps are better,
 _PER_VARIABLE = 5  # or so many for each variable, if that is more
 
 
-def is_small(design: Any) -> bool:
+def is_small(design: Design) -> bool:
     """Is the matrix there, and are there few enough samples?"""
-    tiles = design.form(Gram).tiles
-    return isinstance(tiles, MatrixTiles) and tiles.n <= _LARGEST
+    kept = design.form(KeptGram)
+    return kept is not None and len(kept.K) <= _LARGEST
 
 
 def among_all(dual: Dual, trace: Identification, known: Any) -> Steps:
@@ -55,13 +55,13 @@ def among_all(dual: Dual, trace: Identification, known: Any) -> Steps:
         trace.violation = slopes.violation
         ended = violation > target or enough <= _LAST
         enough = max(_FACTOR * enough, _LAST)
-        primal, lower = dual.bounds(-slopes.middle)
-        yield dual.iterate(-slopes.middle, primal, max(primal - lower, 0.0), primal, None, exact)
+        primal, lower, b = dual.bounds(slopes.middle)
+        yield dual.iterate(b, primal, max(primal - lower, 0.0), primal, None, exact)
 
 
 def _box(dual: Dual) -> Box:
     """The problem on all variables; K itself, if the losses add nothing to its diagonal."""
-    K = dual.gram.tiles.whole()
+    K = dual.problem.form(KeptGram).K
     if dual.quad.any():
         K = K + np.diag(dual.quad)
     return Box(K, dual.gradient, dual.v, dual.lower, dual.upper, dual.kink, dual.sums)
