@@ -51,7 +51,9 @@ def at_once(problem: Problem, method: Callable[..., Steps], tol: float) -> Attem
                 seen.append(iterate)
                 if interrupts.pressed or _seems_enough(iterate, tol):
                     solution = _proved(problem, iterate, name, n_iter)
-                    now = running(iterate.primal, solution.minorant, solution.certificate.dual)
+                    primal, dual = solution.certificate[:2]
+                    claim = primal if iterate.primal is None else iterate.primal
+                    now = running(claim, solution.minorant, dual)
                     history.append(Record(n_iter, perf_counter() - began, *now[:3]))
                     if interrupts.pressed:
                         status = Status.INTERRUPTED
@@ -74,7 +76,7 @@ def _going_on(method: Callable[..., Steps], seen: Sequence[Iterate], steps: Step
     @wraps(inner_solver(method))
     def again(problem: Problem, state: Any = None) -> Steps:
         for iterate in seen:
-            yield iterate
+            yield iterate  # noqa: UP028  # a list cannot be sent what the loop sends
         yield from steps
 
     return again
