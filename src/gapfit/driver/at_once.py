@@ -75,8 +75,8 @@ def _going_on(method: Callable[..., Steps], seen: Sequence[Iterate], steps: Step
 
     @wraps(inner_solver(method))
     def again(problem: Problem, state: Any = None) -> Steps:
-        for iterate in seen:
-            yield iterate  # noqa: UP028  # a list cannot be sent what the loop sends
+        for iterate in seen:  # noqa: UP028  # a list cannot be sent what the loop sends
+            yield iterate
         yield from steps
 
     return again
