@@ -55,8 +55,9 @@ class Dual(Kept):
 
     def __init__(self, problem: Problem, start: Vector | None) -> None:
         table = coordinates(problem)
-        self.target, self.kink, quad = table["target"], table["kink"], table["quad"]
-        self.least, self.most = table["lower"], table["upper"]
+        names = ("target", "kink", "quad", "lower", "upper")
+        # one after the other in memory, for which there is compiled code
+        self.target, self.kink, quad, self.least, self.most = (table[name].copy() for name in names)
         alpha = problem.alpha
         self.quad, self.lower, self.upper = alpha * quad, self.least / alpha, self.most / alpha
         self.sums = int(problem.n_offsets > 0)  # how many are kept
