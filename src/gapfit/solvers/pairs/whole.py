@@ -20,7 +20,7 @@ _FIRST = 3e-4  # the violation, in units of the targets, at the first look
 _FACTOR = 0.1  # of one look in terms of the last
 _LAST = 1e-6  # below it exact steps are better
 _STEPS = 2000  # between two looks: where it takes more, exact steps are better, too
-_PER_VARIABLE = 5  # or so many for each variable, if that is more
+_PER_VARIABLE = 20  # or so many for each variable, if that is more
 
 
 def is_small(design: Design) -> bool:
