@@ -194,7 +194,7 @@ class Problem(Objective):
     @OfTheData
     def reserve(self) -> Reserve:
         """What balances dual points exactly."""
-        return reserve_of(self.risk, self.offset, self.at_zero)
+        return reserve_of(self.risk, self.offset, lambda: self.at_zero)
 
     def zero_plane(self) -> Minorant | None:
         """The trivial minorant R >= infimum, if the risk is bounded below."""

@@ -49,6 +49,12 @@ class Multiset(NamedTuple):
         merged = np.bincount(number, weight[rows]).astype(np.float64, copy=False)
         return cls(rows[different], merged, _places(len(weight), rows, number))
 
+    def ordered(self, order: NDArray[np.intp]) -> "Multiset":
+        """The same in another order."""
+        new = np.empty_like(order)
+        new[order] = np.arange(len(order))
+        return Multiset(self.rows[order], self.weight[order], np.where(self.place < 0, -1, new[self.place]))
+
     def apply(self, values: Any) -> Any:
         """The rows that stand for all; no copy is made if these are all of them, in their order."""
         if values is None or self.rows is self.place:

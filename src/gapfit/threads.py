@@ -155,6 +155,8 @@ def _counted(*_what_it_depends_on: Any) -> int:
 def parts(rows: int, work: float) -> list[slice]:
     """Rows cut into as many equal parts as the work (multiplications in all) is worth."""
     count = int(min(max(work // PAYS, 1), MOST_PARTS, max(rows, 1)))
+    if count == 1:
+        return [slice(0, rows)]
     edges = [rows * k // count for k in range(count + 1)]
     return [slice(start, stop) for start, stop in pairwise(edges)]
 

@@ -57,8 +57,8 @@ def chain(loss, alpha=1e-2):
     )
 
 
-def kernel(loss, y=Y, alpha=1e-3):
-    return Problem(KernelDesign(X, Gaussian(0.05)), y, loss, "l2", alpha)
+def kernel(loss, y=Y, alpha=1e-3, memory=10**9):
+    return Problem(KernelDesign(X, Gaussian(0.05), memory), y, loss, "l2", alpha)
 
 
 def linear(loss, y=Y, penalty="l2", alpha=1e-3, data=X, **options):
@@ -111,6 +111,7 @@ CASES = {
     "rounded_cd, sparse": ("rounded_cd", partial(linear, "hinge", Y_THIN, "l1", 1e-4, THIN)),
     "smo": ("smo", partial(kernel, "hinge")),
     "smo, regression": ("smo", partial(kernel, "epsilon_insensitive", T, 1e-4)),
+    "smo, little memory": ("smo", partial(kernel, "hinge", memory=15 * N * N)),  # K is not kept
     "smo, pairs": (PAIRS, partial(kernel, "squared_hinge", alpha=1e-2)),
     "auto": ("auto", partial(linear, "hinge", alpha=1e-5)),
     "auto, sparse": ("auto", partial(linear, "hinge", Y_THIN, data=THIN, alpha=1e-6)),

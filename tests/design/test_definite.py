@@ -5,7 +5,7 @@ import pytest
 
 from gapfit import KernelNoveltyDetector, KernelSVC, KernelSVR, Problem, Status, solve
 from gapfit.design.definite import WHOLE, negative_direction, symmetric
-from gapfit.design.gram import MatrixTiles
+from gapfit.design.kept_matrix import MatrixTiles
 from gapfit.design.kernel import KernelDesign
 from gapfit.design.kernel_functions import Sigmoid
 from gapfit.rounding import EPS

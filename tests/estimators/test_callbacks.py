@@ -32,7 +32,7 @@ MODELS = {
     "one against the rest": (LinearClassifier(alpha=1e-3), np.digitize(Y, [-1, 1])),
     "regressor": (LinearRegressor(loss="absolute", alpha=1e-3), Y),
     "novelty": (NoveltyDetector(nu=0.2), None),
-    "kernel": (KernelSVC(kernel="linear", C=10), (Y > 0).astype(int)),
+    "kernel": (KernelSVC(kernel="linear", C=10, tol=1e-7), (Y > 0).astype(int)),
     "kernel, pairs of classes": (KernelSVC(kernel="linear", C=10), np.digitize(Y, [-1, 1])),
     "kernel, nu": (KernelSVC(nu=0.2), (Y > 0).astype(int)),
     "kernel regressor": (KernelSVR(kernel="linear", C=10), Y),
@@ -86,7 +86,7 @@ def test_every_step_is_told_with_a_model_that_predicts(name):
 @every_model
 def test_a_callback_can_stop_the_fit(name, recwarn):
     model, y = MODELS[name]
-    model = clone(model).set_params(tol=1e-13).set_callbacks(Recorder(stop_after=2)).fit(X, y)
+    model = clone(model).set_params(tol=1e-13).set_callbacks(Recorder(stop_after=1)).fit(X, y)
     assert model.status_ is Status.STOPPED
     assert not model.converged_
     assert np.isfinite(model.dual_gap_)
@@ -129,7 +129,7 @@ def test_chains_are_told_of_every_step_too():
     assert sorted(recorder.begun) == sorted(recorder.ended)
     np.testing.assert_array_equal(recorder.fitted[-1].weights_, model.weights_)
     np.testing.assert_array_equal(recorder.fitted[-1].predict(sequences), model.predict(sequences))
-    model.set_params(tol=1e-13).set_callbacks(Recorder(stop_after=2)).fit(sequences, labels)
+    model.set_params(tol=1e-13).set_callbacks(Recorder(stop_after=1)).fit(sequences, labels)
     assert model.status_ is Status.STOPPED and np.isfinite(model.dual_gap_)
 
 

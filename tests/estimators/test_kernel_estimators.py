@@ -1,6 +1,8 @@
 """KernelSVC, KernelSVR and KernelNoveltyDetector: drop-ins for scikit-learn's, and what they prove."""
 
+import pickle
 import warnings
+from copy import copy
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from sklearn.svm import SVC, SVR, OneClassSVM
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gapfit import KernelNoveltyDetector, KernelSVC, KernelSVR, Status, load, save
+from gapfit.estimators.kernel_statements import Statement
 
 
 @parametrize_with_checks([KernelSVC(), KernelSVR(), KernelNoveltyDetector()])
@@ -66,7 +69,7 @@ def test_regression_is_that_of_svr(options):
 @pytest.mark.parametrize("nu", [0.1, 0.5, 0.9])
 def test_novelty_detection_is_that_of_one_class_svm(nu):
     X = scale(load_diabetes(return_X_y=True)[0])
-    ours, theirs = KernelNoveltyDetector(nu=nu, tol=1e-9).fit(X), OneClassSVM(nu=nu, tol=1e-8).fit(X)
+    ours, theirs = KernelNoveltyDetector(nu=nu, tol=1e-12).fit(X), OneClassSVM(nu=nu, tol=1e-8).fit(X)
     np.testing.assert_array_equal(ours.support_, theirs.support_)
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
     assert ours.offset_ == pytest.approx(theirs.offset_[0], abs=1e-5)
@@ -219,9 +222,55 @@ def test_a_sigmoid_matrix_that_is_positive_semidefinite_is_certified():
 
 def test_pairs_of_classes_start_from_the_last_fit():
     X, y = load_iris(return_X_y=True)
-    model = KernelSVC(warm_start=True).fit(X, y)
+    model = KernelSVC(warm_start=True, tol=1e-8).fit(X, y)
     coefficients = model.dual_coef_.copy()
     assert model.n_iter_ > 1
     model.fit(X, y)
     assert model.n_iter_ == 1 and model.converged_
     np.testing.assert_allclose(model.dual_coef_, coefficients, atol=1e-3)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_what_is_proved_of_samples_is_said_when_it_is_asked_for(classes, monkeypatch):
+    said = []
+    of = Statement.of
+    monkeypatch.setattr(Statement, "of", lambda *args, **more: said.append(1) or of(*args, **more))
+    X, y = load_iris(return_X_y=True)
+    X, y = X[y < classes].copy(), y[y < classes]
+    model = KernelSVC().fit(X, y)
+    again, stored = copy(model), pickle.loads(pickle.dumps(copy(model)))
+    parts = len(model.certificates_)
+    assert len(said) == parts  # for the file
+    assert "support_status_" in vars(stored) and "support_status_" not in vars(model)
+    X *= 100.0  # nobody's business any more
+    np.testing.assert_array_equal(model.support_status_, stored.support_status_)
+    assert model._balls == stored._balls and len(said) == 2 * parts
+    assert model.support_status_ is model.support_status_ and len(said) == 2 * parts
+    again.fit(X, y)
+    assert "_later" in vars(again) and len(said) == 2 * parts
+    with pytest.raises(AttributeError, match="support_status_"):
+        _ = KernelSVC().support_status_
+
+
+def test_statements_do_not_wait_for_a_matrix_that_is_the_users():
+    X, y = load_breast_cancer(return_X_y=True)
+    K = rbf_kernel(scale(X), gamma=0.03)
+    model = KernelSVC(kernel="precomputed").fit(K, y)
+    assert "_later" not in vars(model)
+    other = KernelSVC(gamma=0.03).fit(scale(X), y)
+    assert (model.support_status_ == other.support_status_).mean() > 0.99
+
+
+def test_pairs_of_classes_are_the_machines_of_two_classes():
+    """Whatever the order of the samples is, and how often they are there."""
+    X, y = load_iris(return_X_y=True)
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    model = KernelSVC(gamma=0.5, tol=1e-9, decision_function_shape="ovo").fit(X, y, weight)
+    for column, (first, second) in enumerate([(0, 1), (0, 2), (1, 2)]):
+        rows = np.flatnonzero((y == first) | (y == second))
+        two = KernelSVC(gamma=0.5, tol=1e-9).fit(X[rows], y[rows], weight[rows])
+        np.testing.assert_allclose(
+            model.decision_function(X)[:, column], -two.decision_function(X), atol=1e-5
+        )
+        assert model.certificates_[column].primal == pytest.approx(two.objective_, rel=1e-8)
+        np.testing.assert_array_equal(model.support_status_[column][rows], two.support_status_)

@@ -16,9 +16,11 @@ from gapfit.compiled import pairs as rules
 from gapfit.compiled.smo import Limits, second_order
 from gapfit.design.gram import FunctionTiles
 from gapfit.design.kept import KeptColumns
+from gapfit.design.kept_matrix import MatrixTiles
 from gapfit.design.kernel import KernelDesign
 from gapfit.design.kernel_functions import Gaussian, Linear, Polynomial
 from gapfit.losses import EpsilonInsensitive, FBeta, Novelty, Quantile, RocArea, SmoothedHinge
+from gapfit.solvers.pairs import whole
 from gapfit.solvers.pairs.dual import Dual
 from gapfit.solvers.pairs.rules import CURVATURES, RULES, pair_bound
 from gapfit.solvers.smo import Identification, smo
@@ -42,6 +44,14 @@ def reference(K, y, alpha, intercept, solver):
     return float(cp.Problem(cp.Minimize(J)).solve(solver=solver))
 
 
+@pytest.fixture(params=["few samples", "many samples"])
+def ways(request, monkeypatch):
+    """Among all variables, or on working sets in single precision."""
+    if request.param == "many samples":
+        monkeypatch.setattr(whole, "_LARGEST", 0)
+
+
+@pytest.mark.usefixtures("ways")
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("C", [0.1, 10.0])
 def test_optimum_is_that_of_two_other_solvers(C, intercept):
@@ -55,6 +65,7 @@ def test_optimum_is_that_of_two_other_solvers(C, intercept):
         assert found == pytest.approx(solution.certificate.primal, rel=1e-6 if other == "CLARABEL" else 1e-3)
 
 
+@pytest.mark.usefixtures("ways")
 @pytest.mark.parametrize("C", [1.0, 100.0])
 def test_certifies_far_beyond_libsvm(C):
     X, y = load_breast_cancer(return_X_y=True)
@@ -70,6 +81,7 @@ def test_certifies_far_beyond_libsvm(C):
     assert solution.certificate.primal <= problem.evaluate(theirs, model.intercept_) + 1e-15
 
 
+@pytest.mark.usefixtures("ways")
 def test_contract():
     problems = [
         Problem(KernelDesign(X, Gaussian(0.5)), y, "hinge", alpha=10.0**-power, intercept=bool(power % 2))
@@ -91,6 +103,7 @@ LOSSES = [
 ]
 
 
+@pytest.mark.usefixtures("ways")
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 @pytest.mark.parametrize("intercept", [True, False])
 def test_every_loss_of_lines_and_parabolas(loss, intercept):
@@ -375,3 +388,15 @@ def test_compiled_steps_keep_the_two_sides_apart():
     G = K @ v + p  # on each side, nothing is gained by a shift from one variable to another
     for may_rise, may_fall in ((v >= 0) & (v < 1), v > 0), (v < 0, (v <= 0) & (v > -1)):
         assert G[may_fall].max() - G[may_rise].min() <= 1e-9
+
+
+def test_few_samples_take_one_product_for_each_look(monkeypatch):
+    """Scores come with the steps; the point and its bound have one product with K between them."""
+    products = []
+    sums = MatrixTiles.sums
+    monkeypatch.setattr(
+        MatrixTiles, "sums", lambda self, *args, **more: products.append(1) or sums(self, *args, **more)
+    )
+    X, y = two_clouds(120)
+    solution = solve(Problem(KernelDesign(X, Gaussian(0.5)), y, "hinge", alpha=1e-2), "smo", tol=1e-3)
+    assert solution.converged and len(products) == len(solution.history) == 1

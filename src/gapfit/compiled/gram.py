@@ -14,6 +14,7 @@ _LN2_HIGH, _LN2_LOW = np.float32(0.693359375), np.float32(2.12194440e-4)
 _C0, _C1, _C2 = np.float32(1.9875691e-4), np.float32(1.3981999e-3), np.float32(8.3334519e-3)
 _C3, _C4, _C5 = np.float32(4.1665796e-2), np.float32(1.6666665e-1), np.float32(0.5)
 _ONE, _HALF, _ZERO, _LEAST = np.float32(1), np.float32(0.5), np.float32(0), np.float32(-87)
+_SIDE = 32  # of a block
 _BIAS, _SHIFT = np.int32(127), np.int32(23)
 
 
@@ -97,3 +98,14 @@ def take_kept(kept, slots, rows, columns, out):
         row, into = kept[slots[r]], out[rows[r]]
         for k in range(len(columns)):
             into[k] = row[columns[k]]
+
+
+@jit(fast=True)
+def mirror(K, first, last):
+    """Below the diagonal, the rows from `first` to `last` from the columns above it; block by block, for both
+    are to be in the processor's cache."""
+    for c0 in range(0, last, _SIDE):
+        for r0 in range(first, last, _SIDE):
+            for r in range(r0, min(r0 + _SIDE, last)):
+                for c in range(c0, min(c0 + _SIDE, r)):
+                    K[r, c] = K[c, r]

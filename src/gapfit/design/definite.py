@@ -23,6 +23,7 @@ _STRIP = 256
 _ALIKE = 1e-8  # of the largest entry, two that should be equal may differ: then their mean is taken
 _ROUNDED = 8.0
 _PRODUCTS = 40  # of Lanczos' method
+INFINITE = "the kernel matrix must hold finite numbers: it contains NaN or infinity"
 
 
 def symmetric(K: Matrix) -> Matrix:
@@ -36,7 +37,7 @@ def symmetric(K: Matrix) -> Matrix:
         if not less[worst] <= apart:
             apart, where = float(less[worst]), (first + int(worst[0]), first + int(worst[1]))
     if not np.isfinite(largest + apart):
-        raise ValueError("the kernel matrix must hold finite numbers: it contains NaN or infinity")
+        raise ValueError(INFINITE)
     if apart > _ALIKE * largest:
         i, j = where
         raise ValueError(

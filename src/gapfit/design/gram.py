@@ -7,7 +7,7 @@ enough for the processor's cache, their rows shared among threads.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from scipy import sparse
 
 from gapfit import limits, threads
 from gapfit._types import Data, Indices, Vector
+from gapfit.design.definite import INFINITE, symmetric
 from gapfit.design.kernel_functions import KernelFunction
 from gapfit.design.rows import take_rows
 from gapfit.rounding import EPS
@@ -68,6 +69,11 @@ class Tiles(ABC):
                     out[chosen, some] = of(rows[chosen])
 
             threads.each(fill, parts)
+
+    def whole(self) -> Any:
+        """K, symmetric to the last bit."""
+        each = np.arange(self.n)
+        return symmetric(self.tile(each, each, np.float64))
 
     def sums(
         self,
@@ -184,36 +190,31 @@ class FunctionTiles(Tiles):
     def diagonal(self) -> Vector:
         return self.function.diagonal(self.prepared(np.float64).squares)
 
+    def whole(self) -> Any:
+        """One half of K is computed, block by block, and the other is its mirror image."""
+        from gapfit.compiled.gram import mirror  # compiled code is loaded only when it is to run
+
+        each, out = np.arange(self.n), np.empty((self.n, self.n))
+        step = min(_ROWS, self.width)
+        for first in range(0, self.n, step):
+            last = min(first + step, self.n)
+            above = out[:last, first:last]
+            self.fill(each[:last], each[first:last], above)
+            if not np.isfinite(above).all():
+                raise ValueError(INFINITE)
+            mirror(out, first, last)
+        return out
+
     def take(self, rows: Any) -> "FunctionTiles":
         return FunctionTiles(take_rows(self.X, rows), self.function, self.centre, self.thin)
+
+    def again(self) -> Callable[[], "FunctionTiles"]:
+        """What makes the same of a copy of the samples: the same numbers, whatever becomes of these."""
+        return partial(FunctionTiles, self.X.copy(), self.function, self.centre, self.thin)
 
     def seen_by(self, X: Data) -> "FunctionTiles":
         """Other samples as a source of rows."""
         return FunctionTiles(X, self.function, self.centre, self.thin)
-
-
-class MatrixTiles(Tiles):
-    """A kernel matrix that is there, given by the user or small enough to be kept. Its entries are data."""
-
-    roundings = 0
-
-    def __init__(self, K: Any, unit: float = EPS) -> None:
-        self.n, self.K, self.unit = len(K), K, unit
-
-    def columns(self, columns: Indices, dtype: Any, source: Any = None) -> Tile:
-        K = self.K if source is None else source.K
-        return lambda rows: K[rows[:, None], columns].astype(dtype, copy=False)
-
-    @cached_property
-    def diagonal(self) -> Vector:
-        return np.array(np.diagonal(self.K), dtype=np.float64)
-
-    def take(self, rows: Any) -> "MatrixTiles":
-        rows = np.arange(self.n)[rows]
-        return MatrixTiles(self.K[np.ix_(rows, rows)], self.unit)
-
-    def seen_by(self, X: Data) -> "MatrixTiles":
-        return MatrixTiles(X)
 
 
 class CallableTiles(Tiles):

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gapfit._types import Data, Slope, Vector
+from gapfit._types import Data, Indices, Matrix, Slope, Vector
 from gapfit.design.base import Design, Precise
 from gapfit.design.definite import WHOLE, negative_direction, symmetric
 from gapfit.design.expansion import Expansion, Product
-from gapfit.design.gram import CallableTiles, FunctionTiles, MatrixTiles, Tiles
+from gapfit.design.gram import CallableTiles, FunctionTiles, Tiles
+from gapfit.design.kept_matrix import MatrixTiles
 from gapfit.design.kernel_functions import KernelFunction
 from gapfit.design.memory import MemoryDesign
 from gapfit.forms import design_form
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 
 MEMORY = 1_000_000_000  # bytes
 _SMALL = 2000  # samples whose kernel matrix is kept
+_LATER = 2**25  # bytes of samples, at most, that may be kept after a fit
 _CHAIN = 16  # products each of which was found by changing another
+_NOWHERE: Indices = np.zeros(0, dtype=np.intp)
 _EXACT = _SMALL**2  # entries of K that exact distances from the mean may cost: where they are kept
 
 Kernel = str | KernelFunction | Callable[[Any, Any], Any]
@@ -38,6 +41,13 @@ class Gram(NamedTuple):
 
     tiles: Tiles  # K
     memory: int  # bytes that tiles, copies of X and factors may take together, as a guide
+
+
+@design_form("a kernel matrix that is kept")
+class KeptGram(NamedTuple):
+    """The whole of K is there, symmetric to the last bit."""
+
+    K: Matrix
 
 
 class KernelDesign(Expansion):
@@ -59,11 +69,12 @@ class KernelDesign(Expansion):
         self.shape, self.size = (n, n), n * n
         self.tiles = self.source
         if n <= _SMALL and 16 * n * n <= memory and not isinstance(self.source, MatrixTiles):
-            each = np.arange(n)
-            self.tiles = MatrixTiles(symmetric(self.source.tile(each, each, np.float64)))
+            self.tiles = MatrixTiles(self.source.whole())
 
     def forms(self) -> Iterator[Any]:
         yield Gram(self.tiles, self.memory)
+        if isinstance(self.tiles, MatrixTiles):
+            yield KeptGram(self.tiles.K)
 
     @property
     def largest(self) -> float:
@@ -74,10 +85,7 @@ class KernelDesign(Expansion):
         return self._product(w).scores
 
     def _product(self, w: Slope) -> Product:
-        near, changed = Product(np.zeros_like(w), np.zeros(self.shape[0]), 0, 0.0), np.flatnonzero(w)
-        for known in self._products:
-            if known.chain < _CHAIN and len(other := np.flatnonzero(w != known.w)) < len(changed):
-                near, changed = known, other
+        near, changed = self._nearest(w)
         if len(changed) == 0:
             return near
         step = w - near.w
@@ -86,6 +94,20 @@ class KernelDesign(Expansion):
         made = self._remember(Product(w.copy(), near.scores + change, chain, size))
         made.scores.flags.writeable = False
         return made
+
+    def _nearest(self, w: Slope) -> tuple[Product, Indices]:
+        """A product that is known, and where its w differs: where K is kept, the same one or none."""
+        if self.kept:
+            for known in self._products:
+                if np.array_equal(w, known.w):
+                    return known, _NOWHERE
+        near, changed = Product(np.zeros_like(w), np.zeros(self.shape[0]), 0, 0.0), np.flatnonzero(w)
+        if self.kept:
+            return near, changed
+        for known in self._products:
+            if known.chain < _CHAIN and len(other := np.flatnonzero(w != known.w)) < len(changed):
+                near, changed = known, other
+        return near, changed
 
     def inner_error(self, a: Slope, w: Slope) -> float:
         factor, other = self._factors(a, w)
@@ -118,12 +140,18 @@ class KernelDesign(Expansion):
     @cached_property
     def indefinite(self) -> str | None:
         """Why K is not positive semidefinite, as far as can be seen; None where it is, or seems to be."""
-        function = getattr(self.source, "function", None)
-        if isinstance(function, KernelFunction) and function.psd:
+        if self._promised:
             return None
+        function = getattr(self.source, "function", None)
         if isinstance(function, KernelFunction) and self.shape[0] > WHOLE:
             return f"{function!r} does not promise it, and there are too many samples to look at all"
         return negative_direction(self.tiles, self.source.unit)
+
+    @property
+    def _promised(self) -> bool:
+        """Is the matrix positive semidefinite by what the kernel is?"""
+        function = getattr(self.source, "function", None)
+        return isinstance(function, KernelFunction) and function.psd
 
     def check_convex(self) -> None:
         if self.indefinite is not None:
@@ -137,9 +165,17 @@ class KernelDesign(Expansion):
         """Is the whole of K there, so that further products cost little?"""
         return isinstance(self.tiles, MatrixTiles)
 
+    def again(self) -> "Callable[[], KernelDesign] | None":
+        """What makes the same design once more, from a copy of the samples; None where they are many."""
+        if not isinstance(self.source, FunctionTiles) or 8 * self.source.X.size > _LATER:
+            return None
+        source, memory = self.source.again(), self.memory
+        return lambda: KernelDesign(source(), memory=memory)
+
     def take(self, rows: Any) -> "KernelDesign":
-        part = KernelDesign(self.source.take(rows), memory=self.memory)
-        if vars(self).get("indefinite", "not known") is None:  # then no part of it is
+        """Of a matrix that is kept a part is a part; else its entries are computed when they are needed."""
+        part = KernelDesign((self.tiles if self.kept else self.source).take(rows), memory=self.memory)
+        if self._promised or vars(self).get("indefinite", "not known") is None:  # then no part of it is
             part.indefinite = None
         return part
 
@@ -223,4 +259,5 @@ def _tiles(X: Data, kernel: Kernel) -> Tiles:
     if given.ndim != 2 or given.shape[0] != given.shape[1]:
         raise ValueError(f"X must be a square kernel matrix, got shape {given.shape}")
     unit = float(np.finfo(given.dtype).eps) if given.dtype == np.float32 else EPS
-    return MatrixTiles(symmetric(given.astype(np.float64, copy=False)), unit)
+    K = symmetric(given.astype(np.float64, copy=False))
+    return MatrixTiles(np.ascontiguousarray(K.T if K.flags.f_contiguous else K), unit)  # which are the same

@@ -1,7 +1,7 @@
 """What kernel machines share: the kernel, attributes as libsvm has them, predictions and their bounds."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,9 @@ from gapfit.estimators.certified import CertifiedFit
 from gapfit.estimators.fitting import Solver
 from gapfit.estimators.kernel_bounds import SUPPORT_BALLS, SupportBall
 from gapfit.estimators.kernel_names import KERNEL, KERNEL_NAME, named_kernel
-from gapfit.estimators.kernel_parts import KernelParts, Machine, Part
+from gapfit.estimators.kernel_parts import KernelParts, Machine
+from gapfit.estimators.kernel_statements import Part
+from gapfit.estimators.later import SaidLater
 from gapfit.estimators.samples import Rows, Samples
 from gapfit.losses.base import Loss
 from gapfit.persistence.agreement import check_kernel_machine
@@ -31,8 +33,10 @@ from gapfit.solvers.smo import smo
 
 
 @declared
-class KernelModel(Rows, CertifiedFit):
+class KernelModel(SaidLater, Rows, CertifiedFit):
     """A function in the space of a kernel, by its coefficients at support vectors."""
+
+    LATER: ClassVar[tuple[str, ...]] = ("support_status_", "_balls")
 
     kernel: Any = parameter(
         """"rbf" (exp(-gamma |x - z|^2)), "poly" ((gamma <x, z> + coef0)^degree), "linear", "sigmoid"
@@ -151,7 +155,9 @@ class KernelModel(Rows, CertifiedFit):
 
     def _fit_parts(self, samples: Samples, parts: Sequence[Part], loss: Loss) -> list[Machine]:
         """Solve a problem for each part and set the fitted attributes; the machines."""
-        fit = KernelParts(self, samples, self._design(samples), parts, loss)
+        with threads.using(self.n_jobs):  # by which the matrix is the same to the last bit, now and later
+            fit = KernelParts(self, samples, self._design(samples), parts, loss)
+        self._unsay()
         self._certify(fit)
         self.fit_status_ = int(not self.converged_)
         self.shape_fit_ = (samples.given, self.n_features_in_)

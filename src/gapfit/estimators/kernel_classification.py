@@ -14,7 +14,8 @@ from gapfit.errors import as_number
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.kernel import KernelModel
-from gapfit.estimators.kernel_parts import Machine, Part
+from gapfit.estimators.kernel_parts import Machine
+from gapfit.estimators.kernel_statements import Part
 from gapfit.estimators.samples import Samples
 from gapfit.estimators.targets import as_labels
 from gapfit.losses import Hinge
@@ -82,6 +83,9 @@ class KernelSVC(ClassifierMixin, WeightedClasses, KernelModel):
         self.classes_ = labels.classes
         code = np.searchsorted(labels.classes, samples.y)
         k = len(labels.classes)
+        if k > 2:  # then each pair of classes is two blocks of the kernel matrix on either side
+            order = np.argsort(code, kind="stable")
+            samples, code = samples.ordered(order), code[order]
         parts = []
         for positive, negative in _pairs(k):
             rows = np.flatnonzero((code == positive) | (code == negative))

@@ -9,7 +9,8 @@ from gapfit._types import Maybe, Vector
 from gapfit.declaration import declared
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.kernel import KernelModel
-from gapfit.estimators.kernel_parts import Machine, Part
+from gapfit.estimators.kernel_parts import Machine
+from gapfit.estimators.kernel_statements import Part
 from gapfit.estimators.one_class import OneClass
 from gapfit.estimators.samples import Samples
 from gapfit.estimators.targets import as_none

@@ -3,36 +3,30 @@
 from collections.abc import Sequence
 from functools import partial
 from inspect import signature
+from numbers import Integral
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gapfit._types import Slope, Vector
+from gapfit._types import Slope
 from gapfit.checkpoint import Checkpoint
 from gapfit.design.kernel import KernelDesign
+from gapfit.driver.at_once import STEPS, at_once
 from gapfit.errors import UnboundedProblem
 from gapfit.estimators.certified import Parts
 from gapfit.estimators.fitting import Solver
-from gapfit.estimators.kernel_bounds import SupportBall, support_ball
 from gapfit.estimators.kernel_indefinite import local_solution
+from gapfit.estimators.kernel_statements import Part, Problems, Statement, said, said_later, spread
 from gapfit.estimators.samples import Samples
 from gapfit.losses.base import Loss
 from gapfit.losses.nu import NuRisk
 from gapfit.problem import Problem
 from gapfit.solution import Solution, Status
 from gapfit.solvers.pairs.rules import Identification
-from gapfit.statements import SUPPORT, ZERO, optimal_ball, support_status
+from gapfit.solvers.pairs.whole import is_small
 
 _NO_WIDTH = 1e-12  # of the largest score
-
-
-class Part(NamedTuple):
-    """One problem of a fit: which of the samples it is about, their targets, the weight of the penalty."""
-
-    rows: Any  # of the samples
-    target: Vector
-    alpha: float
 
 
 class Machine(NamedTuple):
@@ -54,6 +48,8 @@ class UnderWay(NamedTuple):
 class Model(Protocol):
     """What a fit needs to know of its estimator."""
 
+    n_jobs: int | None
+
     def _point(self, samples: Samples, machines: Sequence[Machine]) -> dict[str, Any]:
         """The fitted attributes of machines on all samples."""
 
@@ -68,10 +64,13 @@ class KernelParts(Parts):
     ) -> None:
         self.model, self.samples, self.design, self.parts, self.loss = model, samples, design, parts, loss
         self.count = len(parts)
+        self.problems = Problems(design, tuple(parts), loss, samples.weight)
         self.machines: list[Machine] = []
-        self.balls: list[SupportBall | None] = []
-        self.support: list[NDArray[Any]] = []
+        self.again = self.problems.again()
+        self.solutions: list[Solution] = []
+        self.statements: list[Statement] = []  # where they cannot wait
         self.since: list[NDArray[Any]] = []
+        self.traced: bool | None = None
         self.under_way: UnderWay
 
     def data(self) -> Any:
@@ -82,36 +81,49 @@ class KernelParts(Parts):
         return dict(X=self.samples.X, y=self.samples.y, metadata={"sample_weight": self.samples.weight})
 
     def problem(self, k: int) -> Problem:
-        part = self.parts[k]
-        some = self.design if self._is_everyone(part) else self.design.take(part.rows)
-        problem = Problem(some, part.target, self.loss, "l2", part.alpha, self.samples.weight[part.rows])
-        self.under_way = UnderWay(problem, some, Identification())
+        problem = self.problems.make(k)
+        assert isinstance(problem.design, KernelDesign)
+        self.under_way = UnderWay(problem, problem.design, Identification())
         return problem
 
     def solution(self, problem: Problem, solver: Solver, checkpoint: Checkpoint | None, how: Any) -> Solution:
         _, design, trace = self.under_way
         if design.indefinite is not None:
             return local_solution(problem, how["tol"], how["max_time"])
-        if "trace" in signature(solver).parameters:
+        traced = self.takes_trace(solver)
+        if traced and checkpoint is None and self._is_plain(how) and is_small(design):
+            solution, solver = at_once(problem, partial(solver, trace=trace), how["tol"])
+            if solution is not None:
+                return solution
+        elif traced:
             solver = partial(solver, trace=trace)
         solution = super().solution(problem, solver, checkpoint, how)
         if checkpoint is not None:
             checkpoint.accompany(f"trace {len(self.machines)}", trace, ended=trace.since is None)
         return solution
 
+    def takes_trace(self, solver: Solver) -> bool:
+        """Can the solver tell when it identified which samples? The same one solves all parts."""
+        if self.traced is None:
+            self.traced = "trace" in signature(solver).parameters
+        return self.traced
+
+    def _is_plain(self, how: Any) -> bool:
+        """Is there nothing that only the loop can do?"""
+        unwatched = not how["callbacks"] and how["start"] is None and how["max_time"] == np.inf
+        return unwatched and isinstance(how["max_iter"], Integral) and int(how["max_iter"]) >= STEPS
+
     def keep(self, problem: Problem, solution: Solution) -> None:
-        part, (_, design, trace) = self.parts[len(self.machines)], self.under_way
+        part, trace = self.parts[len(self.machines)], self.under_way.trace
         machine = machine_of(problem, solution.w, float(solution.intercept))
         if solution.status in (Status.CERTIFIED, Status.STALLED):
             check_margin(problem, machine)
-        proved = design.indefinite is None and machine.width is None
-        ball = optimal_ball(problem, solution) if proved else None
-        everyone = self._is_everyone(part)
         steps = np.full(len(part.target), -1) if trace.since is None else trace.since
-        status = self._spread(support_status(problem, ball), part, ZERO)
-        self.balls.append(support_ball(problem, solution, ball) if ball and everyone else None)
+        self.solutions.append(solution)
+        if self.again is None:
+            everyone = self.problems.is_everyone(len(self.machines))
+            self.statements.append(Statement.of(problem, solution, everyone=everyone))
         self.machines.append(machine._replace(w=self._spread(machine.w, part, 0.0)))
-        self.support.append(SUPPORT.take(self.samples.origin.invert(status, ZERO)))
         self.since.append(self.samples.origin.invert(self._spread(steps, part, -1), -1))
 
     def attributes(self, k: int, w: Slope, b: Any) -> dict[str, Any]:
@@ -123,22 +135,21 @@ class KernelParts(Parts):
 
     def fitted(self) -> dict[str, Any]:
         one, alphas = self.count == 1, [part.alpha for part in self.parts]
+        origin = self.samples.origin
+        if self.again is None:
+            statements = said(self.problems, self.statements, origin)
+        else:
+            n_jobs = self.model.n_jobs
+            statements = {"_later": partial(said_later, self.again, self.solutions, origin, n_jobs)}
         return {
-            "support_status_": self.support[0] if one else np.array(self.support),
             "identified_at_": self.since[0] if one else np.array(self.since),
             "alpha_": float(alphas[0]) if one else np.array(alphas),
-            "_balls": self.balls,
+            **statements,
             **self.model._point(self.samples, self.machines),
         }
 
-    def _is_everyone(self, part: Part) -> bool:
-        return len(part.rows) == self.design.n_samples
-
     def _spread(self, values: NDArray[Any], part: Part, elsewhere: Any) -> NDArray[Any]:
-        """Values of the samples of a part, among all samples."""
-        out = np.full(self.design.n_samples, elsewhere, dtype=values.dtype)
-        out[part.rows] = values
-        return out
+        return spread(values, part.rows, elsewhere, self.design.n_samples)
 
 
 def machine_of(problem: Problem, w: Slope, b: float) -> Machine:

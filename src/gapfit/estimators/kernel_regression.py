@@ -11,7 +11,7 @@ from gapfit.declaration import attribute, declared, parameter
 from gapfit.errors import as_number
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.kernel import KernelModel
-from gapfit.estimators.kernel_parts import Part
+from gapfit.estimators.kernel_statements import Part
 from gapfit.estimators.targets import as_real
 from gapfit.losses import EpsilonInsensitive
 from gapfit.losses.nu import NuTube

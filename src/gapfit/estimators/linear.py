@@ -13,7 +13,7 @@ from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.design.memory import MemoryDesign
 from gapfit.estimators.certified import CertifiedFit, Parts
-from gapfit.estimators.deferred import Deferring
+from gapfit.estimators.later import SaidLater
 from gapfit.estimators.samples import Rows, Samples
 from gapfit.losses.base import Loss
 from gapfit.penalties import Box, Penalty
@@ -63,10 +63,10 @@ class WithIntercept(Linear):
 
 
 @declared
-class LinearModel(Linear, CertifiedFit, Deferring):
+class LinearModel(Linear, CertifiedFit, SaidLater):
     """A linear model that is the solution of one convex problem or several."""
 
-    DEFERRED = ("support_status_", "_balls")
+    LATER = ("support_status_", "_balls")
 
     alpha: float = parameter("Multiplies the penalty.", default=1e-4)
     positive: bool = parameter("Allow only coefficients w >= 0.", default=False)
@@ -94,9 +94,10 @@ class LinearModel(Linear, CertifiedFit, Deferring):
         """Solve one problem for each vector of targets, and set the fitted attributes."""
         parts = LinearParts(self, samples, targets, loss, intercept)
         self._certify(parts)
-        self._defer(partial(_statements, parts.solved, samples.origin))
+        self._unsay()
+        self._later = partial(_statements, parts.solved, samples.origin)
         if parts.design.size > _SMALL or not samples.copied:
-            self._complete()
+            self._say_all()
 
     @abstractmethod
     def _point(self, parts: "LinearParts", w: Sequence[Slope], b: Sequence[Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from gapfit import threads
 from gapfit._types import Data, Vector
 from gapfit.checks import as_column, as_weights
 from gapfit.declaration import attribute, declared
+from gapfit.design.rows import take_rows
 from gapfit.design.sparse_indices import check_sparse_indices
 from gapfit.estimators.targets import naming
 from gapfit.persistence.values import COUNT, NAMES
@@ -40,6 +41,16 @@ class Samples(NamedTuple):
     def copied(self) -> bool:
         """Are the arrays no longer the user's, who may write to them?"""
         return self.origin.rows is not self.origin.place
+
+    def ordered(self, order: NDArray[np.intp]) -> "Samples":
+        """In another order."""
+        return self._replace(
+            X=take_rows(self.X, order),
+            y=self.y[order],
+            weight=self.weight[order],
+            offset=None if self.offset is None else self.offset[order],
+            origin=self.origin.ordered(order),
+        )
 
     def weighed(self, class_weight: Any, labels: Labels) -> "Samples":
         """With the weights of their classes."""

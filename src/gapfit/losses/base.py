@@ -161,7 +161,7 @@ class Risk(HasForms, ABC):
         return np.zeros(self.offsets.size)
 
     def leaning(self, scores: Vector, b: Vector) -> Leaning | None:
-        """Tangents that lean in every direction of several offsets, where they are known without a search."""
+        """Tangents that lean in every direction of the offsets, where they are known without a search."""
         return None
 
     def offset_hessian(self, scores: Vector, b: Vector) -> Matrix | None:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from gapfit import threads
 from gapfit._types import Vector
 from gapfit.forms import loss_form
-from gapfit.losses.base import FREE, Certain, Loss, Rest, Risk
+from gapfit.losses.base import FREE, Certain, Leaning, Loss, Rest, Risk
 from gapfit.losses.forms import Conjugate, Curvature, Parabola, Smooth
 from gapfit.losses.weighted_quantile import weighted_quantile
 from gapfit.projections import project_dual_box
@@ -190,6 +190,17 @@ class PiecewiseRisk(Risk):
                 sides.append((rows, sign[rows] * (lin[rows] + shift[rows])))
                 masses.append(mass[rows])
         return sides, _joined(masses), total + float(self._dual_box[0].sum())
+
+    def leaning(self, scores: Vector, b: Vector) -> Leaning | None:
+        """Those at the ends of the dual box, if it has them: all slopes are least there, or largest."""
+        ends = np.stack(self._dual_box)
+        if b.size != 1 or not np.isfinite(ends).all():
+            return None
+        slopes = self.atoms.total + ends.sum(axis=1)
+        heights = np.array([float(u @ scores) - self.conjugate(u) for u in ends]) + slopes * b[0]
+        if not np.isfinite(heights).all():
+            return None
+        return Leaning(slopes[:, None], heights, np.abs(ends).max(axis=0), lambda shares: shares @ ends)
 
     def affine_offset(self) -> tuple[Vector, Estimate] | None:
         """Parabolas everywhere: the derivatives weight (f + b - target) add up to zero."""

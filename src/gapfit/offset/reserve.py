@@ -7,6 +7,7 @@ are mixed in as far as they can be computed. What is still left is bounded: the 
 known up to that, which counts as rounding.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -46,10 +47,21 @@ class Reserve(NamedTuple):
         if not slopes.size or size * float(np.min(self.price)) <= _ENOUGH:
             return u, c, e
         scale = float(np.abs(slopes).max())
-        shares = nnls(slopes / scale, -e / size)[0] * (size / scale)
+        shares = _shares(slopes / scale, -e / size) * (size / scale)
         total = 1.0 + float(shares.sum())
         mixed = (u + self.leaning.mixture(shares)) / total
         return mixed, (c + float(shares @ self.leaning.heights)) / total, (e + slopes @ shares) / total
+
+
+def _shares(slopes: Matrix, wanted: Vector) -> Vector:
+    """The shares, none of them negative, of columns that add up to what is wanted, as nearly as they can."""
+    if len(wanted) > 1:
+        return np.asarray(nnls(slopes, wanted)[0])
+    along, shares = slopes[0] * np.sign(wanted[0]), np.zeros(slopes.shape[1])
+    steepest = int(along.argmax())  # of which least is needed
+    if along[steepest] > 0:
+        shares[steepest] = abs(wanted[0]) / along[steepest]
+    return shares
 
 
 class Tangent(NamedTuple):
@@ -60,10 +72,18 @@ class Tangent(NamedTuple):
     height: float
 
 
-def reserve_of(risk: Risk, scores: Vector, at: Balanced) -> Reserve:
-    """Tangents for all offsets, at these scores, whose best offsets are known; of each part, where offsets
-    separate."""
+def reserve_of(risk: Risk, scores: Vector, best: Callable[[], Balanced]) -> Reserve:
+    """Tangents for all offsets, at these scores and their best offsets; of each part, where offsets separate.
+
+    Known tangents of one offset serve at any b. If they are no higher at zero than a step of two would make
+    them, zero is as good as the best, which need not be looked for.
+    """
+    nowhere = np.zeros(1)
+    known = risk.leaning(scores, nowhere) if risk.offsets.size == 1 else None
+    if known is not None and np.abs(known.heights).max() <= 2 * np.abs(known.e).max():
+        return _reserve_about(risk, scores, 0.0, nowhere, known)
     parts = risk.offset_parts() if risk.offsets.size > 1 else None
+    at = best()
     value, b = at.value, at.b
     if parts is None:
         return _reserve_about(risk, scores, value, b)
@@ -77,8 +97,10 @@ def reserve_of(risk: Risk, scores: Vector, at: Balanced) -> Reserve:
     return Reserve(price, max(part.height for part in each), u, b, whole.leaning)
 
 
-def _reserve_about(risk: Risk, scores: Vector, value: float, b: Vector) -> Reserve:
-    collected = _Tangents(risk, scores, b)
+def _reserve_about(
+    risk: Risk, scores: Vector, value: float, b: Vector, known: Leaning | None = None
+) -> Reserve:
+    collected = _Tangents(risk, scores, b, known or risk.leaning(scores, b))
     price, leaning = collected.price(), collected.leaning()
     height = abs(value) + float(np.abs(leaning.heights).max(initial=0.0))
     return Reserve(price, height, leaning.most, b, leaning)
@@ -87,10 +109,9 @@ def _reserve_about(risk: Risk, scores: Vector, value: float, b: Vector) -> Reser
 class _Tangents:
     """Tangents steep in b, as many as it takes for every slope in b to be a sum of theirs."""
 
-    def __init__(self, risk: Risk, scores: Vector, b: Vector) -> None:
-        self.risk, self.scores, self.b = risk, scores, b
+    def __init__(self, risk: Risk, scores: Vector, b: Vector, known: Leaning | None) -> None:
+        self.risk, self.scores, self.b, self.known = risk, scores, b, known
         self.found: list[Tangent] = []
-        self.known = risk.leaning(scores, b)
 
     def leaning(self) -> Leaning:
         """Those that are known without a search, or all that were found."""
@@ -148,7 +169,7 @@ class _Tangents:
                     return 1.0 / along
             elif columns.size:
                 scale = float(np.abs(columns).max())
-                shares, _ = nnls(columns / scale, -direction)
+                shares = _shares(columns / scale, -direction)
                 rest, total = -direction - columns @ shares / scale, float(shares.sum()) / scale
             if float(np.abs(rest).max()) <= _LEFT:
                 return total

@@ -44,16 +44,15 @@ def describe(model: Any) -> tuple[dict[str, Any], list[Any]]:
     if not hasattr(cls, "_check_stored"):
         raise TypeError(f"a model file holds an estimator of gapfit, not {name}; use joblib for that")
     known_classes([cls])
-    if hasattr(model, "_complete"):  # statements that nobody has asked for
-        model._complete()
     shelf, kinds, declared = Shelf(), _parameter_kinds(cls), attributes(cls)
     given = {key: value for key, value in model.get_params(deep=False).items() if key in kinds}
     written = {key: _write_parameter(cls, key, value, kinds[key], shelf) for key, value in given.items()}
-    for key in vars(model):
+    held = model.__getstate__()
+    for key in held:
         if key not in declared and key not in signature(cls).parameters and not key.startswith("_"):
             raise TypeError(f"{key} is not an attribute of {name}, and a model file has no place for it")
-    there = {key: one for key, one in declared.items() if key in vars(model)}  # in this order: equal bytes
-    fitted = {_key(key): _write_attribute(key, vars(model)[key], there[key], shelf) for key in there}
+    there = {key: one for key, one in declared.items() if key in held}  # in this order: equal bytes
+    fitted = {_key(key): _write_attribute(key, held[key], there[key], shelf) for key in there}
     return {"class": name, "parameters": written, "fitted": fitted or None}, shelf.arrays
 
 

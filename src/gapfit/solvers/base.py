@@ -22,7 +22,9 @@ from gapfit.room import ask_for, available
 from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.old_needs import as_forms
 
-__all__ = ["Effort", "Steps", "check_needs", "effort_of", "missing_need", "needs", "solver_name"]
+__all__ = [
+    "Effort", "Steps", "check_needs", "effort_of", "inner_solver", "missing_need", "needs", "solver_name",
+]  # fmt: skip
 
 OVERFLOWS = (ArithmeticError, LinAlgError)  # what a step may raise where numbers are too large for it
 
@@ -57,7 +59,7 @@ def needs(
 
 def effort_of(method: Callable[..., Any], problem: Problem) -> Effort | None:
     """What the solver says that it will take; None if it says nothing."""
-    declared = getattr(_inner(method), "effort", None)
+    declared = getattr(inner_solver(method), "effort", None)
     return None if declared is None else declared(problem)
 
 
@@ -83,12 +85,12 @@ def _others(problem: Problem) -> str:
 
 
 def _bytes_of_squares(method: Callable[..., Any], problem: Problem) -> float:
-    return 8.0 * getattr(_inner(method), "squares", 0) * problem.design.shape[1] ** 2
+    return 8.0 * getattr(inner_solver(method), "squares", 0) * problem.design.shape[1] ** 2
 
 
 def missing_need(method: Callable[..., Any], problem: Problem) -> str | None:
     """The first thing the solver needs and the problem lacks."""
-    for need in getattr(_inner(method), "needs", ()):
+    for need in getattr(inner_solver(method), "needs", ()):
         kinds = need if isinstance(need, tuple) else (need,)
         if not any(problem.has(kind) for kind in kinds):
             return lacking(problem, *kinds)
@@ -97,12 +99,12 @@ def missing_need(method: Callable[..., Any], problem: Problem) -> str | None:
 
 def solver_name(method: Callable[..., Any]) -> str:
     """The name of the solver function, without options."""
-    return str(getattr(_inner(method), "__name__", "solver"))
+    return str(getattr(inner_solver(method), "__name__", "solver"))
 
 
 def takes_seed(method: Callable[..., Any]) -> bool:
     """Does the solver draw at random?"""
-    return "seed" in _options(_inner(method))
+    return "seed" in _options(inner_solver(method))
 
 
 @cache
@@ -110,5 +112,6 @@ def _options(method: Callable[..., Any]) -> Set[str]:
     return signature(method).parameters.keys()
 
 
-def _inner(method: Callable[..., Any]) -> Callable[..., Any]:
-    return _inner(method.func) if isinstance(method, partial) else method
+def inner_solver(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The solver function, without options."""
+    return inner_solver(method.func) if isinstance(method, partial) else method

@@ -23,6 +23,7 @@ from gapfit.solvers.pairs.dual import Dual, Slopes
 from gapfit.solvers.pairs.exact import Box
 from gapfit.solvers.pairs.nu import dual_of
 from gapfit.solvers.pairs.rules import Identification, by_rule
+from gapfit.solvers.pairs.whole import among_all, is_small
 from gapfit.solvers.pairs.working_set import nearest, working_set
 
 _SMALLEST = 1024  # variables in a working set in single precision, at least
@@ -71,8 +72,11 @@ def smo(
     if rule is not None:
         yield from by_rule(dual, rule, curvature, np.random.default_rng(seed), trace, known)
         return
-    if known is None or "rough" in known:
-        yield from _rough(dual, np.random.default_rng(seed), trace, known)
+    if known is None or "fine" not in known:
+        if is_small(problem.design):
+            yield from among_all(dual, trace, known)
+        else:
+            yield from _rough(dual, np.random.default_rng(seed), trace, known)
         known = None
     yield from _exact(dual, trace, known)
 
@@ -124,8 +128,8 @@ def _rough(dual: Dual, draw: Any, trace: Identification, known: Any) -> Steps:
 
 def _guess(dual: Dual, slopes: Slopes, exact: Any) -> Iterate:
     """The point with bounds as good as single precision, which say when a look is worth its cost."""
-    primal, lower = dual.bounds(-slopes.middle)
-    return dual.iterate(-slopes.middle, None, max(primal - lower, 0.0), primal, None, exact)
+    primal, lower, b = dual.bounds(slopes.middle)
+    return dual.iterate(b, None, max(primal - lower, 0.0), primal, None, exact)
 
 
 def _exact(dual: Dual, trace: Identification, known: Any) -> Steps:
@@ -151,7 +155,7 @@ def _exact(dual: Dual, trace: Identification, known: Any) -> Steps:
         trace.note(dual, 0)
         slopes = dual.slopes()
         trace.violation = slopes.violation
-        primal, lower = dual.bounds(-slopes.middle)
+        primal, lower, b = dual.bounds(slopes.middle)
         gap = primal - lower
         waited = 0 if gap < 0.9 * best else waited + 1
         best = min(best, gap)
@@ -159,7 +163,7 @@ def _exact(dual: Dual, trace: Identification, known: Any) -> Steps:
         if not ended:
             dual.screen(gap)
         now = {"fine": (best, waited), "trace": trace.state()}
-        yield dual.iterate(-slopes.middle, primal, None, None, minorant, now.copy, ended)
+        yield dual.iterate(b, primal, None, None, minorant, now.copy, ended)
 
 
 def _box(dual: Dual, chosen: Indices, K: Any) -> Box:

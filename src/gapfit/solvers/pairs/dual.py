@@ -7,7 +7,7 @@ a phantom variable with an empty row of K takes up whatever the others leave, an
 """
 
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from gapfit.design.kernel import Gram
 from gapfit.losses.forms import Conjugate
 from gapfit.losses.piecewise import Atoms
 from gapfit.minorant import Minorant
-from gapfit.offset import offset_interval
+from gapfit.offset import best_offsets, offset_interval
 from gapfit.problem import Problem
 from gapfit.projections import project_box_hyperplane
 from gapfit.records import Kept
@@ -55,8 +55,9 @@ class Dual(Kept):
 
     def __init__(self, problem: Problem, start: Vector | None) -> None:
         table = coordinates(problem)
-        self.target, self.kink, quad = table["target"], table["kink"], table["quad"]
-        self.least, self.most = table["lower"], table["upper"]
+        names = ("target", "kink", "quad", "lower", "upper")
+        # one after the other in memory, for which there is compiled code
+        self.target, self.kink, quad, self.least, self.most = (table[name].copy() for name in names)
         alpha = problem.alpha
         self.quad, self.lower, self.upper = alpha * quad, self.least / alpha, self.most / alpha
         self.sums = int(problem.n_offsets > 0)  # how many are kept
@@ -119,7 +120,7 @@ class Dual(Kept):
 
     def settle(self) -> Minorant:
         """Make v feasible to the last bit, its scores exact, and prove a bound with it."""
-        minorant = self.minorant()
+        minorant = self.minorant(self.v)
         v = self.problem.minimiser(minorant)
         self.f, self.sharp = self.design.scores(v).copy(), True
         self.v = self._on_bounds(v)
@@ -135,21 +136,25 @@ class Dual(Kept):
             v = np.where(np.abs(v - end) <= near, end, v)
         return v
 
-    def minorant(self) -> Minorant:
+    def minorant(self, v: Vector) -> Minorant:
         """The bound that v proves. From outside of its bounds, a variable is projected right on to them."""
-        u = -self.problem.alpha * self.v
+        u = -self.problem.alpha * v
         beyond = _OUTSIDE * np.abs(u).max(initial=0.0)
-        u = np.where(self.v >= self.upper, -self.most - beyond, u)
-        u = np.where(self.v <= self.lower, -self.least + beyond, u)
+        u = np.where(v >= self.upper, -self.most - beyond, u)
+        u = np.where(v <= self.lower, -self.least + beyond, u)
         return self.problem.minorant_at(u)
 
-    def bounds(self, b: float) -> tuple[float, float]:
-        """J and its lower bound, as good as the scores are."""
-        problem = self.problem
+    def bounds(self, middle: float) -> tuple[float, float, Vector]:
+        """J at the best offset, its lower bound, both as good as the scores are, and that offset."""
+        problem, scores = self.problem, self.f + self.problem.offset
         square = 0.5 * problem.alpha * float(self.v @ self.f)
-        risk = problem.tangent(self.f + problem.offset, np.full(problem.n_offsets, b)).value
+        if problem.n_offsets:
+            risk, b = best_offsets(problem.risk, scores, np.array([-middle]))
+        else:
+            b = np.zeros(0)
+            risk = problem.risk.value_and_subgradient(scores, b)[0]
         u = -problem.alpha * self.v
-        return square + risk, float(u @ problem.offset) - problem.form(Conjugate).value(u) - square
+        return square + risk, float(u @ problem.offset) - problem.form(Conjugate).value(u) - square, b
 
     def screen(self, gap: float) -> None:
         """Fix the variables that the gap proves to be at a bound, or zero, at every optimum.
@@ -180,7 +185,7 @@ class Dual(Kept):
 
     def iterate(
         self,
-        b: float,
+        b: Vector,
         claim: float | None,
         estimate: float | None,
         objective: float | None,
@@ -190,13 +195,16 @@ class Dual(Kept):
     ) -> Iterate:
         """What the driver sees; without a known bound, it is made when asked for. `exact` is all that a run
         needs to go on with the same bytes."""
-        v, offsets = self.v.copy(), np.full(self.problem.n_offsets, b)
+        problem, v = self.problem, self.v.copy()
 
         def snapshot() -> dict[str, Any]:
             return {"v": v, "ended": ended, "to_the_bit": {**exact(), "dual": self.state()}}
 
-        bound = cache(self.minorant) if known is None else known
-        return Iterate(v, offsets, bound, claim, snapshot, estimate, objective)
+        if known is not None:
+            return Iterate(v, b, known, claim, snapshot, estimate, objective)
+        bound = cache(partial(self.minorant, v))
+        # the point that belongs to the bound: the proof takes one product with K, not two
+        return Iterate(lambda: problem.minimiser(bound()), b, bound, claim, snapshot, estimate, objective)
 
 
 def filled(lower: Vector, upper: Vector, total: float) -> Vector:

@@ -34,9 +34,7 @@ class Identification(Kept):
 
     def note(self, dual: Dual, steps: int) -> None:
         self.steps += steps
-        sides = np.select(
-            [dual.v == 0, dual.v == dual.upper, dual.v == dual.lower], [0, 2, -2], np.sign(dual.v)
-        )
+        sides = np.sign(dual.v) * (1 + ((dual.v == dual.upper) | (dual.v == dual.lower)))
         if self.since is None:
             self.since, self._sides = np.zeros(len(sides), dtype=np.int64), np.zeros_like(sides)
         self.since[sides != self._sides] = self.steps
@@ -89,11 +87,11 @@ def by_rule(
         dual.v, dual.f = v[:n].copy(), (g[:n] + dual.target - dual.quad * v[:n])
         trace.note(dual, taken)
         slopes = dual.slopes()
-        primal, below = dual.bounds(-slopes.middle)
-        yield dual.iterate(-slopes.middle, None, max(primal - below, 0.0), primal, None, exact)
+        primal, below, b = dual.bounds(slopes.middle)
+        yield dual.iterate(b, None, max(primal - below, 0.0), primal, None, exact)
     slopes = dual.slopes()
-    primal, _ = dual.bounds(-slopes.middle)
-    yield dual.iterate(-slopes.middle, primal, None, None, dual.settle(), exact, ended=True)
+    primal, _, b = dual.bounds(slopes.middle)
+    yield dual.iterate(b, primal, None, None, dual.settle(), exact, ended=True)
 
 
 def pair_bound(Q: Matrix, y: Vector) -> float:

@@ -1,0 +1,108 @@
+"""A small fit that nobody watches: the first iterate whose guess is good enough, proved as any other.
+
+The loop keeps the best point and the best bound, tells callbacks, writes checkpoints and looks at the clock.
+A fit that ends after a millisecond needs none of that, and would spend most of its time on it. What is
+returned rests on `certify` alone, as in the loop. Where no guess comes true, the loop goes on from there.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import wraps
+from itertools import islice
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gapfit import limits
+from gapfit.certify import proved, running
+from gapfit.checks import as_tolerance
+from gapfit.errors import ContractError
+from gapfit.problem import Problem
+from gapfit.solution import Iterate, Record, Solution, Status, as_intercept
+from gapfit.solvers.base import OVERFLOWS, Steps, inner_solver, solver_name
+
+logger = logging.getLogger("gapfit")
+
+STEPS = 4  # of the solver, at most
+
+
+class Attempt(NamedTuple):
+    """The solution, if it was found; else the solver, for the loop, with the steps that it has taken."""
+
+    solution: Solution | None
+    solver: Callable[..., Steps]
+
+
+def at_once(problem: Problem, method: Callable[..., Steps], tol: float) -> Attempt:
+    """Run some steps of a solver that guesses its gap, and prove the first guess that is small enough.
+
+    Ctrl-C ends it with the point that it has, as in the loop.
+    """
+    as_tolerance(tol)
+    began, name, steps = perf_counter(), solver_name(method), method(problem)
+    seen: list[Iterate] = []
+    history: list[Record] = []
+    quietly = np.errstate(over="ignore", invalid="ignore", divide="ignore")
+    try:
+        with quietly, limits.Interrupts() as interrupts:
+            for n_iter, iterate in enumerate(islice(steps, STEPS), 1):
+                seen.append(iterate)
+                if interrupts.pressed or _seems_enough(iterate, tol):
+                    solution = _proved(problem, iterate, name, n_iter)
+                    primal, dual = solution.certificate[:2]
+                    claim = primal if iterate.primal is None else iterate.primal
+                    now = running(claim, solution.minorant, dual)
+                    history.append(Record(n_iter, perf_counter() - began, *now[:3]))
+                    if interrupts.pressed:
+                        status = Status.INTERRUPTED
+                        return Attempt(replace(solution, status=status, history=history), method)
+                    if solution.certificate.relative_gap <= tol:
+                        logger.info("%s: %s after %d steps", name, solution.status.name, n_iter)
+                        return Attempt(replace(solution, history=history), method)
+                if iterate.estimate is None:
+                    break
+    except OVERFLOWS:
+        return Attempt(None, method)  # which will overflow again, where it is known what to do about it
+    if interrupts.pressed:
+        raise KeyboardInterrupt
+    return Attempt(None, _going_on(method, seen, steps))
+
+
+def _going_on(method: Callable[..., Steps], seen: Sequence[Iterate], steps: Steps) -> Callable[..., Steps]:
+    """The solver as if it began: first the steps that it has taken, then all others."""
+
+    @wraps(inner_solver(method))
+    def again(problem: Problem, state: Any = None) -> Steps:
+        for iterate in seen:  # noqa: UP028  # a list cannot be sent what the loop sends
+            yield iterate
+        yield from steps
+
+    return again
+
+
+def _seems_enough(iterate: Iterate, tol: float) -> bool:
+    """By the solver's own guess, with its claim of J; one that makes none is not for here."""
+    guess, claim = iterate.estimate, iterate.primal
+    return guess is not None and claim is not None and guess <= tol * abs(claim)
+
+
+def _proved(problem: Problem, iterate: Iterate, solver: str, n_iter: int) -> Solution:
+    """The iterate as a solution, with its certificate, whatever that says."""
+    w = iterate.point()
+    minorant = iterate.minorant() if callable(iterate.minorant) else iterate.minorant
+    if minorant is None or minorant.maker != problem.maker:
+        raise ContractError("a solver may report only minorants that its problem has made")
+    certificate, rests_on = proved(problem, w, iterate.b, minorant, None, exact=False)
+    return Solution(
+        w=w,
+        intercept=as_intercept(iterate.b),
+        status=Status.CERTIFIED,
+        certificate=certificate,
+        n_iter=n_iter,
+        history=[],
+        minorant=rests_on,
+        solver=solver,
+        fingerprint=None,
+    )
