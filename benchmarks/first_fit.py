@@ -65,8 +65,8 @@ def queries() -> tuple[Any, Any, Any]:
 def sentences() -> tuple[Any, Any, Any]:
     import numpy as np
 
-    X, y = sparse_rows(rows=2000, columns=500, share=0.02)
-    return X, np.where(y > 0, "B", "O"), np.repeat(np.arange(200), 10)
+    X, y = sparse_rows(rows=600, columns=200, share=0.02)
+    return X, np.where(y > 0, "B", "O"), np.full(60, 10)
 
 
 def regression(data: Callable[[], tuple[Any, Any]] = tall) -> tuple[Any, Any]:
@@ -77,8 +77,14 @@ def regression(data: Callable[[], tuple[Any, Any]] = tall) -> tuple[Any, Any]:
 
 
 def structures() -> tuple[Any, Any]:
-    X, y = tall(rows=200, columns=10, classes=3)
-    return X, list(y)
+    X, y = tall(rows=100, columns=5, classes=3)
+    return list(X), list(y)
+
+
+def three_classes() -> Any:
+    from gapfit.structures import Labels
+
+    return Labels(3)
 
 
 SVC, LOGISTIC = "svm.LinearSVC", "linear_model.LogisticRegression"
@@ -129,8 +135,14 @@ CASES |= dict(linear_cases())
 CASES |= {
     "NoveltyDetector": ("NoveltyDetector", {}, tall, "linear_model.SGDOneClassSVM", OTHER),
     "OrdinalClassifier": ("OrdinalClassifier", {}, CLASSES, LOGISTIC, OTHER),
-    "MetricClassifier": ("MetricClassifier", {}, tall, SVC, OTHER),
-    "MetricClassifier, sparse": ("MetricClassifier", {}, sparse_rows, SVC, OTHER),
+    "MetricClassifier": ("MetricClassifier", {}, partial(tall, rows=300, columns=10), SVC, OTHER),
+    "MetricClassifier, sparse": (
+        "MetricClassifier",
+        {},
+        partial(sparse_rows, rows=300, columns=50),
+        SVC,
+        OTHER,
+    ),
     "Ranker": ("Ranker", {}, queries, SVC, OTHER),
     "KernelSVC": ("KernelSVC", {}, partial(tall, rows=500), "svm.SVC", OTHER),
     "KernelSVC, sparse": ("KernelSVC", {}, partial(sparse_rows, rows=500), "svm.SVC", OTHER),
@@ -140,12 +152,12 @@ CASES |= {
     "SequenceLabeler": ("SequenceLabeler", {}, sentences, SVC, OTHER),
     "SequenceLabeler, margin": (
         "SequenceLabeler",
-        {"loss": "chain_margin"},
+        {"loss": "margin"},
         sentences,
         SVC,
         OTHER,
     ),
-    "StructuredClassifier": ("StructuredClassifier", {}, structures, SVC, OTHER),
+    "StructuredClassifier": ("StructuredClassifier", {"structure": three_classes}, structures, SVC, OTHER),
 }
 
 
@@ -188,9 +200,12 @@ def fit_once(name: str, functions: bool) -> dict[str, Any]:
     theirs.fit(*data[:2])
     usual = time.process_time() - begun
     seconds: dict[str, list[float]] = defaultdict(list)
+    if estimator == "SequenceLabeler":
+        data = ((data[0], data[2]), data[1])
     begun = time.process_time()
     ours = getattr(import_module("gapfit"), estimator)
     imported = time.process_time() - begun
+    options = {name: value() if callable(value) else value for name, value in options.items()}
     with compilations(seconds) if functions else nullcontext():
         ours(**options).fit(*data)
     spent = time.process_time() - begun

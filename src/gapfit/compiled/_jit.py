@@ -7,7 +7,7 @@ it sum in several lanes. Infinities and NaN keep their meaning throughout, and a
 gives one of them. ``inline=True`` is for what is called for every row: a call that passes some
 arrays takes as long as a dozen entries.
 
-A name that begins with an underscore is for compiled code alone: it has no entry for Python to compile.
+A name that begins with an underscore, or ``inline=True``, is for compiled code alone: see `_inner`.
 
 Compiled code is kept on disk: `_store` says where.
 """
@@ -24,6 +24,7 @@ with paused():
     from numba.core import cgutils, event, types
     from numba.extending import intrinsic
 
+from gapfit.compiled._inner import inner
 from gapfit.compiled._store import Store
 from gapfit.compiled._watch import Watch
 
@@ -43,8 +44,9 @@ def jit(
     }  # fmt: skip
 
     def decorate(function: Function) -> Function:
-        inner = function.__name__.startswith("_")
-        compiled = numba.njit(no_cpython_wrapper=inner, **options)(function)
+        if (inline or function.__name__.startswith("_")) and not numba.config.DISABLE_JIT:
+            return inner(function, options)
+        compiled = numba.njit(**options)(function)
         if os.environ.get("GAPFIT_CACHE", "1") != "0" and not numba.config.DISABLE_JIT:
             compiled._cache = Store(function)
         return compiled
