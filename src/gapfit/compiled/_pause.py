@@ -17,5 +17,8 @@ def paused() -> Iterator[None]:
     try:
         yield
     finally:
+        if ran and not gc.get_freeze_count():
+            gc.freeze()  # all objects are old ones now: the first collection passes them by
+            gc.unfreeze()
         if ran:
             gc.enable()

@@ -76,6 +76,13 @@ class _Place(caching.CompileResultCacheImpl):
 
     _locator_classes = (*caching.CompileResultCacheImpl._locator_classes, _Nowhere)
 
+    def reduce(self, compiled: Any) -> tuple[Any, ...]:
+        """Without the environments of numba's own functions: no machine code asks for them, and to restore
+        that of `np.empty` would load half of numba."""
+        *parts, environments = super().reduce(compiled)
+        ours = (each for each in environments if not each.globals["__name__"].startswith("numba."))
+        return (*parts, tuple(ours))
+
 
 class Store(caching.FunctionCache):
     """numba's own way to store machine code, under the stamp of the whole folder."""
