@@ -238,9 +238,7 @@ def main() -> None:
         return
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     compileall.compile_dir(os.path.dirname(str(find_spec("gapfit").origin)), quiet=1)  # as pip installs
-    print(
-        f"{'CPU seconds over scikit-learn':<32} {'cold':>6} {'budget':>6} {'warm':>6} {'import':>6} {'fit':>7}"
-    )
+    print(f"{'CPU s over scikit-learn':<32} {'cold':>6} {'budget':>6} {'warm':>6} {'import':>6} {'fit':>7}")
     late = 0
     for name, (*_, budget) in CASES.items():
         if chosen.parts and not any(part in name for part in chosen.parts):

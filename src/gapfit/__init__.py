@@ -1,7 +1,7 @@
 """gapfit: linear models fitted to the loss you report, with a proof of how close to optimal the fit is.
 
-Names are loaded when they are first asked for: the help of the command line needs none of them, and who fits a
-linear model no kernels.
+Names are loaded when they are first asked for: the help of the command line needs none of them, and who fits
+a linear model no kernels.
 """
 
 import sys

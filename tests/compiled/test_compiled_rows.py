@@ -19,6 +19,7 @@ from gapfit.compiled import (
     products,
     rows,
 )
+from kernels import entry
 
 # Words of 64 bits are meant to overflow; interpreted, NumPy says so.
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in scalar:RuntimeWarning")
@@ -57,10 +58,11 @@ either = pytest.mark.parametrize("dense", [False, True])
 def test_products_with_a_row(rng, dense):
     X, w = some_matrix(rng), rng.normal(size=D)
     stored = as_rows(X, dense=dense)
-    close([rows.row_dot(stored, i, w) for i in range(N)], X @ w, atol=1e-14)
+    row_dot = entry(rows.row_dot)
+    close([row_dot(stored, i, w) for i in range(N)], X @ w, atol=1e-14)
     close(rows.squared_norms(stored), (X * X).sum(axis=1))
     total = w.copy()
-    rows.row_add(stored, 3, 0.7, total)
+    entry(rows.row_add)(stored, 3, 0.7, total)
     close(total, w + 0.7 * X[3])
     close(rows.dense_dot(X[1], w), X[1] @ w)
 

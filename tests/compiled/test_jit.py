@@ -65,7 +65,8 @@ def package(tmp_path: Path) -> Path:
     kernels = tmp_path / "gapfit" / "compiled"
     kernels.mkdir(parents=True)
     (kernels.parent / "__init__.py").touch()
-    shutil.copy(Path(gapfit.__file__).parent / "compiled" / "_jit.py", kernels)
+    for file in (Path(gapfit.__file__).parent / "compiled").glob("_[!_]*.py"):
+        shutil.copy(file, kernels)
     for name, text in {"helper": HELPER.format(step=1), "caller": CALLER, "__init__": ""}.items():
         (kernels / f"{name}.py").write_text(text, encoding="utf-8")
     return tmp_path

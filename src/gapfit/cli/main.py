@@ -15,8 +15,10 @@ COMMANDS = {
     "rank": "Learn to rank DATA and write the model, or rank DATA with a model and write one score a line.",
     "tag": "Learn to label the sequences in DATA and write the model, or label DATA with a model.",
     "info": "Show the parameters of MODEL, its certificate and its largest weights.",
-    "convert": "Read SOURCE and write OUT: svmlight, CSV, npz or Parquet, by their names (- is a standard stream).",
-    "compare": "Race every applicable solver on DATA: certified gap against time, in one picture and one table.",
+    "convert": "Read SOURCE and write OUT: svmlight, CSV, npz or Parquet, by their names "
+    "(- is a standard stream).",
+    "compare": "Race every applicable solver on DATA: certified gap against time, "
+    "in one picture and one table.",
     "lab": "Run the papers behind gapfit: their theorems and their experiments.",
     "warmup": "Compile ahead what first fits would compile, for images and read-only installations.",
     "versions": "Show the versions of gapfit, Python and what they rest on, BLAS and its threads.",

@@ -1,6 +1,6 @@
 """`gapfit warmup`: fits to small data of every kind, so that later processes find all machine code on disk.
 
-What a fit compiles is what it runs. So the parts are fits, as users make them, and follow what solvers come to be.
+What a fit compiles is what it runs. So the parts are fits, as users make them.
 """
 
 import tempfile
@@ -14,8 +14,7 @@ import click
 import numpy as np
 from scipy import sparse
 
-import gapfit
-from gapfit import datasets
+from gapfit import datasets, estimators
 from gapfit.errors import IncompatibleSolver
 from gapfit.registry import SOLVERS
 from gapfit.structures import Labels
@@ -93,11 +92,11 @@ def _linear() -> Iterator[Fit]:
         y = f > np.median(f)
         for loss in ("hinge", "squared_hinge", "logistic"):
             for penalty, alpha in (("l2", 1e-2), ("l2", 1e-5), ("l1", 1e-2)):
-                yield _fit(gapfit.LinearClassifier(loss=loss, penalty=penalty, alpha=alpha), X, y)
+                yield _fit(estimators.LinearClassifier(loss=loss, penalty=penalty, alpha=alpha), X, y)
         for loss in ("squared", "huber", "quantile", "epsilon_insensitive", "poisson"):
             for penalty in ("l2", "l1", "elastic_net"):
                 t = np.abs(f).round() if loss == "poisson" else f
-                yield _fit(gapfit.LinearRegressor(loss=loss, penalty=penalty, alpha=1e-2), X, t)
+                yield _fit(estimators.LinearRegressor(loss=loss, penalty=penalty, alpha=1e-2), X, t)
 
 
 def _solvers() -> Iterator[Fit]:
@@ -107,8 +106,13 @@ def _solvers() -> Iterator[Fit]:
         for solver in SOLVERS:
             for loss in ("hinge", "logistic", "squared_hinge"):
                 for penalty in ("l2", "l1", "elastic_net"):
-                    named = {"loss": loss, "penalty": penalty, "solver": solver, "max_iter": _STEPS}
-                    yield _fit(gapfit.LinearClassifier(alpha=1e-2, **named), X, y)
+                    named: dict[str, Any] = {
+                        "loss": loss,
+                        "penalty": penalty,
+                        "solver": solver,
+                        "max_iter": _STEPS,
+                    }
+                    yield _fit(estimators.LinearClassifier(alpha=1e-2, **named), X, y)
 
 
 def _classes() -> Iterator[Fit]:
@@ -116,9 +120,9 @@ def _classes() -> Iterator[Fit]:
     for X, f in _kinds():
         y = np.digitize(f, np.quantile(f, (0.25, 0.5, 0.75)))
         for loss in ("hinge", "softmax", "crammer_singer"):
-            yield _fit(gapfit.LinearClassifier(loss=loss, alpha=1e-2), X, y)
-        yield _fit(gapfit.OrdinalClassifier(alpha=1e-2), X, y)
-        yield _fit(gapfit.NoveltyDetector(), X)
+            yield _fit(estimators.LinearClassifier(loss=loss, alpha=1e-2), X, y)
+        yield _fit(estimators.OrdinalClassifier(alpha=1e-2), X, y)
+        yield _fit(estimators.NoveltyDetector(), X)
 
 
 def _measures() -> Iterator[Fit]:
@@ -127,10 +131,10 @@ def _measures() -> Iterator[Fit]:
         X, f = _tall(dtype, 200, 5)
         y = f > np.quantile(f, 0.7)
         for metric in ("f1", "roc_area", "balanced_accuracy", "break_even", "matthews"):
-            yield _fit(gapfit.MetricClassifier(metric=metric, max_iter=_STEPS), X, y)
+            yield _fit(estimators.MetricClassifier(metric=metric, max_iter=_STEPS), X, y)
         grades, query = np.digitize(f, (-1.0, 0.0, 1.0)), np.repeat(np.arange(20), 10)
         for loss in ("pairwise", "ndcg", "map"):
-            yield _fit(gapfit.Ranker(loss=loss, max_iter=_STEPS), X, np.minimum(grades, 1), query)
+            yield _fit(estimators.Ranker(loss=loss, max_iter=_STEPS), X, np.minimum(grades, 1), query)
 
 
 def _kernels() -> Iterator[Fit]:
@@ -139,9 +143,9 @@ def _kernels() -> Iterator[Fit]:
     for kernel in ("rbf", "linear", "poly"):
         for data in (X, sparse.csr_array(X)):
             for y in (f > 0, np.digitize(f, (-1.0, 1.0))):
-                yield _fit(gapfit.KernelSVC(kernel=kernel), data, y)
-            yield _fit(gapfit.KernelSVR(kernel=kernel), data, f)
-            yield _fit(gapfit.KernelNoveltyDetector(kernel=kernel), data)
+                yield _fit(estimators.KernelSVC(kernel=kernel), data, y)
+            yield _fit(estimators.KernelSVR(kernel=kernel), data, f)
+            yield _fit(estimators.KernelNoveltyDetector(kernel=kernel), data)
 
 
 def _structures() -> Iterator[Fit]:
@@ -150,9 +154,9 @@ def _structures() -> Iterator[Fit]:
     lengths, labels = np.full(30, 10), np.digitize(f, (-1.0, 1.0))
     for data in (X, sparse.csr_array(X), sparse.csr_array(X.astype(np.float32))):
         for loss in ("crf", "margin"):
-            yield _fit(gapfit.SequenceLabeler(loss=loss, alpha=1e-1), (data, lengths), labels)
+            yield _fit(estimators.SequenceLabeler(loss=loss, alpha=1e-1), (data, lengths), labels)
     few = list(X[:50]), list(labels[:50])
-    yield _fit(gapfit.StructuredClassifier(structure=Labels(3), alpha=1e-1), *few)
+    yield _fit(estimators.StructuredClassifier(structure=Labels(3), alpha=1e-1), *few)
 
 
 def _files() -> Iterator[Fit]:

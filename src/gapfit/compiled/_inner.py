@@ -1,7 +1,8 @@
 """Functions that compiled code alone calls are compiled once, as a part of what calls them.
 
-numba would optimise each of them, turn it into machine code and keep that on disk, and then do all of it again inside
-of every caller. Here the first time is left out: they are handed to the caller as they come from numba's front end.
+numba would optimise each of them, turn it into machine code and keep that on disk, and then do all of it
+again inside of every caller. Here the first time is left out: a caller gets them as numba's front end leaves
+them.
 """
 
 from collections.abc import Callable

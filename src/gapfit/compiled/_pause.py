@@ -1,7 +1,7 @@
 """The collector of cycles rests while numba is loaded, compiles, or fetches machine code.
 
-All of that makes many objects that stay. Every so often the collector would go through all of them, and through those
-of scikit-learn: a fifth of the time.
+All of that makes many objects that stay. Every so often the collector would go through all of them, and
+through those of scikit-learn: a fifth of the time.
 """
 
 import gc

@@ -1,12 +1,12 @@
 """Machine code on disk: where it is, and how long it is fresh.
 
-numba keeps it in the folder that ``NUMBA_CACHE_DIR`` names; without that beside the package, or with the user's
-caches if that is read-only. It is read wherever it is, and written to the first place that can be written to: what
-`gapfit warmup` has left in an image serves the user who may only read it.
+numba keeps it in the folder that ``NUMBA_CACHE_DIR`` names; without that beside the package, or with the
+user's caches if that is read-only. It is read wherever it is, and written to the first place that can be
+written to: what `gapfit warmup` has left in an image serves the user who may only read it.
 
 numba takes machine code for fresh as long as the file of the function has not changed. But it has that of the
-functions it calls inside, so here it is fresh as long as no file of this folder has changed: compiled files may
-import from each other. ``GAPFIT_CACHE=0`` in the environment keeps nothing and reads nothing.
+functions it calls inside, so here it is fresh as long as no file of this folder has changed: compiled files
+may import from each other. ``GAPFIT_CACHE=0`` in the environment keeps nothing and reads nothing.
 """
 
 import hashlib
@@ -98,8 +98,8 @@ class Store(caching.FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Machine code for these types, if there is some.
 
-        numba would first load all that compilation needs, a quarter of a second; machine code needs the memory
-        manager alone.
+        numba would first load all that compilation needs, a quarter of a second; machine code needs the
+        memory manager alone.
         """
         with paused(), self._guard_against_spurious_io_errors():
             key = self._index_key(sig, target_context.codegen())

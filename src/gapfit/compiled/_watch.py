@@ -1,8 +1,8 @@
 """What surrounds compilation: the collector of cycles rests, and whoever waits is told why.
 
-The first fit of a kind compiles what it runs, once for an installation. When that has taken over a second, the log
-says so (`verbose=1` and the command line show it). On a terminal that shows no log it is one line on standard error:
-somebody sits there and wonders. Elsewhere a library has no business to write there.
+The first fit of a kind compiles what it runs, once for an installation. When that has taken over a second,
+the log says so (`verbose=1` and the command line show it). On a terminal that shows no log it is one line on
+standard error: somebody sits there and wonders. Elsewhere a library has no business to write there.
 """
 
 import logging
@@ -18,9 +18,7 @@ with paused():
 logger = logging.getLogger("gapfit")
 
 _LONG = 1.0  # seconds of compilation before somebody is told
-NOTICE = (
-    "compiling, once: the first fit of a kind takes some seconds longer (gapfit warmup compiles everything)"
-)
+NOTICE = "compiling, once: the first fit of a kind takes some seconds longer (gapfit warmup does it ahead)"
 
 
 class Watch(Listener):

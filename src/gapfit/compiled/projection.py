@@ -9,6 +9,8 @@ t take about the middle one, see on which side of it the root lies, and drop the
 all equal ones*; coordinates without a kink left inside are summed up once and for all. Work is O(n).
 """
 
+from typing import Any
+
 import numpy as np
 
 from gapfit.compiled._jit import jit
@@ -30,13 +32,14 @@ def _total(m, step, sigma, lower, upper, t):
     return total, slope, size
 
 
-def multiplier(m, step, sigma, lower, upper, z, rounding):
+def multiplier(box: Any, z: float, rounding: float) -> float:
     """The t at which <sigma, a(t)> = z. There must be one: z lies strictly between the extremes.
 
-    Most points are near, and the search by halves is compiled only when one is not.
+    The box is m, step, sigma, lower and upper. Most points are near, and the search by halves is compiled only
+    when one is not.
     """
-    t, left, right = near(m, step, sigma, lower, upper, z, rounding)
-    return t if left == right else by_halves(m, step, sigma, lower, upper, z, rounding, (left, right))
+    t, left, right = near(*box, z, rounding)
+    return t if left == right else by_halves(*box, z, rounding, (left, right))
 
 
 @jit
