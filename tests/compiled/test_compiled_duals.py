@@ -33,6 +33,7 @@ N, D, K, ALPHA = 30, 4, 3, 3.0
 close = np.testing.assert_allclose
 piecewise_minimiser = entry(dual_coordinate.piecewise_minimiser)
 entropic_minimiser = entry(dual_coordinate.entropic_minimiser)
+sweep = entry(dual_sweeps.sweep)
 entropic_gap = entry(dual_coordinate.entropic_gap)
 
 
@@ -175,7 +176,7 @@ def test_sweeps_go_down_and_keep_what_follows_from_v(rng, entropic, dense):
     before = case.value(case.b)
     assert dual_coordinate.costs(case.table, entropic) == pytest.approx(psi(case.table, entropic))
     for _ in range(5):
-        order, state, _, gap, s, c = dual_sweeps.sweep(case.dual, place, order, np.uint64(state), math.inf)
+        order, state, _, gap, s, c = sweep(case.dual, place, order, np.uint64(state), math.inf)
         place = dual.Place(place.z, case.b, s, c)
         case.holds(place)
         assert gap >= 0 and len(order) == N
@@ -188,7 +189,7 @@ def test_a_look_moves_nothing_and_sees_what_rests(rng):
     case, firmness = Case(rng), np.empty(N)
     place = case.place()
     for _ in range(30):
-        *_, s, c = dual_sweeps.sweep(case.dual, place, np.arange(N), np.uint64(1), math.inf)
+        *_, s, c = sweep(case.dual, place, np.arange(N), np.uint64(1), math.inf)
         place = dual.Place(place.z, case.b, s, c)
     v = case.table["v"].copy()
     pulls, active, gap = dual_sweeps.survey(case.dual, place, 0.0, np.arange(N), 0, N, firmness)

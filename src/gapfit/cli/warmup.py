@@ -106,13 +106,8 @@ def _solvers() -> Iterator[Fit]:
         for solver in SOLVERS:
             for loss in ("hinge", "logistic", "squared_hinge"):
                 for penalty in ("l2", "l1", "elastic_net"):
-                    named: dict[str, Any] = {
-                        "loss": loss,
-                        "penalty": penalty,
-                        "solver": solver,
-                        "max_iter": _STEPS,
-                    }
-                    yield _fit(estimators.LinearClassifier(alpha=1e-2, **named), X, y)
+                    named: dict[str, Any] = {"loss": loss, "penalty": penalty, "solver": solver}
+                    yield _fit(estimators.LinearClassifier(alpha=1e-2, max_iter=_STEPS, **named), X, y)
 
 
 def _classes() -> Iterator[Fit]:

@@ -7,7 +7,8 @@ it sum in several lanes. Infinities and NaN keep their meaning throughout, and a
 gives one of them. ``inline=True`` is for what is called for every row: a call that passes some
 arrays takes as long as a dozen entries.
 
-A name that begins with an underscore, or ``inline=True``, is for compiled code alone: see `_inner`.
+Functions for compiled code alone are compiled as parts of their callers (`_part`): those with ``inner=True``,
+or ``inline=True``, and those whose names begin with an underscore.
 
 Compiled code is kept on disk: `_store` says where.
 """
@@ -24,7 +25,7 @@ with paused():
     from numba.core import cgutils, event, types
     from numba.extending import intrinsic
 
-from gapfit.compiled._inner import inner
+from gapfit.compiled._part import part
 from gapfit.compiled._store import Store
 from gapfit.compiled._watch import Watch
 
@@ -34,7 +35,12 @@ event.register("numba:compile", Watch())
 
 
 def jit(
-    function: Function | None = None, *, fast: bool = False, reorder: bool = False, inline: bool = False
+    function: Function | None = None,
+    *,
+    fast: bool = False,
+    reorder: bool = False,
+    inline: bool = False,
+    inner: bool = False,
 ) -> Function:
     """Compile at the first call, run without the interpreter lock, keep on disk where possible."""
     flags = ({"contract", "nsz", "arcp"} if fast else set()) | ({"reassoc"} if reorder else set())
@@ -44,8 +50,8 @@ def jit(
     }  # fmt: skip
 
     def decorate(function: Function) -> Function:
-        if (inline or function.__name__.startswith("_")) and not numba.config.DISABLE_JIT:
-            return inner(function, options)
+        if (inner or inline or function.__name__.startswith("_")) and not numba.config.DISABLE_JIT:
+            return part(function, options)
         compiled = numba.njit(**options)(function)
         if os.environ.get("GAPFIT_CACHE", "1") != "0" and not numba.config.DISABLE_JIT:
             compiled._cache = Store(function)

@@ -35,8 +35,8 @@ def _total(m, step, sigma, lower, upper, t):
 def multiplier(box: Any, z: float, rounding: float) -> float:
     """The t at which <sigma, a(t)> = z. There must be one: z lies strictly between the extremes.
 
-    The box is m, step, sigma, lower and upper. Most points are near, and the search by halves is compiled only
-    when one is not.
+    The box is m, step, sigma, lower and upper. Most points are near, and the search by halves is compiled
+    only when one is not.
     """
     t, left, right = near(*box, z, rounding)
     return t if left == right else by_halves(*box, z, rounding, (left, right))

@@ -42,7 +42,7 @@ class _PartCompiler(Compiler):
         super().__init__(typing, target, _Part(target.codegen(), "part"), *rest)
 
 
-def inner(function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
+def part(function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
     """The function for compiled code; called from Python, it says that it is not for that."""
     compiled = numba.njit(no_cpython_wrapper=True, pipeline_class=_PartCompiler, **options)(function)
 
