@@ -65,8 +65,8 @@ def queries() -> tuple[Any, Any, Any]:
 def sentences() -> tuple[Any, Any, Any]:
     import numpy as np
 
-    X, y = sparse_rows(rows=600, columns=200, share=0.02)
-    return X, np.where(y > 0, "B", "O"), np.full(60, 10)
+    X, y = sparse_rows(rows=200, columns=50, share=0.1)
+    return X, np.where(y > 0, "B", "O"), np.full(20, 10)
 
 
 def regression(data: Callable[[], tuple[Any, Any]] = tall) -> tuple[Any, Any]:
@@ -134,8 +134,8 @@ def linear_cases() -> Iterator[tuple[str, Case]]:
 CASES |= dict(linear_cases())
 CASES |= {
     "NoveltyDetector": ("NoveltyDetector", {}, tall, "linear_model.SGDOneClassSVM", OTHER),
-    "OrdinalClassifier": ("OrdinalClassifier", {}, CLASSES, LOGISTIC, OTHER),
-    "MetricClassifier": ("MetricClassifier", {}, partial(tall, rows=300, columns=10), SVC, OTHER),
+    "OrdinalClassifier": ("OrdinalClassifier", {}, partial(tall, rows=200, classes=4), LOGISTIC, OTHER),
+    "MetricClassifier": ("MetricClassifier", {}, partial(tall, rows=100, columns=5), SVC, OTHER),
     "MetricClassifier, sparse": (
         "MetricClassifier",
         {},
