@@ -245,7 +245,7 @@ def main() -> None:
             continue
         with tempfile.TemporaryDirectory() as folder:
             cold = in_a_process(name, folder, chosen.functions)
-            warm = min((in_a_process(name, folder) for _ in range(3)), key=lambda one: one["over"])
+            warm = min((in_a_process(name, folder) for _ in range(2)), key=lambda one: one["over"])
         above = cold["over"] > budget or warm["over"] > WARM
         late += above
         figures = (

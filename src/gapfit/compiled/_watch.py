@@ -44,15 +44,17 @@ class Watch(Listener):
         if not self.depth:
             return
         self.depth -= 1
-        if self.seconds + perf_counter() - self.began > _LONG and not self.told:
+        seconds = self.seconds + perf_counter() - self.began
+        if seconds > _LONG and not self.told:
             self.told = True
-            _tell(NOTICE)
+            tell(NOTICE)
         if not self.depth:
-            self.seconds += perf_counter() - self.began
+            self.seconds = seconds
             self.rest.__exit__(None, None, None)
 
 
-def _tell(text: str) -> None:
+def tell(text: str) -> None:
+    """To the log, or to a terminal that shows none."""
     logger.info(text)
     if not logger.isEnabledFor(logging.INFO) and sys.stderr is not None and sys.stderr.isatty():
         sys.stderr.write(f"gapfit: {text}\n")
