@@ -12,7 +12,7 @@ may import from each other. ``GAPFIT_CACHE=0`` in the environment keeps nothing 
 import hashlib
 import inspect
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import resources
 from typing import Any
 
@@ -93,7 +93,7 @@ class Store(caching.FunctionCache):
         super().__init__(function)
         base, path = self._impl.filename_base, self._cache_path
         self._cache_file = _Index(path, base, DIGEST)
-        self._files = [_Index(place, base, DIGEST) for place in dict.fromkeys((path, *_readable(function)))]
+        self._files = [_Index(place, base, DIGEST) for place in dict.fromkeys((path, _readable(function)))]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Machine code for these types, if there is some.
@@ -114,9 +114,9 @@ class Store(caching.FunctionCache):
             super().save_overload(sig, data)
 
 
-def _readable(function: Function) -> Iterator[str]:
-    """Where machine code of this function may be, whoever has put it there."""
+def _readable(function: Function) -> str:
+    """Where machine code of this function is to be, whoever has put it there."""
     file = inspect.getfile(function)
     if config.CACHE_DIR:
-        yield os.path.join(config.CACHE_DIR, caching._CacheLocator.get_suitable_cache_subpath(file))
-    yield os.path.join(os.path.dirname(file), "__pycache__")
+        return os.path.join(config.CACHE_DIR, caching._CacheLocator.get_suitable_cache_subpath(file))
+    return os.path.join(os.path.dirname(file), "__pycache__")
