@@ -1,37 +1,48 @@
-"""gapfit: linear models fitted to the loss you report, with a proof of how close to optimal the fit is."""
+"""gapfit: linear models fitted to the loss you report, with a proof of how close to optimal the fit is.
 
-from gapfit.errors import (
-    CheckpointError,
-    CheckpointWarning,
-    ContractError,
-    DataError,
-    GapfitError,
-    IncompatibleSolver,
-    ModelFileError,
-    ModelVersionWarning,
-    TooLarge,
-    UnboundedProblem,
-)
-from gapfit.estimators import (
-    KernelNoveltyDetector,
-    KernelSVC,
-    KernelSVR,
-    LinearClassifier,
-    LinearRegressor,
-    MetricClassifier,
-    NoveltyDetector,
-    OrdinalClassifier,
-    Ranker,
-    SequenceLabeler,
-    StructuredClassifier,
-)
-from gapfit.path import path
-from gapfit.persistence import load, save
-from gapfit.plotting import plot_convergence
-from gapfit.problem import Problem
-from gapfit.solution import Certificate, Solution, Status
-from gapfit.solve import solve
-from gapfit.versions import show_versions
+Names are loaded when they are first asked for: the help of the command line needs none of them, and who fits
+a linear model no kernels.
+"""
+
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gapfit.errors import (
+        CheckpointError,
+        CheckpointWarning,
+        ContractError,
+        DataError,
+        GapfitError,
+        IncompatibleSolver,
+        ModelFileError,
+        ModelVersionWarning,
+        TooLarge,
+        UnboundedProblem,
+    )
+    from gapfit.estimators import (
+        KernelNoveltyDetector,
+        KernelSVC,
+        KernelSVR,
+        LinearClassifier,
+        LinearRegressor,
+        MetricClassifier,
+        NoveltyDetector,
+        OrdinalClassifier,
+        Ranker,
+        SequenceLabeler,
+        StructuredClassifier,
+    )
+    from gapfit.path import path
+    from gapfit.persistence import load, save
+    from gapfit.plotting import plot_convergence
+    from gapfit.problem import Problem
+    from gapfit.solution import Certificate, Solution, Status
+    from gapfit.solve import solve
+    from gapfit.versions import show_versions
 
 __all__ = ["Certificate", "Problem", "Solution", "Status", "load", "path", "plot_convergence", "save"]
 __all__ += ["show_versions", "solve"]
@@ -42,3 +53,54 @@ __all__ += ["CheckpointError", "CheckpointWarning", "ContractError", "DataError"
 __all__ += ["IncompatibleSolver", "ModelFileError", "ModelVersionWarning", "TooLarge", "UnboundedProblem"]
 
 __version__ = "0.1.0"
+
+# The modules that hold what is not in `errors`.
+_HOMES = {
+    "Certificate": "solution",
+    "KernelNoveltyDetector": "estimators",
+    "KernelSVC": "estimators",
+    "KernelSVR": "estimators",
+    "LinearClassifier": "estimators",
+    "LinearRegressor": "estimators",
+    "MetricClassifier": "estimators",
+    "NoveltyDetector": "estimators",
+    "OrdinalClassifier": "estimators",
+    "Problem": "problem",
+    "Ranker": "estimators",
+    "SequenceLabeler": "estimators",
+    "Solution": "solution",
+    "Status": "solution",
+    "StructuredClassifier": "estimators",
+    "load": "persistence",
+    "path": "path",
+    "plot_convergence": "plotting",
+    "save": "persistence",
+    "show_versions": "versions",
+    "solve": "solve",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is asked for: a public name, or a module of the package."""
+    if name in __all__:
+        found = globals()[name] = getattr(import_module(f"gapfit.{_HOMES.get(name, 'errors')}"), name)
+        return found
+    if not name.startswith("_") and find_spec(f"gapfit.{name}"):
+        return import_module(f"gapfit.{name}")
+    raise AttributeError(f"module 'gapfit' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _Package(ModuleType):
+    """Its `solve` and `path` are functions: loading the modules of these names does not take their places."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _HOMES and isinstance(value, ModuleType):
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

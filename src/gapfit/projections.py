@@ -58,7 +58,7 @@ def project_between(m: Vector, lower: Vector, upper: Vector, sigma: Vector, z: f
     """The same where z is known to lie strictly between what <sigma, a> can be; step = sigma / weights."""
     from gapfit.compiled.projection import multiplier  # compiled code is loaded only when it is to run
 
-    t = multiplier(*(_frozen(x) for x in (m, step, sigma, lower, upper)), z, 4 * EPS)
+    t = multiplier([_frozen(x) for x in (m, step, sigma, lower, upper)], z, 4 * EPS)
     near = t * step
     near += m
     return np.asarray(np.clip(near, lower, upper, out=near))

@@ -14,7 +14,8 @@ from sklearn.preprocessing import scale
 
 import gapfit
 from gapfit import datasets
-from gapfit.cli.main import run
+from gapfit.cli.main import COMMANDS, run
+from gapfit.cli.main import gapfit as group
 from gapfit.cli.train import LIBLINEAR
 from gapfit.datasets import Data
 
@@ -214,7 +215,8 @@ def test_standard_input(folder):
 
 TELL_WHEN_IT_RUNS = """
 import logging, signal, sys
-from gapfit.cli.main import run
+from gapfit.cli.main import COMMANDS, run
+from gapfit.cli.main import gapfit as group
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin deaf to it
 
@@ -245,3 +247,10 @@ def test_interrupted_is_130_and_the_best_model_is_there(folder):
     assert process.returncode == 130
     assert out.startswith("interrupted")
     assert np.isfinite(gapfit.load("model").dual_gap_)
+
+
+def test_the_help_tells_of_every_command_what_the_command_says():
+    for name, told in COMMANDS.items():
+        command = group.get_command(None, name)
+        assert command.name == name and command.get_short_help_str(limit=200) == told
+    assert group.get_command(None, "nothing") is None

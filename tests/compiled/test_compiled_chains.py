@@ -21,6 +21,7 @@ from gapfit.compiled import (
 )
 from gapfit.design.chain import ALL, Pairs
 from gapfit.losses.chain import ChainScores
+from kernels import entry
 
 K = 3
 TOKENS = np.array([0, 4, 5, 8])
@@ -127,11 +128,11 @@ def test_labels_without_costs(rng, stride):
 def test_marginals_of_one_chain(rng, scale):
     L, s, matrix = 4, scale * rng.normal(size=(4, K)), scale * rng.normal(size=(1, K, K))
     forth, back, p, pairs = np.empty((K, K)), np.empty((K, K)), np.empty((L, K)), np.empty((1, K, K))
-    shift = chain_labels.transposed_exp(matrix, 0, back, forth)
+    shift = entry(chain_labels.transposed_exp)(matrix, 0, back, forth)
     close(forth, np.exp(matrix[0] - matrix.max()))
     assert (back == forth.T).all() and shift == matrix.max()
     edges = chain_sums.Edges(matrix, 0, forth, back, shift)
-    log_z = chain_sums.sum_product(s, L, edges, 0, chain_sums.notes(L, K), p, pairs)
+    log_z = entry(chain_sums.sum_product)(s, L, edges, 0, entry(chain_sums.notes)(L, K), p, pairs)
     ways = labellings(0, L)
     heights = np.array([s[np.arange(L), y].sum() + matrix[0, y[:-1], y[1:]].sum() for y in ways])
     assert log_z == pytest.approx(logsumexp(heights))
@@ -145,12 +146,13 @@ def test_marginals_of_one_chain(rng, scale):
 
 def test_loops_over_labels(rng):
     x, z, matrix = rng.normal(size=(7, 6)), rng.normal(size=(7, 6)), rng.normal(size=(6, 6))
-    close([chain_labels.row_max(x, t) for t in range(7)], x.max(axis=1))
-    close([chain_labels.row_sum(x, t) for t in range(7)], x.sum(axis=1), atol=1e-14)
+    row_max, row_sum = entry(chain_labels.row_max), entry(chain_labels.row_sum)
+    close([row_max(x, t) for t in range(7)], x.max(axis=1))
+    close([row_sum(x, t) for t in range(7)], x.sum(axis=1), atol=1e-14)
     out, pairs = np.empty((7, 6)), np.ones((1, 6, 6))
     chain_labels.times(x, 2, matrix, out, 4)
     close(out[4], x[2] @ matrix, atol=1e-14)
-    chain_labels.add_products(x, z, 7, pairs)
+    entry(chain_labels.add_products)(x, z, 7, pairs)
     close(pairs[0], 1.0 + x[:-1].T @ z[1:])
     powers = -np.abs(rng.normal(size=20)) * np.logspace(-8, 2.5, 20)
     found = powers.copy()
@@ -231,7 +233,7 @@ def assert_nearest(m, d, a, edges):
 @pytest.mark.parametrize("T", [1, 2, 4])
 def test_the_nearest_marginals_of_a_chain(rng, T):
     m, d, a = rng.normal(size=(T, K, K)), 0.5 + rng.random(T), np.empty((T, K, K))
-    chain_projection.project_chain(m, d, np.zeros((T + 1, K)), 1e-13, a)
+    entry(chain_projection.project_chain)(m, d, np.zeros((T + 1, K)), 1e-13, a)
     close(a[:-1].sum(axis=1), a[1:].sum(axis=2), atol=1e-12)
     assert_nearest(m, d, a, list(pairwise(range(T + 1))))
     again = np.empty_like(a)
@@ -245,5 +247,5 @@ def test_the_nearest_marginals_of_a_tree(rng):
     tree_projection.project_tree(m, d, above, 1e-13, a)
     assert_nearest(m, d, a, edges)
     g = np.zeros((4, K))
-    total, largest = edge_tables.slopes(a, above, g)
+    total, largest = entry(edge_tables.slopes)(a, above, g)
     assert abs(total) < 1e-12 and largest < 1e-12  # they agree on all nodes

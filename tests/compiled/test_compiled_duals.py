@@ -24,12 +24,17 @@ from gapfit.compiled import (
     simplices,
     smo,
 )
+from kernels import entry
 
 # Random numbers are scrambled counters, which overflow; interpreted, NumPy says so.
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in scalar:RuntimeWarning")
 
 N, D, K, ALPHA = 30, 4, 3, 3.0
 close = np.testing.assert_allclose
+piecewise_minimiser = entry(dual_coordinate.piecewise_minimiser)
+entropic_minimiser = entry(dual_coordinate.entropic_minimiser)
+sweep = entry(dual_sweeps.sweep)
+entropic_gap = entry(dual_coordinate.entropic_gap)
 
 
 @pytest.fixture
@@ -64,7 +69,7 @@ def test_the_multiplier_of_a_box_and_a_plane(rng, far):
         return sigma @ np.clip(m + t * step, lower, upper)
 
     z = 0.3 * total(-1e9) + 0.7 * total(1e9)
-    t = projection.multiplier(m, step, sigma, lower, upper, z, 1e-15)
+    t = projection.multiplier((m, step, sigma, lower, upper), z, 1e-15)
     assert total(t) == pytest.approx(z, abs=1e-12)
 
 
@@ -82,7 +87,7 @@ def test_the_nearest_point_of_the_simplex(rng):
 def test_the_minimum_in_one_coordinate(rng):
     for drive, kink, curvature, lower, upper in rng.normal(size=(50, 5)):
         kink, curvature, lower, upper = abs(kink), abs(curvature), -abs(lower), abs(upper)
-        v = dual_coordinate.piecewise_minimiser(drive, kink, curvature, lower, upper)
+        v = piecewise_minimiser(drive, kink, curvature, lower, upper)
         grid = np.linspace(lower, upper, 2001)
         values = kink * np.abs(grid) + 0.5 * curvature * grid**2 - drive * grid
         assert lower <= v <= upper
@@ -99,10 +104,10 @@ def test_the_minimum_in_one_entropic_coordinate(rng):
         def rest(x, odds=odds, slope=slope, bend=curvature * scale):
             return slope + (x - odds) + bend * (share(x) - share(odds))
 
-        new, a = dual_coordinate.entropic_minimiser(odds, slope, curvature, scale)
+        new, a = entropic_minimiser(odds, slope, curvature, scale)
         assert new == pytest.approx(brentq(rest, odds - abs(slope) - 1, odds + abs(slope) + 1), abs=1e-5)
         assert a == pytest.approx(share(new))
-        gap = dual_coordinate.entropic_gap(odds, slope, scale)
+        gap = entropic_gap(odds, slope, scale)
         exact = np.logaddexp(0, odds - slope) - np.logaddexp(0, odds) + share(odds) * slope
         assert gap == pytest.approx(scale * exact, rel=0.1, abs=1e-12)
 
@@ -171,7 +176,7 @@ def test_sweeps_go_down_and_keep_what_follows_from_v(rng, entropic, dense):
     before = case.value(case.b)
     assert dual_coordinate.costs(case.table, entropic) == pytest.approx(psi(case.table, entropic))
     for _ in range(5):
-        order, state, _, gap, s, c = dual_sweeps.sweep(case.dual, place, order, np.uint64(state), math.inf)
+        order, state, _, gap, s, c = sweep(case.dual, place, order, np.uint64(state), math.inf)
         place = dual.Place(place.z, case.b, s, c)
         case.holds(place)
         assert gap >= 0 and len(order) == N
@@ -184,7 +189,7 @@ def test_a_look_moves_nothing_and_sees_what_rests(rng):
     case, firmness = Case(rng), np.empty(N)
     place = case.place()
     for _ in range(30):
-        *_, s, c = dual_sweeps.sweep(case.dual, place, np.arange(N), np.uint64(1), math.inf)
+        *_, s, c = sweep(case.dual, place, np.arange(N), np.uint64(1), math.inf)
         place = dual.Place(place.z, case.b, s, c)
     v = case.table["v"].copy()
     pulls, active, gap = dual_sweeps.survey(case.dual, place, 0.0, np.arange(N), 0, N, firmness)
@@ -257,7 +262,7 @@ def test_subgradient_steps(rng):
     for k, i in enumerate(picks):
         sample = table[i]
         f = X[i] @ expected / ALPHA / (t + k) + b_now
-        v = dual_coordinate.piecewise_minimiser(
+        v = piecewise_minimiser(
             sample["target"] - f,
             sample["kink"],
             max(sample["quad"], 1e-300),

@@ -19,6 +19,7 @@ from gapfit.compiled import (
     products,
     rows,
 )
+from kernels import entry
 
 # Words of 64 bits are meant to overflow; interpreted, NumPy says so.
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in scalar:RuntimeWarning")
@@ -57,12 +58,13 @@ either = pytest.mark.parametrize("dense", [False, True])
 def test_products_with_a_row(rng, dense):
     X, w = some_matrix(rng), rng.normal(size=D)
     stored = as_rows(X, dense=dense)
-    close([rows.row_dot(stored, i, w) for i in range(N)], X @ w, atol=1e-14)
+    row_dot = entry(rows.row_dot)
+    close([row_dot(stored, i, w) for i in range(N)], X @ w, atol=1e-14)
     close(rows.squared_norms(stored), (X * X).sum(axis=1))
     total = w.copy()
-    rows.row_add(stored, 3, 0.7, total)
+    entry(rows.row_add)(stored, 3, 0.7, total)
     close(total, w + 0.7 * X[3])
-    close(rows.dense_dot(X[1], w), X[1] @ w)
+    close(entry(rows.dense_dot)(X[1], w), X[1] @ w)
 
 
 @pytest.mark.parametrize("shift", [0.0, 1.0])
@@ -223,13 +225,13 @@ def test_weights_of_classes(rng, dense):
     class_weights.scores(values, places, W, f)
     close(f, 1.0 + X[2] @ W)
     few = np.zeros(2)
-    class_weights.some_scores(values, places, W, some, few)
+    entry(class_weights.some_scores)(values, places, W, some, few)
     close(few, X[2] @ W[:, some], atol=1e-14)
     step[4:] = 0.0
     all_of, some_of, rows_of = W.copy(), W.copy(), W.copy()
     class_weights.add(values, places, step, all_of)
     close(all_of, W + np.outer(X[2], step))
-    class_weights.add_some(values, places, step[:2], some, some_of)
+    entry(class_weights.add_some)(values, places, step[:2], some, some_of)
     close(some_of[:, some], W[:, some] + np.outer(X[2], step[:2]))
     samples, steps = np.array([2, 7]), rng.normal(size=(2, 5))
     class_weights.add_rows(stored, samples, steps, rows_of)

@@ -1,14 +1,22 @@
 """Compiled code on disk: found by the next process, never stale, and no condition of working."""
 
+import gc
+import logging
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numba
+import numpy as np
 import pytest
 
 import gapfit
+from gapfit.compiled import rows
+from gapfit.compiled._pause import paused
+from gapfit.compiled._watch import NOTICE, Watch, tell
+from kernels import entry
 
 HELPER = """
 from gapfit.compiled._jit import jit
@@ -26,6 +34,13 @@ def twice(x):
     return 2 * rise(x)
 """
 SCRIPT = """
+import os
+if "READ_ONLY" in os.environ:
+    from numba.core import caching
+    def refuse(self):
+        raise OSError("nothing can be written")
+    caching._CacheLocator.ensure_cache_path = refuse
+
 from gapfit.compiled.caller import twice
 found = twice(1)
 hits = sum(twice.stats.cache_hits.values()) if hasattr(twice, "stats") else 0
@@ -65,7 +80,8 @@ def package(tmp_path: Path) -> Path:
     kernels = tmp_path / "gapfit" / "compiled"
     kernels.mkdir(parents=True)
     (kernels.parent / "__init__.py").touch()
-    shutil.copy(Path(gapfit.__file__).parent / "compiled" / "_jit.py", kernels)
+    for file in (Path(gapfit.__file__).parent / "compiled").glob("_[!_]*.py"):
+        shutil.copy(file, kernels)
     for name, text in {"helper": HELPER.format(step=1), "caller": CALLER, "__init__": ""}.items():
         (kernels / f"{name}.py").write_text(text, encoding="utf-8")
     return tmp_path
@@ -136,3 +152,105 @@ def test_functions_of_records_are_found_as_well() -> None:
         done = subprocess.run([sys.executable, "-c", FITS], capture_output=True, text=True, check=True)
         hits, misses = map(int, done.stdout.split())
     assert hits > 5 and misses == 0
+
+
+PARTS = """
+from gapfit.compiled._jit import jit
+
+@jit
+def _risen(x):
+    return x + 1
+
+@jit
+def twice(x):
+    return 2 * _risen(x)
+"""
+
+
+def test_parts_are_compiled_inside_of_their_callers_alone(package: Path) -> None:
+    (package / "gapfit" / "compiled" / "caller.py").write_text(PARTS, encoding="utf-8")
+    assert run(package) == (4, 0)
+    assert machine_code(package) == ["caller.twice"]
+    assert run(package) == (4, 1)
+
+
+def test_a_part_is_not_for_python() -> None:
+    if numba.config.DISABLE_JIT:  # all functions are Python's then
+        assert rows.row_dot(STORED, 0, np.ones(2)) == 3.0
+        return
+    for _ in range(2):  # nor is it when something has compiled it
+        with pytest.raises(TypeError, match="row_dot is for compiled code; from Python call its py_func"):
+            rows.row_dot(STORED, 0, np.ones(2))
+        assert entry(rows.row_dot)(STORED, 0, np.ones(2)) == 3.0
+
+
+STORED = rows.as_rows(np.array([1.0, 2.0]), np.array([0, 1]), np.array([0, 2]))
+
+
+def test_what_an_image_holds_is_read_where_nothing_can_be_written(package: Path) -> None:
+    """Machine code that was left beside the package, or in the folder given, serves who may only read it."""
+    for folder in (package / "gapfit" / "compiled" / "__pycache__", package / "given"):
+        given = {"NUMBA_CACHE_DIR": str(folder)} if folder.name == "given" else {}
+        assert run(package, **given) == (4, 0)
+        assert run(package, READ_ONLY="1", **given) == (4, 1)
+        shutil.rmtree(folder)
+        assert run(package, READ_ONLY="1", **given) == (4, 0)
+        assert machine_code(package) == []
+
+
+class Compiled:
+    """What numba tells of a function that it compiles."""
+
+    def __init__(self, module: str) -> None:
+        function = type("Function", (), {"__module__": module})
+        self.data = {"dispatcher": type("Dispatcher", (), {"py_func": function})}
+
+
+def test_compilation_runs_without_the_collector_and_tells_of_itself_once(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch, ours, others = Watch(), Compiled("gapfit.compiled.rows"), Compiled("numba.np.arrayobj")
+    now = iter([0.0, 0.3, 10.0, 10.8, 20.0, 25.0])
+    monkeypatch.setattr("gapfit.compiled._watch.perf_counter", lambda: next(now))
+    caplog.set_level("INFO", "gapfit")
+    watch.on_start(others)
+    assert gc.isenabled() and watch.depth == 0
+    watch.on_end(others)
+    watch.on_start(ours)
+    assert not gc.isenabled()
+    watch.on_end(ours)  # after .3 s
+    assert gc.isenabled() and not caplog.messages
+    watch.on_start(ours)
+    watch.on_end(ours)  # after 1.1 s
+    assert caplog.messages == [NOTICE] and gc.isenabled()
+    watch.on_start(ours)
+    watch.on_end(ours)
+    assert caplog.messages == [NOTICE]
+
+
+@pytest.mark.parametrize(
+    ("terminal", "level", "lines"), [(True, "WARNING", 1), (True, "INFO", 0), (False, "WARNING", 0)]
+)
+def test_a_terminal_without_a_log_is_told(monkeypatch, capsys, terminal, level, lines) -> None:
+    logger = logging.getLogger("gapfit")
+    before = logger.level
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
+    logger.setLevel(level)
+    try:
+        tell(NOTICE)
+    finally:
+        logger.setLevel(before)
+    assert capsys.readouterr().err.count("gapfit: compiling, once") == lines
+
+
+def test_a_pause_leaves_the_collector_as_it_was() -> None:
+    with paused():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        with paused():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()

@@ -3,24 +3,48 @@
 import re
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import NoReturn
 
 import click
 
-from gapfit.cli.compare import compare
-from gapfit.cli.convert import convert
-from gapfit.cli.info import info
-from gapfit.cli.lab import lab
-from gapfit.cli.predict import predict
-from gapfit.cli.rank import rank
-from gapfit.cli.tag import tag
-from gapfit.cli.train import train
-from gapfit.cli.versions import versions
+# What each command is for, told without loading it: a command loads what it fits with.
+COMMANDS = {
+    "train": "Fit a model to DATA and write it to MODEL.",
+    "predict": "Predict DATA with MODEL and write one line a row to OUT (- is standard output).",
+    "rank": "Learn to rank DATA and write the model, or rank DATA with a model and write one score a line.",
+    "tag": "Learn to label the sequences in DATA and write the model, or label DATA with a model.",
+    "info": "Show the parameters of MODEL, its certificate and its largest weights.",
+    "convert": "Read SOURCE and write OUT: svmlight, CSV, npz or Parquet, by their names "
+    "(- is a standard stream).",
+    "compare": "Race every applicable solver on DATA: certified gap against time, "
+    "in one picture and one table.",
+    "lab": "Run the papers behind gapfit: their theorems and their experiments.",
+    "warmup": "Compile ahead what first fits would compile, for images and read-only installations.",
+    "versions": "Show the versions of gapfit, Python and what they rest on, BLAS and its threads.",
+}
 
 OK, WRONG_INPUT, NOT_CONVERGED, INTERRUPTED = 0, 1, 2, 130
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Commands(click.Group):
+    """Commands by their names; each is the function of that name in the module of that name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        found: click.Command = getattr(import_module(f"gapfit.cli.{name}"), name)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="gapfit", prog_name="gapfit")
 def gapfit() -> None:
     """Fit linear models and prove how close to optimal the fit is.
@@ -28,10 +52,6 @@ def gapfit() -> None:
     Exit codes: 0 all is well; 1 the call or the data are wrong; 2 the fit did not reach its tolerance (the
     model is written all the same, with its gap); 130 interrupted.
     """
-
-
-for command in (train, predict, rank, info, convert, compare, lab, tag, versions):
-    gapfit.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

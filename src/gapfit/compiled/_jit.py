@@ -7,72 +7,54 @@ it sum in several lanes. Infinities and NaN keep their meaning throughout, and a
 gives one of them. ``inline=True`` is for what is called for every row: a call that passes some
 arrays takes as long as a dozen entries.
 
-Compiled code is kept on disk, where numba keeps it: beside the package, or with the user's caches if that is
-read-only. numba takes it for fresh as long as the file of the function has not changed. But machine code has
-that of the functions it calls inside, so here it is fresh as long as no file of this folder has changed:
-compiled files may import from each other. ``GAPFIT_CACHE=0`` in the environment keeps nothing.
+Functions for compiled code alone are compiled as parts of their callers (`_part`): those with ``inner=True``,
+or ``inline=True``, and those whose names begin with an underscore.
+
+Compiled code is kept on disk: `_store` says where.
 """
 
-import hashlib
 import os
 from collections.abc import Callable
-from contextlib import suppress
-from importlib import resources
 from typing import Any
 
-import numba
-from llvmlite import ir
-from numba.core import caching, cgutils, types
-from numba.extending import intrinsic
+from gapfit.compiled._pause import paused
+
+with paused():
+    import numba
+    from llvmlite import ir
+    from numba.core import cgutils, event, types
+    from numba.extending import intrinsic
+
+from gapfit.compiled._part import part
+from gapfit.compiled._store import Store
+from gapfit.compiled._watch import Watch
 
 Function = Callable[..., Any]
 
-
-def _digest() -> str:
-    """Of the names and contents of all files of this folder, wherever it is."""
-    files = [file for file in resources.files(__package__).iterdir() if file.name.endswith(".py")]
-    digest = hashlib.sha256()
-    for file in sorted(files, key=lambda file: file.name):
-        content = file.read_bytes()
-        digest.update(f"{file.name} {len(content)} ".encode() + content)
-    return digest.hexdigest()
-
-
-DIGEST = _digest()
-
-
-class _Index(caching.IndexDataCacheFile):
-    """What numba has stored for a function, by the types of its arguments."""
-
-    def _load_index(self) -> Any:
-        try:
-            return super()._load_index()
-        except (ImportError, AttributeError):  # another version stored it, for records that are here no more
-            return {}
-
-
-class _Cache(caching.FunctionCache):
-    """numba's own way to store machine code, under the stamp of the whole folder."""
-
-    def __init__(self, function: Function) -> None:
-        super().__init__(function)
-        self._cache_file = _Index(self._cache_path, self._impl.filename_base, DIGEST)
+event.register("numba:compile", Watch())
 
 
 def jit(
-    function: Function | None = None, *, fast: bool = False, reorder: bool = False, inline: bool = False
+    function: Function | None = None,
+    *,
+    fast: bool = False,
+    reorder: bool = False,
+    inline: bool = False,
+    inner: bool = False,
 ) -> Function:
     """Compile at the first call, run without the interpreter lock, keep on disk where possible."""
     flags = ({"contract", "nsz", "arcp"} if fast else set()) | ({"reassoc"} if reorder else set())
     options: dict[str, Any] = {
         "nogil": True, "fastmath": flags or False, "forceinline": inline, "error_model": "numpy",
+        "no_cfunc_wrapper": True,
     }  # fmt: skip
 
     def decorate(function: Function) -> Function:
+        if (inner or inline or function.__name__.startswith("_")) and not numba.config.DISABLE_JIT:
+            return part(function, options)
         compiled = numba.njit(**options)(function)
         if os.environ.get("GAPFIT_CACHE", "1") != "0" and not numba.config.DISABLE_JIT:
-            with suppress(RuntimeError):  # neither beside the package nor in the user's cache can numba write
-                compiled._cache = _Cache(function)
+            compiled._cache = Store(function)
         return compiled
 
     return decorate if function is None else decorate(function)

@@ -111,7 +111,8 @@ def ascend(visits, rows, weighted, chains, alpha, w, dual):
                 for k in range(K):
                     scaled[0, j, k] = edges[j, k] / heat
             shift = transposed_exp(scaled, 0, back, forth)
-        log_z = sum_product(s, L, Edges(scaled, 0, forth, back, shift), 0, room, nu, seen)
+        first = np.int64(0)  # a plain 0 would be a type of its own, and everything compiled once more
+        log_z = sum_product(s, L, Edges(scaled, 0, forth, back, shift), first, room, nu, seen)
         at_nu = at_mu = spread = moved_edges = along = squares = 0.0
         for t in range(L):
             moved = 0.0

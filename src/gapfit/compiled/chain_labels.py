@@ -47,7 +47,7 @@ def exp(x, size, powers):
         x[k] *= powers[k]
 
 
-@jit
+@jit(inner=True)
 def row_max(x, t):
     """The largest entry of x[t], in four lanes."""
     a = b = c = d = -np.inf
@@ -61,7 +61,7 @@ def row_max(x, t):
     return max(max(a, b), max(c, d))
 
 
-@jit
+@jit(inner=True)
 def row_sum(x, t):
     """The sum of x[t], in four lanes."""
     a = b = c = d = 0.0
@@ -95,7 +95,7 @@ def times(x, t, matrix, out, to):
         i += 1
 
 
-@jit
+@jit(inner=True)
 def add_products(x, z, L, pairs):
     """pairs[0] += the sum over t of x[t - 1] z[t]', four tokens at a time."""
     K = x.shape[1]
@@ -113,7 +113,7 @@ def add_products(x, z, L, pairs):
         t += 1
 
 
-@jit
+@jit(inner=True)
 def transposed_exp(edges, t, back, forth):
     """forth = exp(edges[t] - shift) and its transpose; returns the shift."""
     K = edges.shape[1]

@@ -92,7 +92,7 @@ def _newton_step(a, d, g, slope, little, dq):
     return r[0, 0]
 
 
-@jit
+@jit(inner=True)
 def project_chain(m, d, q, rounding, a):
     """Write the nearest consistent tables to a. q, zero or a guess with rows 0 and T zero, is updated."""
     T, K = m.shape[0], m.shape[1]

@@ -41,7 +41,7 @@ class Notes(NamedTuple):
     turned: Any
 
 
-@jit
+@jit(inner=True)
 def notes(tokens, K):
     """Room for chains of so many tokens, and K labels."""
     return Notes(np.empty((tokens, K)), np.empty((tokens, K)), np.empty((K, K)))
@@ -181,7 +181,7 @@ def _clear(pairs, stride, L):
                 pairs[t, i, j] = 0.0
 
 
-@jit
+@jit(inner=True)
 def sum_product(s, L, edges, first, notes, p, pairs):
     """The log-partition function for the scores s of L tokens.
 

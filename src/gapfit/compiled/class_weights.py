@@ -60,7 +60,7 @@ def add(values, columns, step, W):
             row[k + 3] += x * s3
 
 
-@jit(fast=True)
+@jit(fast=True, inner=True)
 def some_scores(values, columns, W, some, f):
     """f += W'x, of some classes only."""
     for k in range(some.size):
@@ -74,7 +74,7 @@ def some_scores(values, columns, W, some, f):
         f[k] += s0 + s1
 
 
-@jit(fast=True)
+@jit(fast=True, inner=True)
 def add_some(values, columns, steps, some, W):
     """W += x step', of some classes only."""
     for k in range(some.size):

@@ -72,7 +72,7 @@ def _visits(size, state):
     return visits, state
 
 
-@jit(fast=True)
+@jit(fast=True, inner=True)
 def sweep(dual, place, order, state, threshold):
     """One sweep of exact minimisations of F in single coordinates over the rows ``order`` (which ascend).
 

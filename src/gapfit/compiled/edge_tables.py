@@ -24,7 +24,7 @@ STEPS = 200
 SHRINKS = 60
 
 
-@jit
+@jit(inner=True)
 def tables(m, d, above, q, x, a):
     """Write a from the multipliers; returns the value that is minimised."""
     T, K = m.shape[0], m.shape[1]
@@ -45,7 +45,7 @@ def tables(m, d, above, q, x, a):
     return value
 
 
-@jit
+@jit(inner=True)
 def slopes(a, above, g):
     """Write the derivatives in q to g (rows from 1); returns that in x, and the largest of all."""
     T, K = a.shape[0], a.shape[1]
@@ -58,13 +58,13 @@ def slopes(a, above, g):
     return total, largest
 
 
-@jit
+@jit(inner=True)
 def first_shift(m, d):
     """The x with which the first table adds up to one if none of its entries is zero."""
     return d[0] * (1.0 - m[0].sum()) / (m.shape[1] * m.shape[2])
 
 
-@jit
+@jit(inner=True)
 def scale_of(m):
     """The largest entry, in absolute value, or one."""
     scale = 1.0
@@ -75,7 +75,7 @@ def scale_of(m):
     return scale
 
 
-@jit
+@jit(inner=True)
 def slope_along(slope, g, dx, dq):
     """How fast what is minimised changes along a step."""
     along = slope * dx
@@ -85,7 +85,7 @@ def slope_along(slope, g, dx, dq):
     return along
 
 
-@jit
+@jit(inner=True)
 def consistent(a, above):
     """Make the tables exactly consistent: what the first says of its node, then each given its node."""
     T, K = a.shape[0], a.shape[1]

@@ -9,6 +9,8 @@ t take about the middle one, see on which side of it the root lies, and drop the
 all equal ones*; coordinates without a kink left inside are summed up once and for all. Work is O(n).
 """
 
+from typing import Any
+
 import numpy as np
 
 from gapfit.compiled._jit import jit
@@ -30,9 +32,19 @@ def _total(m, step, sigma, lower, upper, t):
     return total, slope, size
 
 
+def multiplier(box: Any, z: float, rounding: float) -> float:
+    """The t at which <sigma, a(t)> = z. There must be one: z lies strictly between the extremes.
+
+    The box is m, step, sigma, lower and upper. Most points are near, and the search by halves is compiled
+    only when one is not.
+    """
+    t, left, right = near(*box, z, rounding)
+    return t if left == right else by_halves(*box, z, rounding, (left, right))
+
+
 @jit
-def multiplier(m, step, sigma, lower, upper, z, rounding):
-    """The t at which <sigma, a(t)> = z. There must be one: z lies strictly between the extremes."""
+def near(m, step, sigma, lower, upper, z, rounding):
+    """A few steps of Newton's method: t twice more if that is the root, else bounds of the root."""
     t, left, right = 0.0, -np.inf, np.inf
     last, before = np.inf, t
     for _ in range(_NEWTON):
@@ -40,9 +52,10 @@ def multiplier(m, step, sigma, lower, upper, z, rounding):
         excess = total - z
         noise = rounding * (size + abs(z))
         if abs(excess) <= noise:
-            return t
+            return t, t, t
         if abs(excess) <= np.sqrt(m.size) * noise and 2.0 * abs(excess) > last:  # a sum knows no better
-            return t if abs(excess) < last else before
+            t = t if abs(excess) < last else before
+            return t, t, t
         last, before = abs(excess), t
         left, right = (left, t) if excess > 0.0 else (t, right)
         if slope <= 0.0:
@@ -50,13 +63,7 @@ def multiplier(m, step, sigma, lower, upper, z, rounding):
         t -= excess / slope
         if not left < t < right:
             break
-    t = _by_halves(m, step, sigma, lower, upper, z, left, right)
-    for _ in range(2):  # the sums above were of large terms; what they left out is small
-        total, slope, size = _total(m, step, sigma, lower, upper, t)
-        if slope <= 0.0 or abs(total - z) <= rounding * (size + abs(z)):
-            break
-        t -= (total - z) / slope
-    return t
+    return t, left, right
 
 
 @jit
@@ -70,11 +77,24 @@ def _settled(low, high, rate, left, right):
 
 
 @jit
-def _by_halves(m, step, sigma, lower, upper, z, left, right):
-    """The root of <sigma, a(t)> - z between left and right, up to rounding.
+def by_halves(m, step, sigma, lower, upper, z, rounding, bounds):
+    """The root of <sigma, a(t)> - z between two bounds, up to rounding."""
+    t = _by_halves(m, step, sigma, lower, upper, z, bounds)
+    for _ in range(2):  # the sums there were of large terms; what they left out is small
+        total, slope, size = _total(m, step, sigma, lower, upper, t)
+        if slope <= 0.0 or abs(total - z) <= rounding * (size + abs(z)):
+            break
+        t -= (total - z) / slope
+    return t
+
+
+@jit
+def _by_halves(m, step, sigma, lower, upper, z, bounds):
+    """The root, up to the rounding of large terms.
 
     With rate = sigma * step a coordinate adds rate * clip(t, enter, leave) to what it has at m.
     """
+    left, right = bounds
     n = m.size
     enter, leave, rate = np.empty(n), np.empty(n), np.empty(n)
     fixed = -z  # sum of the terms that do not change with t any more
@@ -122,8 +142,13 @@ def _by_halves(m, step, sigma, lower, upper, z, left, right):
         chosen = np.empty(sample)
         for k in range(sample):
             random = random * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-            chosen[k] = kinks[k if inside <= _SAMPLE else int(random >> np.uint64(33)) % inside]
-        pivot = np.sort(chosen)[(sample - 1) // 2]
+            kink = kinks[k if inside <= _SAMPLE else int(random >> np.uint64(33)) % inside]
+            place = k  # in order: numba's own sort takes a second to compile
+            while place > 0 and chosen[place - 1] > kink:
+                chosen[place] = chosen[place - 1]
+                place -= 1
+            chosen[place] = kink
+        pivot = chosen[(sample - 1) // 2]
         total = fixed + slope * pivot
         for i in range(count):
             total += rate[i] * min(max(pivot, enter[i]), leave[i])

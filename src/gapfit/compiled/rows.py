@@ -53,7 +53,7 @@ def longest(starts, first, last):
     return size
 
 
-@jit(fast=True, reorder=True)
+@jit(fast=True, reorder=True, inner=True)
 def dense_dot(x, w):
     """<x, w>, in several lanes."""
     total = 0.0

@@ -84,7 +84,8 @@ def _open(k, v, limits, rise, fall):
     """Note what a change of v_k costs in either direction, on its side of zero; -inf where it cannot be."""
     lower, upper, kink, apart = limits
     above, below = (0 if v[k] >= 0 else 1), (0 if v[k] > 0 else 1)
-    rise[:, k] = fall[:, k] = -np.inf
+    for side in range(2):
+        rise[side, k] = fall[side, k] = -np.inf
     if v[k] < upper[k]:
         rise[above if apart else 0, k] = -kink[k] if v[k] >= 0 else kink[k]
     if v[k] > lower[k]:
@@ -133,8 +134,9 @@ def second_order(K, G, v, limits, steps, target, least, known):
     i = j = taken = 0
     step = 0.0
     while True:
+        for side in range(known.size):  # numba's own way to copy is a second's work to compile
+            known[side] = middle[side]
         side = 0
-        known[:] = middle
         i, down = _update(G, K[i], K[j], step, rise[0], fall[0], middle[0])
         slope = G[i] - rise[0, i]
         violation = G[down] + fall[0, down] - slope
