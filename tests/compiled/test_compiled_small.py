@@ -7,6 +7,7 @@ from gapfit import Problem, solve
 from gapfit.compiled import small, small_model
 from gapfit.losses.piecewise import Atoms
 from gapfit.solvers.small_newton import _Path
+from kernels import entry
 
 close = np.testing.assert_allclose
 
@@ -27,10 +28,10 @@ def path_of(rng, loss="hinge", penalty="l2", n=30, d=4, **kwargs):
 def test_the_system_of_a_step(rng):
     H, s = np.cov(rng.normal(size=(5, 20))), rng.normal(size=5)
     x, factor = s.copy(), np.tril(H)
-    small_model.solve(factor, x, 5)
+    entry(small_model.solve)(factor, x, 5)
     close(H @ x, s, rtol=1e-9)
     x, factor = s.copy(), np.tril(H)
-    small_model.solve(factor, x, 3)
+    entry(small_model.solve)(factor, x, 3)
     close(H[:3, :3] @ x[:3], s[:3], rtol=1e-9)
     close(x[3:], s[3:])
 
@@ -41,7 +42,7 @@ def test_the_hessian_is_that_of_curved_rows_about_their_mean(rng, free):
     place, X = path.place, path.X
     place.curvature[:] = np.where(rng.random(30) < 0.6, rng.random(30), 0.0)
     bend = place.curvature.sum() if free else 0.0
-    small_model.hessian(X, place, place.mean, bend, path.net)
+    entry(small_model.hessian)(X, place, place.mean, bend, path.net)
     centred = X - (place.curvature @ X / bend if free else 0.0)
     expected = (centred * place.curvature[:, None]).T @ centred + path.net.l2 * np.eye(4)
     close(np.tril(place.hessian), np.tril(expected), rtol=1e-8, atol=1e-12)
@@ -53,9 +54,10 @@ def test_the_model_with_l1_is_least_where_no_subgradient_is_left(seed):
     path = path_of(rng, d=6, penalty="l1")
     H = np.cov(rng.normal(size=(6, 30)))
     w, slope, l1 = np.where(rng.random(6) < 0.5, 0.0, rng.normal(size=6)), rng.normal(size=6), 0.4
-    small_model.minimise_with_l1(np.tril(H), w, l1, slope.copy(), path.place)
-    at = w + path.place.step
-    rest = slope + H @ path.place.step
+    step = np.empty(6)
+    entry(small_model.minimise_with_l1)(np.tril(H), w, l1, slope.copy(), step, path.corners)
+    at = w + step
+    rest = slope + H @ step
     close(rest[at != 0], -l1 * np.sign(at[at != 0]), rtol=0, atol=5e-3)
     assert (np.abs(rest[at == 0]) <= l1 + 5e-3).all()
 
@@ -75,6 +77,7 @@ def test_a_look_tells_the_objective_and_a_gap_that_is_none_too_small(rng, loss):
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
 def test_calls_lead_to_the_optimum(rng, loss, penalty):
     path = path_of(rng, loss, penalty)
+    path.improve()
     while path.course.moving and path.course.gap > 1e-9:
         before = path.course.gap
         path.improve()

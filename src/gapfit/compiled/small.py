@@ -64,10 +64,6 @@ class Place(NamedTuple):
     hessian: Any
     mean: Any  # of the rows on a curved part
     rows: Any  # which they are
-    at: Any  # weights, as a quadratic model of the objective has them
-    face: Any  # its Hessian in those that are not zero
-    change: Any  # of these
-    chosen: Any  # which they are
 
 
 class Course(NamedTuple):
@@ -115,7 +111,7 @@ def _rounded_part(losses, i, f, v, loss):
 
 
 @jit(fast=True)
-def look(X, losses, net, place, course):
+def _look(X, losses, net, place, course):
     """Evaluate all losses. The gap is that at this b, and what b may still gain."""
     w, f, v, z = place.w, place.f, place.v, place.z
     n, d = X.shape
@@ -186,13 +182,16 @@ def _along(losses, net, place, course, t, db):
 def _length(losses, net, place, course, db):
     """A share of the step at which the slope of the rounded objective, an increasing function, nearly
     vanishes; zero, if the step leads up."""
-    start, initial, _ = _along(losses, net, place, course, 0.0, db)
     rounding = 64.0 * EPS * abs(course.primal)
-    t, low, high = 1.0, 0.0, math.inf
-    if not initial < 0.0:
-        return 0.0
-    for _ in range(SEARCH):
+    start = initial = t = low = 0.0
+    high = math.inf
+    for turn in range(SEARCH):
         value, first, second = _along(losses, net, place, course, t, db)
+        if turn == 0:
+            start, initial, t = value, first, 1.0
+            if not initial < 0.0:
+                break
+            continue
         if abs(first) <= max(-FLAT * initial, rounding) and value <= start + rounding:
             return t
         width = high - low
@@ -209,7 +208,7 @@ def _length(losses, net, place, course, db):
 
 
 @jit(fast=True)
-def _newton_step(X, losses, net, place, course):
+def _newton_step(X, losses, net, place, course, corners):
     """Move to where the quadratic model of the rounded objective is least, as far as that helps."""
     w, step, slope, mean = place.w, place.step, place.z, place.mean
     n, d = X.shape
@@ -217,12 +216,12 @@ def _newton_step(X, losses, net, place, course):
     hessian(X, place, mean, bend, net)
     for j in range(d):
         slope[j] = net.l2 * w[j] - place.z[j] - course.imbalance * mean[j]
-    if net.l1 > 0.0:
-        minimise_with_l1(place.hessian, w, net.l1, slope, place)
-    else:
-        for j in range(d):
-            step[j] = -slope[j]
+    for j in range(d):
+        step[j] = -slope[j]
+    if corners is None:
         solve(place.hessian, step, d)
+    else:
+        minimise_with_l1(place.hessian, w, net.l1, slope, step, corners)
     db = 0.0
     if net.free:
         db = -course.imbalance / bend
@@ -242,34 +241,35 @@ def _newton_step(X, losses, net, place, course):
 
 
 @jit(fast=True)
-def improve(X, losses, net, place, course):
-    """Newton steps until the gap has fallen to a tenth, or nothing moves any more."""
-    aim, best = PROGRESS * course.gap, course.gap
-    c, steps, since = course.c, course.steps, 0
-    for _ in range(MOST):
-        solved = course.gap - course.rounding <= max(SOLVED * course.gap, 4.0 * EPS * abs(course.primal))
+def improve(X, losses, net, place, course, corners):
+    """Newton steps until the gap has fallen to a tenth, or nothing moves any more.
+
+    `corners` is None where the penalty has no l1 part: then no code for it is compiled.
+    """
+    aim, best, since = 0.0, math.inf, 0
+    b, c, steps = course.b, course.c, course.steps
+    for turn in range(MOST):
+        course = _look(X, losses, net, place, _at(course, b, c, steps, True))
+        if turn == 0:
+            aim = PROGRESS * course.gap
+        elif course.gap <= aim:
+            return course
+        since += 1
+        if course.gap < 0.9 * best:
+            best, since = course.gap, 0
+        if since > LOST or course.last_c < c < math.inf or not course.gap > 4.0 * EPS * abs(course.primal):
+            return _at(course, b, c, steps, False)  # also if the gap is not a number
+        solved = course.gap - course.rounding <= SOLVED * course.gap
         if c < math.inf and (solved or steps >= LOST):
             for i in range(len(place.v)):
                 place.centre[i] = place.v[i]
-            if not solved:
-                c *= BLUNT
-            elif steps <= EASY:
-                c *= SHARPEN
-            elif steps > HARD:
-                c /= SHARPEN
+            c *= (
+                BLUNT if not solved else SHARPEN if steps <= EASY else 1.0 if steps <= HARD else 1.0 / SHARPEN
+            )
             steps = 0
-            course = look(X, losses, net, place, _at(course, course.b, c, steps, True))
-        since += 1
-        done = not course.gap > 4.0 * EPS * abs(course.primal)  # or not a number
-        if done or since > LOST or course.last_c < c < math.inf:
-            return _at(course, course.b, c, steps, False)
-        b = _newton_step(X, losses, net, place, course)
-        steps += 1
-        course = look(X, losses, net, place, _at(course, b, c, steps, True))
-        if course.gap < 0.9 * best:
-            best, since = course.gap, 0
-        if course.gap <= aim:
-            break
+        else:
+            b = _newton_step(X, losses, net, place, course, corners)
+            steps += 1
     return course
 
 

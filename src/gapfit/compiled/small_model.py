@@ -1,6 +1,9 @@
 """The quadratic model of an objective of few weights, and where it is least. See `small`."""
 
 import math
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from gapfit.compiled._jit import jit
 from gapfit.compiled.rows import TINY
@@ -11,7 +14,16 @@ SWEEPS = 50  # over the weights at most, in a quadratic model with l1
 SETTLED = 1e-3  # of the largest change in any sweep: one that changes no more is the last
 
 
-@jit(fast=True)
+class Corners(NamedTuple):
+    """What the model of a penalty with l1 writes to."""
+
+    at: Any  # weights, as the model has them
+    face: Any  # its Hessian in those that are not zero
+    change: Any  # of these
+    chosen: Any  # which they are
+
+
+@jit(fast=True, inner=True)
 def hessian(X, place, mean, bend, net):
     """Write the mean of the curved rows, and the lower triangle of the sum of curvature (x - mean)(x - mean)'
     plus l2; without a bend in b, of curvature x x'.
@@ -51,7 +63,7 @@ def hessian(X, place, mean, bend, net):
         H[j, j] += max(net.l2, net.least, DAMPING * largest)
 
 
-@jit(fast=True)
+@jit(fast=True, inner=True)
 def solve(H, s, d):
     """Solve H x = s in place, for the first d; a pivot that rounding has taken is replaced by a large one."""
     largest = TINY
@@ -103,11 +115,11 @@ def _sweep(H, at, l1, slope):
 
 
 @jit(fast=True)
-def _to_the_least_of_the_face(H, at, l1, slope, place):
+def _to_the_least_of_the_face(H, l1, slope, corners):
     """Move the weights that are not zero to where the model is least, or until the first of them is zero."""
-    d, m = len(at), 0
-    face, change, chosen = place.face, place.change, place.chosen
-    for j in range(d):
+    at, face, change, chosen = corners
+    m = np.int64(0)  # as lengths are, or `solve` is compiled for both
+    for j in range(len(at)):
         if at[j] != 0.0:
             chosen[m] = j
             change[m] = -slope[j] - math.copysign(l1, at[j])
@@ -127,10 +139,10 @@ def _to_the_least_of_the_face(H, at, l1, slope, place):
         _move(H, j, step, slope)
 
 
-@jit(fast=True)
-def minimise_with_l1(H, w, l1, slope, place):
+@jit(fast=True, inner=True)
+def minimise_with_l1(H, w, l1, slope, step, corners):
     """Write the step s that minimises <slope, s> + s'Hs / 2 + l1 |w + s|_1."""
-    at, farthest = place.at, 0.0
+    at, farthest = corners.at, 0.0
     for j in range(len(w)):
         at[j] = w[j]
     for _ in range(SWEEPS):
@@ -138,6 +150,6 @@ def minimise_with_l1(H, w, l1, slope, place):
         farthest = max(farthest, moved)
         if moved <= SETTLED * farthest:
             break
-        _to_the_least_of_the_face(H, at, l1, slope, place)
+        _to_the_least_of_the_face(H, l1, slope, corners)
     for j in range(len(w)):
-        place.step[j] = at[j] - w[j]
+        step[j] = at[j] - w[j]

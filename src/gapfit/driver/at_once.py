@@ -6,10 +6,11 @@ returned rests on `certify` alone, as in the loop. Where no guess comes true, th
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
 from itertools import islice
+from numbers import Integral
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ from gapfit.solvers.base import OVERFLOWS, Steps, inner_solver, solver_name
 
 logger = logging.getLogger("gapfit")
 
-STEPS = 4  # of the solver, at most
+STEPS = 12  # of the solver, at most
 
 
 class Attempt(NamedTuple):
@@ -33,6 +34,13 @@ class Attempt(NamedTuple):
 
     solution: Solution | None
     solver: Callable[..., Steps]
+
+
+def is_plain(how: Mapping[str, Any]) -> bool:
+    """Is there nothing among the options of `solve` that only the loop can do?"""
+    unwatched = not how["callbacks"] and how["start"] is None and how["max_time"] == np.inf
+    forgotten = not how.get("resumable")
+    return unwatched and forgotten and isinstance(how["max_iter"], Integral) and int(how["max_iter"]) >= STEPS
 
 
 def at_once(problem: Problem, method: Callable[..., Steps], tol: float) -> Attempt:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from functools import partial
 from inspect import signature
-from numbers import Integral
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from gapfit._types import Slope
 from gapfit.checkpoint import Checkpoint
 from gapfit.design.kernel import KernelDesign
-from gapfit.driver.at_once import STEPS, at_once
+from gapfit.driver.at_once import at_once, is_plain
 from gapfit.errors import UnboundedProblem
 from gapfit.estimators.certified import Parts
 from gapfit.estimators.fitting import Solver
@@ -91,7 +90,7 @@ class KernelParts(Parts):
         if design.indefinite is not None:
             return local_solution(problem, how["tol"], how["max_time"])
         traced = self.takes_trace(solver)
-        if traced and checkpoint is None and self._is_plain(how) and is_small(design):
+        if traced and checkpoint is None and is_plain(how) and is_small(design):
             solution, solver = at_once(problem, partial(solver, trace=trace), how["tol"])
             if solution is not None:
                 return solution
@@ -107,11 +106,6 @@ class KernelParts(Parts):
         if self.traced is None:
             self.traced = "trace" in signature(solver).parameters
         return self.traced
-
-    def _is_plain(self, how: Any) -> bool:
-        """Is there nothing that only the loop can do?"""
-        unwatched = not how["callbacks"] and how["start"] is None and how["max_time"] == np.inf
-        return unwatched and isinstance(how["max_iter"], Integral) and int(how["max_iter"]) >= STEPS
 
     def keep(self, problem: Problem, solution: Solution) -> None:
         part, trace = self.parts[len(self.machines)], self.under_way.trace

@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gapfit._types import Data, Matrix, Slope, Vector
+from gapfit.checkpoint import Checkpoint
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.design.memory import MemoryDesign
+from gapfit.driver.at_once import at_once, is_plain
 from gapfit.estimators.certified import CertifiedFit, Parts
+from gapfit.estimators.fitting import Solver
 from gapfit.estimators.later import SaidLater
 from gapfit.estimators.samples import Rows, Samples
 from gapfit.losses.base import Loss
@@ -25,6 +28,8 @@ from gapfit.problem import Problem
 from gapfit.reductions import Multiset
 from gapfit.registry import as_penalty
 from gapfit.solution import Solution
+from gapfit.solvers.base import solver_name
+from gapfit.solvers.choice.shapes import is_small
 from gapfit.statements import SUPPORT as SUPPORT_NAMES
 from gapfit.statements import ZERO, Ball, optimal_balls, support_status
 
@@ -143,6 +148,14 @@ class LinearParts(Parts):
         )  # fmt: skip
         self.n_offsets = problem.n_offsets
         return problem
+
+    def solution(self, problem: Problem, solver: Solver, checkpoint: Checkpoint | None, how: Any) -> Solution:
+        usual = solver_name(solver) == "auto" and checkpoint is None and is_plain(how)
+        if usual and problem.dtype == np.float64 and is_small(problem):
+            solution, solver = at_once(problem, solver, how["tol"])
+            if solution is not None:
+                return solution
+        return super().solution(problem, solver, checkpoint, how)
 
     def keep(self, problem: Problem, solution: Solution) -> None:
         self.solved.append((problem, solution))

@@ -50,14 +50,16 @@ def small_newton(problem: Problem, state: dict[str, Any] | None = None) -> Steps
         path.improve()
         course = path.course
         estimate = course.gap if course.moving else 0.0  # the last point is to be looked at in any case
-        yield Iterate(path.w, path.offsets(), path.bound, None, path.snapshot, estimate, course.primal)
+        yield Iterate(
+            path.w, path.offsets(), path.bound, course.primal, path.snapshot, estimate, course.primal
+        )
 
 
 class _Path:
     """A point on its way, in terms of rows less their mean where there is an intercept."""
 
     def __init__(self, problem: Problem) -> None:
-        from gapfit.compiled import small  # compiled code is loaded only when it is to run
+        from gapfit.compiled import small, small_model  # compiled code is loaded only when it is to run
 
         self.problem, self.small = problem, small
         n, d = problem.design.shape
@@ -72,9 +74,9 @@ class _Path:
         rows, columns, square = (partial(np.zeros, shape) for shape in (n, d, (d, d)))
         self.place = small.Place(
             w=columns(), f=rows(), v=rows(), z=columns(), centre=rows(), curvature=rows(), step=columns(),
-            along=rows(), hessian=square(), mean=columns(), rows=np.zeros(n + 3, np.int64), at=columns(),
-            face=square(), change=columns(), chosen=np.zeros(d, np.int64),
+            along=rows(), hessian=square(), mean=columns(), rows=np.zeros(n + 3, np.int64),
         )  # fmt: skip
+        self.corners = small_model.Corners(columns(), square(), columns(), np.zeros(d, np.int64))
 
     def start(self, w: Slope | None) -> None:
         """Begin at w, or from nothing with a rounding that reaches most samples."""
@@ -103,11 +105,11 @@ class _Path:
         self.net = self.net._replace(least_bend=_LITTLE * first_c, least=least)
         c = np.inf if round_already else first_c if w is None else _TOLD * first_c
         place.centre[:] = 0.0
-        course = self.small.Course(b, c, _SHARPEST * first_c, 0, 0.0, 0.0, 0.0, 0.0, 0.0, True)
-        self.course = self.small.look(self.X, losses, self.net, place, course)
+        self.course = self.small.Course(b, c, _SHARPEST * first_c, 0, 0.0, 0.0, 0.0, 0.0, 0.0, True)
 
     def improve(self) -> None:
-        self.course = self.small.improve(self.X, self.losses, self.net, self.place, self.course)
+        corners = self.corners if self.net.l1 else None
+        self.course = self.small.improve(self.X, self.losses, self.net, self.place, self.course, corners)
 
     @property
     def w(self) -> Slope:
