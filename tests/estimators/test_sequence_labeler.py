@@ -37,7 +37,7 @@ TAGS = [["D", "N"], ["D", "N", "V"], ["N"]]
 @pytest.mark.parametrize("loss", ["crf", "margin"])
 def test_transitions_help(loss):
     X, y = toy(200)
-    model = SequenceLabeler(loss=loss, alpha=1e-2, tol=1e-3).fit(X[:100], y[:100])
+    model = SequenceLabeler(loss=loss, alpha=1e-2, tol=1e-5).fit(X[:100], y[:100])
     assert model.converged_ and model.status_ is Status.CERTIFIED
     assert model.dual_objective_ <= model.objective_ <= model.dual_objective_ + 1.01 * model.dual_gap_
     alone = np.mean(

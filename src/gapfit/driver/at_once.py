@@ -21,7 +21,7 @@ from gapfit.certify import proved, running
 from gapfit.checks import as_tolerance
 from gapfit.errors import ContractError
 from gapfit.problem import Problem
-from gapfit.solution import Iterate, Record, Solution, Status, as_intercept
+from gapfit.solution import Certificate, Iterate, Record, Solution, Status, as_intercept
 from gapfit.solvers.base import OVERFLOWS, Steps, inner_solver, solver_name
 
 logger = logging.getLogger("gapfit")
@@ -37,7 +37,9 @@ class Attempt(NamedTuple):
 
 
 def is_plain(how: Mapping[str, Any]) -> bool:
-    """Is there nothing among the options of `solve` that only the loop can do?"""
+    """Is there nothing among the options of `solve` that only the loop can do? Its log is one."""
+    if logger.isEnabledFor(logging.INFO):
+        return False
     unwatched = not how["callbacks"] and how["start"] is None and how["max_time"] == np.inf
     forgotten = not how.get("resumable")
     return unwatched and forgotten and isinstance(how["max_iter"], Integral) and int(how["max_iter"]) >= STEPS
@@ -83,11 +85,21 @@ def _going_on(method: Callable[..., Steps], seen: Sequence[Iterate], steps: Step
 
     @wraps(inner_solver(method))
     def again(problem: Problem, state: Any = None) -> Steps:
-        for iterate in seen:  # noqa: UP028  # a list cannot be sent what the loop sends
-            yield iterate
-        yield from steps
+        certificate: Any = None
+        for iterate in seen:
+            certificate = yield iterate
+        while (more := _next(steps, certificate)) is not None:
+            certificate = yield more
 
     return again
+
+
+def _next(steps: Steps, certificate: Certificate | None) -> Iterate | None:
+    """What the solver makes of a certificate; None if it has ended."""
+    try:
+        return next(steps) if certificate is None else steps.send(certificate)
+    except StopIteration:
+        return None
 
 
 def _seems_enough(iterate: Iterate, tol: float) -> bool:

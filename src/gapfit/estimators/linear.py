@@ -28,8 +28,9 @@ from gapfit.problem import Problem
 from gapfit.reductions import Multiset
 from gapfit.registry import as_penalty
 from gapfit.solution import Solution
+from gapfit.solvers.auto import plan
 from gapfit.solvers.base import solver_name
-from gapfit.solvers.choice.shapes import is_small
+from gapfit.solvers.small_newton import small_newton
 from gapfit.statements import SUPPORT as SUPPORT_NAMES
 from gapfit.statements import ZERO, Ball, optimal_balls, support_status
 
@@ -151,8 +152,8 @@ class LinearParts(Parts):
 
     def solution(self, problem: Problem, solver: Solver, checkpoint: Checkpoint | None, how: Any) -> Solution:
         usual = solver_name(solver) == "auto" and checkpoint is None and is_plain(how)
-        if usual and problem.dtype == np.float64 and is_small(problem):
-            solution, solver = at_once(problem, solver, how["tol"])
+        if usual and problem.dtype == np.float64 and next(plan(problem)).name == "small_newton":
+            solution, _ = at_once(problem, small_newton, how["tol"])
             if solution is not None:
                 return solution
         return super().solution(problem, solver, checkpoint, how)

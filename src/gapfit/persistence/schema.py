@@ -23,7 +23,7 @@ def known_classes(more: Iterable[type] = ()) -> Classes:
     """The estimators of gapfit by their names, and more that the caller vouches for."""
     from gapfit import estimators  # not at the top: they declare themselves in terms of this package
 
-    ours = {name: one for name, one in vars(estimators).items() if isinstance(one, type)}
+    ours: dict[str, type] = {name: getattr(estimators, name) for name in estimators.__all__}
     theirs = {one.__name__: one for one in more}
     for name in theirs.keys() & ours.keys():
         if theirs[name] is not ours[name]:

@@ -19,13 +19,14 @@
 | anything else                                 | `bundle`            | takes everything            |
 
 "Few features" means that a d x d matrix is set up and factorised in the time of some passes over X, or in a
-few milliseconds. Where it takes six passes and more, `newton_cg` goes first, for as many steps as the
-matrix is worth. With few samples for each feature `dual_cd` goes first, in haste: coordinate descent is fast
-on easy problems and endless on hard ones, and its first steps tell which. `smoothing` waits, or `newton_cg`
-where it does not apply, and then the Newton methods if the matrix would fit. Before `semismooth_newton`
-`dual_cd` goes first as well, if X is large but samples are not very many for each feature: a sweep tells
-whether few of them matter, first one over some thousand samples, which are enough where most are in play; it
-gives up if more than a quarter of all still is.
+few milliseconds. Where it takes six passes and more, `newton_cg` goes first, for as many steps as the matrix
+is worth. With fewer than two samples for each feature, or very many features, `dual_cd` goes first, in haste
+(`newton_cg`, where the loss has no such dual): coordinate descent is fast on easy problems and endless on
+hard ones, and its first steps tell which. `smoothing` waits, or `newton_cg` where it does not apply, and then
+the Newton methods if the matrix would fit. Before `semismooth_newton` `dual_cd` goes first as well, if X is
+large but samples are not very many for each feature: a sweep tells whether few of them matter, first one over
+some thousand samples, which are enough where most are in play; it gives up if more than a quarter of all
+still is.
 `simplex_cd` gives up on large data after ten visits to each sample that have not helped, and is left out
 where data are tiny and there are intercepts. A solver hands over to the next when its gap no longer halves
 while its steps double, of which it gets 64; in haste, when it has not fallen to a quarter, in 6 steps (12, if
