@@ -103,9 +103,10 @@ def _next(steps: Steps, certificate: Certificate | None) -> Iterate | None:
 
 
 def _seems_enough(iterate: Iterate, tol: float) -> bool:
-    """By the solver's own guess, with its claim of J; one that makes none is not for here."""
-    guess, claim = iterate.estimate, iterate.primal
-    return guess is not None and claim is not None and guess <= tol * abs(claim)
+    """By the solver's own guess, with its claim or guess of J; one that makes none is not for here."""
+    guess, value = iterate.estimate, iterate.objective if iterate.primal is None else iterate.primal
+    value = value() if callable(value) else value
+    return guess is not None and value is not None and guess <= tol * abs(value)
 
 
 def _proved(problem: Problem, iterate: Iterate, solver: str, n_iter: int) -> Solution:
@@ -114,10 +115,13 @@ def _proved(problem: Problem, iterate: Iterate, solver: str, n_iter: int) -> Sol
     minorant = iterate.minorant() if callable(iterate.minorant) else iterate.minorant
     if minorant is None or minorant.maker != problem.maker:
         raise ContractError("a solver may report only minorants that its problem has made")
-    certificate, rests_on = proved(problem, w, iterate.b, minorant, None, exact=False)
+    b, scores = iterate.b, None
+    if iterate.primal is None:  # then the best offsets are for the driver to find
+        _, b, scores = problem.best(w, b)
+    certificate, rests_on = proved(problem, w, b, minorant, scores, exact=False)
     return Solution(
         w=w,
-        intercept=as_intercept(iterate.b),
+        intercept=as_intercept(b),
         status=Status.CERTIFIED,
         certificate=certificate,
         n_iter=n_iter,

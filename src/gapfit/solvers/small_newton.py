@@ -37,7 +37,7 @@ def _effort(problem: Problem) -> Effort:
     return Effort(2.0 * n * d, n * (2 * d + d**2 / 2) + d**3 / 3, 30, 8.0 * (n * d + d**2))
 
 
-@needs((Atoms, BinaryEntropy), Net, Everywhere, Rows, effort=_effort)
+@needs((Atoms, BinaryEntropy), Net, Everywhere, Rows, squares=2, effort=_effort)
 def small_newton(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     """One step: some steps of Newton's method, in compiled code. For thousands of samples of few features."""
     state = state or {}
@@ -50,9 +50,7 @@ def small_newton(problem: Problem, state: dict[str, Any] | None = None) -> Steps
         path.improve()
         course = path.course
         estimate = course.gap if course.moving else 0.0  # the last point is to be looked at in any case
-        yield Iterate(
-            path.w, path.offsets(), path.bound, course.primal, path.snapshot, estimate, course.primal
-        )
+        yield Iterate(path.w, path.offsets(), path.bound, None, path.snapshot, estimate, course.primal)
 
 
 class _Path:
