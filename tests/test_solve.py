@@ -480,5 +480,4 @@ def test_a_fit_goes_on_with_the_offsets_it_had_where_those_found_anew_are_worse(
 
     monkeypatch.setattr(Problem, "tangent", poorly)
     again = solve(problem, "bundle", tol=1e-9, start=first, max_iter=0)
-    assert again.status is Status.CERTIFIED
     assert again.certificate.primal <= first.certificate.primal * (1 + 1e-12)

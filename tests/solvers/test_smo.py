@@ -390,8 +390,17 @@ def test_compiled_steps_keep_the_two_sides_apart():
         assert G[may_fall].max() - G[may_rise].min() <= 1e-9
 
 
-def test_few_samples_take_one_product_for_each_look(monkeypatch):
-    """Scores come with the steps; the point and its bound have one product with K between them."""
+@pytest.mark.parametrize("seed", range(5))
+def test_no_sample_is_a_support_vector_by_rounding(seed):
+    rng = np.random.default_rng(seed)
+    X, y = two_clouds(100 + 40 * seed)
+    X = X + 0.3 * rng.normal(size=X.shape)
+    w = solve(Problem(KernelDesign(X, Gaussian(0.5)), y, "hinge", alpha=1e-2), "smo", tol=1e-4).w
+    assert np.abs(w[w != 0]).min() > 1e-9 * np.abs(w).max() and (w == 0).any()
+
+
+def test_few_samples_take_two_products_for_each_look(monkeypatch):
+    """Scores come with the steps; the point and its bound take a product with K each."""
     products = []
     sums = MatrixTiles.sums
     monkeypatch.setattr(
@@ -399,4 +408,4 @@ def test_few_samples_take_one_product_for_each_look(monkeypatch):
     )
     X, y = two_clouds(120)
     solution = solve(Problem(KernelDesign(X, Gaussian(0.5)), y, "hinge", alpha=1e-2), "smo", tol=1e-3)
-    assert solution.converged and len(products) == len(solution.history) == 1
+    assert solution.converged and len(products) == 2 * len(solution.history) == 2

@@ -7,7 +7,7 @@ a phantom variable with an empty row of K takes up whatever the others leave, an
 """
 
 from collections.abc import Callable
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -195,16 +195,15 @@ class Dual(Kept):
     ) -> Iterate:
         """What the driver sees; without a known bound, it is made when asked for. `exact` is all that a run
         needs to go on with the same bytes."""
-        problem, v = self.problem, self.v.copy()
+        v = self.v.copy()
 
         def snapshot() -> dict[str, Any]:
             return {"v": v, "ended": ended, "to_the_bit": {**exact(), "dual": self.state()}}
 
         if known is not None:
             return Iterate(v, b, known, claim, snapshot, estimate, objective)
-        bound = cache(partial(self.minorant, v))
-        # the point that belongs to the bound: the proof takes one product with K, not two
-        return Iterate(lambda: problem.minimiser(bound()), b, bound, claim, snapshot, estimate, objective)
+        # not the point that belongs to the bound: balancing makes a support vector of some sample
+        return Iterate(v, b, partial(self.minorant, v), claim, snapshot, estimate, objective)
 
 
 def filled(lower: Vector, upper: Vector, total: float) -> Vector:
