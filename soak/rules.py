@@ -158,7 +158,7 @@ def _words(text: str) -> list[str]:
 def figure(answer: Answer) -> float:
     """How much of its gap the primal's error takes: at most one if the certificate is right."""
     primal, _, gap, *_ = answer.solution.certificate
-    if not _finite(answer) or gap == 0:
+    if not _finite(answer):
         return 0.0
     off = min(abs(value - number(primal)) for value in (answer.exact, answer.attained))
-    return float(off / number(gap))
+    return float(off / (number(gap) + OWN_ERROR))

@@ -27,7 +27,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from gapfit import LinearClassifier, LinearRegressor, NoveltyDetector, Problem, Status, solve
 from gapfit.losses import EpsilonInsensitive, Huber, Logistic, Novelty, PointwiseLoss, Poisson, Quantile
 from gapfit.penalties import L1, ElasticNet
-from gapfit.reductions import Multiset
 from gapfit.solvers.bundle import bundle
 
 MARGIN = ["hinge", "squared_hinge", "smoothed_hinge", "logistic", "exponential"]
@@ -284,48 +283,6 @@ def test_weights_are_copies_and_zero_is_absence(name):
     shuffled = clone(estimator).fit(X[order], labels[order], sample_weight=WEIGHT[order])
     assert_array_equal(shuffled.coef_, weighted.coef_)
     assert_array_equal(shuffled.support_status_, weighted.support_status_[..., order])
-
-
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("n", [40, 20_000])
-def test_samples_as_a_multiset_have_the_same_objective(form, n):
-    """Few samples are merged and put in order, many are only sieved."""
-    rng = np.random.default_rng(0)
-    data, y = rng.integers(-1, 2, size=(n, 2)).astype(float), rng.choice(["a", "b"], size=n)
-    weight, offset = rng.integers(0, 3, size=n).astype(float), rng.choice([0.0, 1.0], size=n)
-    origin = Multiset.of(form(data), y, weight, offset)
-    present = weight > 0
-    different = len(np.unique(np.column_stack([data, y == "a", offset])[present], axis=0))
-    assert len(origin.rows) == (different if n == 40 else present.sum())
-    target = np.where(y == "a", 1.0, -1.0)
-    original = Problem(form(data), target, "logistic", sample_weight=weight, offset=offset)
-    reduced = Problem(
-        *map(origin.apply, (form(data), target)),
-        "logistic",
-        sample_weight=origin.weight,
-        offset=origin.apply(offset),
-    )
-    w, b = rng.normal(size=2), np.array([0.3])
-    assert_allclose(reduced.evaluate(w, b), original.evaluate(w, b), rtol=1e-12)
-    back = origin.invert(origin.apply(data[:, 0]), np.nan)
-    assert_array_equal(back[present], data[present, 0])
-    assert np.isnan(back[~present]).all()
-
-
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_many_samples_of_which_many_are_equal_are_merged(form):
-    rng = np.random.default_rng(0)
-    n = 20_000
-    data, y = (rng.random(size=(n, 12)) < rng.random((n, 1))).astype(float), rng.choice([-1.0, 1.0], size=n)
-    weight = rng.integers(1, 4, size=n).astype(float)
-    origin = Multiset.of(form(data), y, weight, None)
-    assert len(origin.rows) == len(np.unique(np.column_stack([data, y]), axis=0)) < n
-    assert_array_equal(origin.invert(origin.apply(data @ np.arange(12.0)), np.nan), data @ np.arange(12.0))
-    assert_array_equal(origin.invert(origin.apply(y), np.nan), y)
-    original = Problem(form(data), y, "hinge", sample_weight=weight)
-    reduced = Problem(origin.apply(form(data)), origin.apply(y), "hinge", sample_weight=origin.weight)
-    w, b = rng.normal(size=12), np.array([0.3])
-    assert_allclose(reduced.evaluate(w, b), original.evaluate(w, b), rtol=1e-12)
 
 
 @pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, np.float32, sparse.csr_array])

@@ -6,8 +6,11 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from gapfit import Problem, Status, solve
+from gapfit.design.memory import MemoryDesign
 from gapfit.solvers.auto import plan
 from gapfit.solvers.second_order.curved_rows import CurvedRows
+from gapfit.solvers.second_order.definite import spectrum
+from gapfit.solvers.second_order.kronecker import Kronecker
 from gapfit.testing import check_solver
 
 RNG = np.random.default_rng(0)
@@ -105,3 +108,20 @@ def test_the_same_bytes_on_any_number_of_threads(form):
     one, two = (solve(large, "newton_cg", tol=1e-6, n_jobs=jobs) for jobs in (1, 2))
     assert np.array_equal(one.w, two.w)
     assert one.certificate == two.certificate
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_where_all_samples_are_saturated_there_is_no_stand_in_and_that_is_no_wrong_call(intercept):
+    stand_in = Kronecker(MemoryDesign(np.eye(3)), 3, 0.1, intercept)
+    with pytest.raises(ArithmeticError, match="vanish"):
+        stand_in.update(np.zeros(3), np.zeros((3, 3)))
+    with pytest.raises(OverflowError, match="too large"):
+        stand_in.update(np.ones(3), np.full((3, 3), np.nan))
+
+
+def test_eigenvectors_of_a_matrix_whose_lower_triangle_counts():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(6, 6))
+    values, vectors = spectrum(np.tril(A))
+    whole = np.tril(A) + np.tril(A, -1).T
+    np.testing.assert_allclose(vectors @ np.diag(values) @ vectors.T, whole, atol=1e-12)

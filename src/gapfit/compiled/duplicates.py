@@ -21,7 +21,10 @@ def hash_rows(rows, codes, first, last, hashes):
         for k in range(start, stop):  # a sum of terms that do not wait for each other
             place = np.uint64(indices[k]) if indices.size else k - start
             word = np.uint64(words[k]) ^ (place * FACTORS[1])
-            h += (word ^ (word >> np.uint64(31))) * FACTORS[2]
+            word = (word ^ (word >> np.uint64(31))) * FACTORS[2]
+            h += word ^ (
+                word >> np.uint64(29)
+            )  # a product alone would let equal changes of two entries cancel
         hashes[i] = h ^ (h >> np.uint64(32))
 
 

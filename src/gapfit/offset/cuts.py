@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from gapfit._types import Matrix, Vector
 from gapfit.errors import UnboundedProblem
 from gapfit.losses.base import Rest, Risk
 from gapfit.losses.forms import Smooth
+from gapfit.offset.non_negative import non_negative
 from gapfit.offset.single import resolution_of
 from gapfit.rounding import EPS
 
@@ -142,9 +142,8 @@ def _nearest_below(tangents: Tangents, point: Vector, level: float, upper: float
     least = np.append((heights - level) / sizes, (floor - point)[bounded]) / unit
     system = np.vstack([sides.T, least])
     target = np.append(np.zeros(len(floor)), 1.0)
-    try:
-        multipliers, _ = nnls(system, target, maxiter=30 * system.shape[1])
-    except RuntimeError:  # it has lost its way in rounding
+    multipliers = non_negative(system, target)
+    if multipliers is None:
         return None
     rest = system @ multipliers - target
     if rest @ rest < _PROVED:

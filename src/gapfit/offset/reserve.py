@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import nnls
 
 from gapfit._types import Matrix, Vector
 from gapfit.losses.base import Leaning, Risk
+from gapfit.offset.non_negative import non_negative
 from gapfit.offset.several import Balanced
 from gapfit.offset.single import resolution_of
 
@@ -55,9 +55,11 @@ class Reserve(NamedTuple):
 
 def _shares(slopes: Matrix, wanted: Vector) -> Vector:
     """The shares, none of them negative, of columns that add up to what is wanted, as nearly as they can."""
+    shares = np.zeros(slopes.shape[1])
     if len(wanted) > 1:
-        return np.asarray(nnls(slopes, wanted)[0])
-    along, shares = slopes[0] * np.sign(wanted[0]), np.zeros(slopes.shape[1])
+        found = non_negative(slopes, wanted)
+        return shares if found is None else found
+    along = slopes[0] * np.sign(wanted[0])
     steepest = int(along.argmax())  # of which least is needed
     if along[steepest] > 0:
         shares[steepest] = abs(wanted[0]) / along[steepest]

@@ -3,13 +3,14 @@
 from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
-from gapfit._types import Matrix, Slope
+from gapfit._types import Matrix, Slope, Vector
 from gapfit.rounding import EPS
 
 _RIDGES = 20  # the last is 1e38 times the rounding of the largest entry: only NaN and infinity withstand it
 _LEAST_RIDGE = 1e-300
+_TOO_LARGE = "the second derivatives of the risk are too large"
 
 
 def solve_definite(hessian: Matrix, gradient: Slope) -> Slope:
@@ -38,4 +39,12 @@ def factorised(hessian: Matrix) -> Any:
                 break
             hessian = hessian + (more - ridge) * np.eye(len(hessian))
             ridge = more
-    raise OverflowError("the second derivatives of the risk are too large")
+    raise OverflowError(_TOO_LARGE)
+
+
+def spectrum(hessian: Matrix) -> tuple[Vector, Matrix]:
+    """Eigenvalues, ascending, and eigenvectors; only the lower triangle counts."""
+    if not np.isfinite(hessian).all():
+        raise OverflowError(_TOO_LARGE)
+    values, vectors = eigh(hessian, driver="evd", check_finite=False)
+    return values, vectors

@@ -8,12 +8,12 @@ G is expensive and changes slowly: its eigenvectors are kept until as much work 
 """
 
 import numpy as np
-from scipy.linalg import eigh
 
 from gapfit._types import Matrix, Slope, Vector
 from gapfit.design.memory import MemoryDesign
 from gapfit.design.rows import row_norms
 from gapfit.records import Kept
+from gapfit.solvers.second_order.definite import spectrum
 
 _MOST = 1500  # features; beyond that G is taken for a multiple of the identity
 _EIGEN = 12.0  # eigenvectors of G take so many times d^3 multiplications
@@ -35,10 +35,12 @@ class Kronecker(Kept):
 
     def update(self, v: Vector, S: Matrix) -> None:
         """Take notice of new second derivatives."""
+        if not (total := float(v.sum())) > 0:
+            raise ArithmeticError("the second derivatives of the risk vanish")  # all samples are saturated
         if self.left <= 0:
-            self._diagonalise(v / v.sum())
+            self._diagonalise(v / total)
             self.left = self.worth
-        self.S_values, self.S_vectors = np.linalg.eigh(S)
+        self.S_values, self.S_vectors = spectrum(S)
         self.S_values = np.maximum(self.S_values, _LEAST * max(float(self.S_values[-1]), 1e-300))
 
     def _diagonalise(self, v: Vector) -> None:
@@ -46,7 +48,7 @@ class Kronecker(Kept):
         d = self.rows.shape[1]
         self.centre = self.rows.adjoint(v) if self.intercept else np.zeros(d)
         if self.dense:
-            self.G_values, self.G_vectors = eigh(self.rows.weighted_gram(v, self.centre), driver="evd")
+            self.G_values, self.G_vectors = spectrum(self.rows.weighted_gram(v, self.centre))
             self.G_values = np.maximum(self.G_values, 0.0)
         else:
             spread = float(v @ row_norms(self.rows.X, self.centre) ** 2) / d
