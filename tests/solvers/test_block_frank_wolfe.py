@@ -26,7 +26,8 @@ def test_the_optimum_is_that_of_crammer_singer(alpha):
     found = solve(structured(alpha), "block_frank_wolfe", tol=1e-4)
     plain = solve(Problem(X, Y.astype(float), "crammer_singer", alpha=alpha, intercept=False), tol=1e-8)
     assert found.converged and found.certificate.evidence == "accumulated"
-    assert abs(found.certificate.primal - plain.certificate.primal) <= found.certificate.gap
+    apart = abs(found.certificate.primal - plain.certificate.primal)
+    assert apart <= found.certificate.gap + plain.certificate.gap
     assert found.certificate.dual <= plain.certificate.primal
 
 

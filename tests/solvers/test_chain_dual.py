@@ -41,9 +41,7 @@ def test_chains_of_one_token_are_softmax_with_labels_that_begin_and_end():
     """Its biases are penalised here, as weights of the first and of the last label: two for each label."""
     X = RNG.normal(size=(30, 2))
     y = np.argmax(np.c_[X, X.sum(axis=1)] + RNG.normal(size=(30, 3)), axis=1)
-    chain = solve(
-        Problem(ChainDesign(X, np.ones(30, int), 3), y, ChainCRF(), alpha=0.1), "chain_dual", tol=1e-6
-    )
+    chain = solve(of_chains(X, y, np.ones(30, int), ChainCRF(labels=3), 0.1), "chain_dual", tol=1e-6)
     with_ends = np.c_[X, np.full((30, 1), np.sqrt(2.0))]
     plain = solve(Problem(with_ends, y, "softmax", alpha=0.1, intercept=False), "newton_cg", tol=1e-8)
     assert chain.certificate.primal == pytest.approx(plain.certificate.primal, rel=3e-6)
