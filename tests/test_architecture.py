@@ -38,6 +38,7 @@ RECORDS = {
     "forms",
     "limits",
     "minorant",
+    "names",
     "records",
     "room",
     "rounding",

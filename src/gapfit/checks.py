@@ -1,5 +1,6 @@
 """What users pass beside X: targets, weights, queries, known offsets. Errors name the culprit."""
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ def as_weights(sample_weight: Any, n: int) -> Vector:
     """Non-negative weights of n samples, with a finite positive sum; ones by default."""
     if sample_weight is None:
         return np.ones(n)
+    if isinstance(sample_weight, Real):  # the same for all, as in scikit-learn
+        sample_weight = np.full(n, sample_weight)
     weight = as_column("sample_weight", sample_weight, n)
     if (weight < 0).any():
         raise ValueError("sample_weight must not be negative")

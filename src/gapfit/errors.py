@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gapfit.names import meant
+
 __all__ = ["CheckpointError", "CheckpointWarning", "ContractError", "DataError", "GapfitError"]
 __all__ += ["IncompatibleSolver", "ModelFileError", "ModelVersionWarning", "TooLarge", "UnboundedProblem"]
 
@@ -85,7 +87,8 @@ def as_numbers(name: str, values: Any) -> NDArray[np.float64]:
 def as_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     """The value if it is one of the names; arrays are not, and are not compared with them."""
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+        guess = meant(value, choices) if isinstance(value, str) else ""
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}{guess}")
     return value
 
 

@@ -38,6 +38,7 @@ from gapfit import losses, measures
 from gapfit._types import Maybe, Vector
 from gapfit.losses.base import Loss
 from gapfit.measures import accuracy, balanced_accuracy, f_beta, jaccard, lift, matthews, precision, recall
+from gapfit.names import meant
 
 __all__ = ["NAMES", "Metric", "Sweep", "area", "as_metric", "best_threshold", "sweep"]
 __all__ += ["accuracy", "balanced_accuracy", "f_beta", "jaccard", "lift", "matthews", "precision", "recall"]
@@ -155,6 +156,7 @@ def as_metric(metric: str | Loss | measures.Table) -> Metric:
         if metric not in NAMES:
             raise ValueError(
                 f"metric must be one of {', '.join(NAMES)}, a loss or a function, got {metric!r}"
+                f"{meant(metric, NAMES)}"
             )
         metric = NAMES[metric]()
     made = next((make(metric) for kind, make in _MADE.items() if isinstance(metric, kind)), None)

@@ -47,6 +47,11 @@ def plot_convergence(fit: Any, *, axes: "Sequence[Axes] | None" = None) -> "Sequ
 
 def _history(fit: Any) -> list[Record]:
     history = getattr(fit, "history_", getattr(fit, "history", fit))
+    if not isinstance(history, Sequence):
+        raise TypeError(
+            f"fit must be a Solution, a fitted estimator of one convex problem or several, or a history; "
+            f"{type(fit).__name__} has none"
+        )
     if len(history) and isinstance(history[0], list):
         history = max(history, key=lambda part: part[-1].gap if part else 0.0)
     if not len(history):

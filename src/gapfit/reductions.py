@@ -50,8 +50,8 @@ class Multiset(NamedTuple):
         return cls(rows[different], merged, _places(len(weight), rows, number))
 
     def ordered(self, order: NDArray[np.intp]) -> "Multiset":
-        """The same in another order."""
-        new = np.empty_like(order)
+        """The same in another order; those that are left out have no weight."""
+        new = np.full(len(self.rows), -1)
         new[order] = np.arange(len(order))
         return Multiset(self.rows[order], self.weight[order], np.where(self.place < 0, -1, new[self.place]))
 
@@ -163,7 +163,6 @@ def weigh_classes(class_weight: Any, labels: Labels, y: NDArray[Any], weight: Ve
         factors = compute_class_weight(class_weight, classes=labels.classes, y=y, sample_weight=weight)
     except (TypeError, ValueError) as error:
         raise ValueError(f"class_weight must give each class a number: {error}") from error
-    weighted = np.asarray(weight * factors[np.searchsorted(labels.classes, y)], dtype=np.float64)
-    if not ((weighted > 0) & np.isfinite(weighted)).all():
-        raise ValueError(f"class_weight must be positive and finite, got {class_weight!r}")
-    return weighted
+    if not ((factors >= 0) & np.isfinite(factors)).all():
+        raise ValueError(f"class_weight must be finite and not negative, got {class_weight!r}")
+    return np.asarray(weight * factors[np.searchsorted(labels.classes, y)], dtype=np.float64)

@@ -7,6 +7,7 @@ from typing import Any
 
 from gapfit import losses, penalties
 from gapfit.losses.base import Loss
+from gapfit.names import meant
 from gapfit.penalties import Penalty
 
 __all__ = ["LOSSES", "PENALTIES", "SOLVERS", "as_loss", "as_penalty", "as_solver", "is_auto"]
@@ -135,4 +136,4 @@ def _make(kind: str, thing: Any, table: dict[str, Any], base: type) -> Any:
 
 def _check_name(kind: str, name: str, table: dict[str, Any]) -> None:
     if name not in table:
-        raise ValueError(f"unknown {kind} {name!r}; known are {', '.join(sorted(table))}")
+        raise ValueError(f"unknown {kind} {name!r}; known are {', '.join(sorted(table))}{meant(name, table)}")

@@ -24,7 +24,16 @@ from sklearn.preprocessing import StandardScaler, scale
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gapfit import LinearClassifier, LinearRegressor, NoveltyDetector, Problem, Status, solve
+from gapfit import (
+    KernelNoveltyDetector,
+    LinearClassifier,
+    LinearRegressor,
+    NoveltyDetector,
+    Problem,
+    Status,
+    UnboundedProblem,
+    solve,
+)
 from gapfit.losses import EpsilonInsensitive, Huber, Logistic, Novelty, PointwiseLoss, Poisson, Quantile
 from gapfit.penalties import L1, ElasticNet
 from gapfit.solvers.bundle import bundle
@@ -319,6 +328,52 @@ def test_a_class_without_weight_is_absent():
     fitted = LinearClassifier(alpha=0.01).fit(X, CLASSES, sample_weight=(CLASSES != "mid").astype(int))
     assert_array_equal(fitted.classes_, ["low", "top"])
     assert fitted.coef_.shape == (1, 5)
+    by_class = LinearClassifier(alpha=0.01, class_weight={"low": 1, "mid": 0, "top": 1}).fit(X, CLASSES)
+    assert_array_equal(by_class.classes_, ["low", "top"])
+    assert_allclose(by_class.coef_, fitted.coef_, rtol=1e-9)
+    assert_array_equal(by_class.support_status_ == "zero", fitted.support_status_ == "zero")
+
+
+def test_one_weight_for_all_changes_nothing():
+    plain = LinearClassifier(alpha=0.01).fit(X, LABELS)
+    assert_array_equal(LinearClassifier(alpha=0.01).fit(X, LABELS, sample_weight=1.0).coef_, plain.coef_)
+
+
+def test_a_warm_start_may_be_asked_for_after_the_fit():
+    model = LinearClassifier(loss="logistic", alpha=1e-3, solver="lbfgs", tol=1e-8).fit(X, LABELS)
+    first = model.n_iter_
+    assert model.set_params(warm_start=True).fit(X, LABELS).n_iter_ < first and model.converged_
+
+
+def test_a_label_that_tells_nothing_apart_is_named():
+    Y = np.column_stack([LABELS[0] == LABELS, np.zeros(len(X)), CLASSES == "low"]).astype(int)
+    with pytest.raises(UnboundedProblem, match=r"^label 1: .*leave its column of y out"):
+        LinearClassifier(loss="logistic").fit(X, Y)
+
+
+def test_numbers_that_look_like_classes_are_not_passed_over_in_silence():
+    with pytest.warns(UserWarning, match="22 classes in 60 samples.*LinearRegressor"):
+        LinearClassifier(alpha=1.0, tol=0.1).fit(X, np.arange(60) % 22)
+
+
+@pytest.mark.parametrize("detector", [NoveltyDetector(), KernelNoveltyDetector(kernel="linear")])
+def test_a_detector_to_which_nothing_is_novel_says_so(detector):
+    with pytest.warns(UserWarning, match="no row is novel"):
+        clone(detector).fit(X - X.mean(axis=0))
+    clone(detector).fit(X + 10.0)
+
+
+def test_names_of_other_libraries_are_understood_in_the_error():
+    for parameters, meant in (
+        ({"loss": "log_loss"}, "logistic"),
+        ({"loss": "hinges"}, "hinge"),
+        ({"penalty": "elasticnet"}, "elastic_net"),
+        ({"solver": "liblinear"}, "dual_cd"),
+        ({"multi_class": "ovr"}, None),
+    ):
+        with pytest.raises(ValueError) as caught:
+            LinearClassifier(**parameters).fit(X, LABELS)
+        assert meant is None or f"did you mean '{meant}'?" in str(caught.value)
 
 
 @every_fit

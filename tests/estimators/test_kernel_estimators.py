@@ -274,3 +274,10 @@ def test_pairs_of_classes_are_the_machines_of_two_classes():
         )
         assert model.certificates_[column].primal == pytest.approx(two.objective_, rel=1e-8)
         np.testing.assert_array_equal(model.support_status_[column][rows], two.support_status_)
+
+
+def test_weights_of_a_linear_kernel_are_those_of_each_pair():
+    X, y = load_iris(return_X_y=True)
+    ours, peer = KernelSVC(kernel="linear", tol=1e-9).fit(X, y), SVC(kernel="linear", tol=1e-8).fit(X, y)
+    assert ours.coef_.shape == peer.coef_.shape == (3, 4)
+    np.testing.assert_allclose(ours.coef_, peer.coef_, atol=1e-3)

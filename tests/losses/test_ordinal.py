@@ -11,6 +11,7 @@ from importlib import import_module
 
 import cvxpy as cp
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -462,7 +463,7 @@ def test_callbacks_see_models_that_predict():
         ({"loss": "ordinal"}, Y, "loss must be one of thresholds, .*, got 'ordinal'"),
         ({}, np.zeros(80), "y holds one class only, 0.0"),
         ({}, X[:, 0], "y: Unknown label type: continuous"),
-        ({"class_weight": {3: -1}}, Y, "class_weight must be positive"),
+        ({"class_weight": {3: -1}}, Y, "class_weight must be finite"),
     ],
 )
 def test_mistakes_in_parameters_are_named(parameters, y, message):
@@ -484,3 +485,26 @@ def test_an_order_helps_where_there_is_one():
 
 def test_every_base_is_a_loss_of_the_margin():
     assert set(BASES) == set(PHI)
+
+
+@pytest.mark.parametrize("form", [lambda labels: labels, pd.Series], ids=["Categorical", "Series"])
+def test_an_ordered_categorical_has_an_order_of_its_own(form, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 2))
+    codes = np.digitize(X[:, 0] + 0.3 * rng.normal(size=90), (-0.5, 0.5))
+    words = form(pd.Categorical.from_codes(codes, ["low", "mid", "high"], ordered=True))
+    by_word, by_number = (OrdinalClassifier(alpha=0.01).fit(X, y) for y in (words, codes))
+    np.testing.assert_array_equal(by_word.coef_, by_number.coef_)
+    np.testing.assert_array_equal(by_word.classes_, ["low", "mid", "high"])
+    np.testing.assert_array_equal(by_word.predict(X), by_word.classes_[by_number.predict(X)])
+    save(by_word, tmp_path / "model")
+    np.testing.assert_array_equal(load(tmp_path / "model").predict(X), by_word.predict(X))
+    weighted, same = (
+        OrdinalClassifier(alpha=0.01, class_weight=dict(zip(names, (2.0, 1.0, 1.0), strict=True))).fit(X, y)
+        for names, y in ((["low", "mid", "high"], words), (range(3), codes))
+    )
+    assert weighted.objective_ == same.objective_ != by_word.objective_
+    gaps = np.where(codes == 1, -1, codes)
+    missing = form(pd.Categorical.from_codes(gaps, ["low", "mid", "high"], ordered=True))
+    with pytest.raises(ValueError, match="missing"):
+        OrdinalClassifier().fit(X, missing)

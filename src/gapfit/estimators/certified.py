@@ -102,16 +102,20 @@ class CertifiedFit(Fitting):
                 solutions.append(solution)
             self._report(solutions)
             self.__dict__.update(parts.fitted())
-            self._warm = solutions if self.warm_start else None
+            # weights cost little to keep: warm_start may be set later
+            self._warm = solutions if self.warm_start else [solution.w for solution in solutions]
         if self.status_ not in _AS_ASKED:
             self._warn()
 
     def _start(self, parts: Parts, k: int, problem: Problem) -> Any:
         """Where to start: from the last solution, if it fits. `solve` sees whether its bounds hold."""
-        last: Sequence[Solution] = (getattr(self, "_warm", None) or ()) if self.warm_start else ()
-        if len(last) != parts.count or len(last[k].w) != problem.design.shape[1]:
+        last: Sequence[Any] = (getattr(self, "_warm", None) or ()) if self.warm_start else ()
+        if len(last) != parts.count:
             return None
-        return last[k] if parts.resumable else last[k].w
+        w = last[k].w if isinstance(last[k], Solution) else last[k]
+        if len(w) != problem.design.shape[1]:
+            return None
+        return last[k] if parts.resumable else w
 
     def _report(self, solutions: Sequence[Solution]) -> None:
         certificates = [solution.certificate for solution in solutions]

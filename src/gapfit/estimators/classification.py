@@ -15,7 +15,7 @@ from gapfit.declaration import attribute, declared, parameter
 from gapfit.design.memory import MemoryDesign
 from gapfit.design.wide import WideDesign
 from gapfit.estimators.classes import WeightedClasses
-from gapfit.estimators.fitting import all_or_nothing
+from gapfit.estimators.fitting import all_or_nothing, warn_caller
 from gapfit.estimators.linear import LinearModel, LinearParts, WithIntercept
 from gapfit.estimators.targets import (
     Indicators,
@@ -36,13 +36,17 @@ from gapfit.statements import Ball
 
 JOINT = Target.CLASSES | Target.INDICATORS  # several scores a sample
 TAKES = Target.LABELS | JOINT
+_MANY_CLASSES, _MANY_SHARE = 20, 0.2  # and this share of the samples: hardly classes
 TOGETHER: dict[type[Loss], type[Loss]] = {Hinge: CrammerSinger, Logistic: Softmax}  # multi_class="joint"
 
 
 def _has_probabilities(classifier: "LinearClassifier") -> bool:
     if declares(classifier.loss, "likelihood"):
         return True
-    raise AttributeError(f"probabilities need loss='logistic' or 'softmax', not {classifier.loss!r}")
+    raise AttributeError(
+        f"probabilities need loss='logistic' or 'softmax', not {classifier.loss!r}; or wrap the model in "
+        "sklearn.calibration.CalibratedClassifierCV"
+    )
 
 
 @declared
@@ -133,9 +137,9 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, LinearMo
         if Target.INDICATORS in target:
             raise ValueError(f"y must be an indicator matrix of shape (n, L), L > 1, for {loss!r}")
         samples = self._samples(X, y, as_labels, sample_weight, offset)
-        labels = Labels.of(samples.y)
-        samples = samples.weighed(self.class_weight, labels)
+        samples, labels = samples.weighed(self.class_weight)
         self.classes_, self.multilabel_ = labels.classes, False
+        _check_plausible(len(labels.classes), samples.given)
         targets = labels.apply(samples.y)
         if Target.CLASSES in target:
             _check_classes(loss, len(labels.classes))
@@ -239,6 +243,16 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, LinearMo
         rows, winner = np.arange(len(scores)), scores.argmax(axis=1)
         hi[rows, winner] = -np.inf
         return np.asarray(lo[rows, winner] > hi.max(axis=1))
+
+
+def _check_plausible(k: int, n: int) -> None:
+    """Warn where y looks like numbers to be predicted."""
+    if k > _MANY_CLASSES and k > _MANY_SHARE * n:
+        warn_caller(
+            f"y holds {k} classes in {n} samples, each to be told from all others: for numbers to be "
+            "predicted take LinearRegressor, for levels OrdinalClassifier",
+            UserWarning,
+        )
 
 
 def _check_classes(loss: Loss, k: int) -> None:

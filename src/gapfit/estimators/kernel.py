@@ -120,7 +120,11 @@ class KernelModel(SaidLater, Rows, CertifiedFit):
         """The weights of the features, a row for each pair of classes, for kernel="linear"."""
         if not self._is_given("linear"):
             raise AttributeError("coef_ is there for kernel='linear' only")
-        return np.asarray(self.dual_coef_ @ self.support_vectors_)
+        return np.asarray(self._expansion_coefficients() @ self.support_vectors_)
+
+    def _expansion_coefficients(self) -> Vector:
+        """Of the support vectors: a row for each machine."""
+        return self.dual_coef_
 
     # -- fitting --------------------------------------------------------------------------------------
 

@@ -77,9 +77,7 @@ class KernelSVC(ClassifierMixin, WeightedClasses, KernelModel):
         loss = Hinge() if self.nu is None else NuHinge(self.nu)
         if not 0 < C < np.inf:
             raise ValueError(f"C must be positive and finite, got {self.C!r}")
-        samples = self._samples(X, y, as_labels, sample_weight)
-        labels = Labels.of(samples.y)
-        samples = samples.weighed(self.class_weight, labels)
+        samples, labels = self._samples(X, y, as_labels, sample_weight).weighed(self.class_weight)
         self.classes_ = labels.classes
         code = np.searchsorted(labels.classes, samples.y)
         k = len(labels.classes)
@@ -117,9 +115,11 @@ class KernelSVC(ClassifierMixin, WeightedClasses, KernelModel):
 
     def _scores_by_pair(self, X: Any) -> Vector:
         X = self._checked(X)
+        return np.asarray(self._expansions(X, self._expansion_coefficients()) + self.intercept_)
+
+    def _expansion_coefficients(self) -> Vector:
         k, table = len(self.classes_), self.dual_coef_
-        each = table if k == 2 else _by_pair(table, np.repeat(np.arange(k), self.n_support_), k)
-        return np.asarray(self._expansions(X, each) + self.intercept_)
+        return table if k == 2 else _by_pair(table, np.repeat(np.arange(k), self.n_support_), k)
 
     def _by_class(self, scores: Vector) -> Vector:
         """The votes of all pairs, and a sum of scores, bounded by 1/3, that decides between equal votes."""

@@ -48,6 +48,7 @@ class KernelNoveltyDetector(OneClass, KernelModel):
         samples = self._samples(X, y, as_none, sample_weight)
         alpha = 1.0 / (loss.nu * float(samples.weight.sum()))
         self._fit_parts(samples, [Part(np.arange(len(samples.y)), samples.y, alpha)], loss)
+        self._told_if_nothing_is_novel()
         return self
 
     def _point(self, samples: Samples, machines: Sequence[Machine]) -> dict[str, Any]:

@@ -156,10 +156,10 @@ def machine_of(problem: Problem, w: Slope, b: float) -> Machine:
 
 
 def check_margin(problem: Problem, machine: Machine) -> None:
-    """Raise one helpful sentence if nu is so large that it leaves no margin."""
+    """Raise one helpful sentence if nu is so small that it leaves no margin."""
     if not isinstance(problem.risk, NuRisk) or problem.risk.loss.tube:
         return
     if not machine.width or np.abs(problem.scores(machine.w)).max() >= 1 / _NO_WIDTH:
         raise UnboundedProblem(
-            f"{problem.loss!r} has a margin of no width: f = 0 is optimal. Take a smaller nu"
+            f"{problem.loss!r} has a margin of no width: f = 0 is optimal. Take a larger nu"
         )

@@ -14,6 +14,7 @@ from gapfit.checkpoint import Checkpoint
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.design.memory import MemoryDesign
 from gapfit.driver.at_once import at_once, is_plain
+from gapfit.errors import UnboundedProblem
 from gapfit.estimators.certified import CertifiedFit, Parts
 from gapfit.estimators.fitting import Solver
 from gapfit.estimators.later import SaidLater
@@ -143,10 +144,18 @@ class LinearParts(Parts):
 
     def problem(self, k: int) -> Problem:
         samples = self.samples
-        problem = Problem(
-            self.design, self.targets[k], self.loss, self.penalty, self.model.alpha, samples.weight,
-            self.intercept, samples.offset, samples.groups,
-        )  # fmt: skip
+        try:
+            problem = Problem(
+                self.design, self.targets[k], self.loss, self.penalty, self.model.alpha, samples.weight,
+                self.intercept, samples.offset, samples.groups,
+            )  # fmt: skip
+        except UnboundedProblem as error:
+            if self.count == 1:
+                raise
+            label = self.model.classes_[k]
+            raise UnboundedProblem(
+                f"label {label}: {error}. All samples have it, or none: leave its column of y out"
+            ) from error
         self.n_offsets = problem.n_offsets
         return problem
 

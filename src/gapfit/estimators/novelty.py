@@ -42,6 +42,7 @@ class NoveltyDetector(OneClass, WithIntercept, LinearModel):
         loss = Novelty(self.nu)
         samples = self._samples(X, y, as_none, sample_weight)
         self._solve(samples, [samples.y], loss, True)
+        self._told_if_nothing_is_novel()
         return self
 
     def _point(self, parts: LinearParts, w: Sequence[Slope], b: Sequence[Any]) -> dict[str, Any]:

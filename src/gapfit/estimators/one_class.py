@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, OutlierMixin
 
 from gapfit._types import Vector
 from gapfit.declaration import attribute, declared, parameter
+from gapfit.estimators.fitting import warn_caller
 from gapfit.persistence.values import FINITE
 
 _ON_IT = 1e-9  # of the threshold: the optimum puts some samples right on it, where rounding must not decide
@@ -23,6 +24,15 @@ class OneClass(OutlierMixin, BaseEstimator):
     )
 
     offset_: float = attribute(FINITE, "", "The threshold rho; `intercept_` is -rho.")
+
+    def _told_if_nothing_is_novel(self) -> None:
+        """Warn where w = 0, whose objective is zero, may be optimal: then all rows are on the threshold."""
+        if -self.dual_gap_ <= self.objective_ and np.isfinite(self.dual_gap_):
+            warn_caller(
+                "no row is novel: nothing parts the samples from the origin, which lies among them, as after "
+                "centring. Leave the centring out, or take KernelNoveltyDetector with kernel='rbf'",
+                UserWarning,
+            )
 
     @abstractmethod
     def _above(self, X: Any) -> Vector:

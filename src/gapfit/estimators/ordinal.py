@@ -14,13 +14,12 @@ from gapfit.declaration import attribute, declared, parameter
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.linear import LinearModel, LinearParts, products
-from gapfit.estimators.targets import as_labels, check_loss, target_of
+from gapfit.estimators.targets import Levels, as_labels, check_loss, target_of
 from gapfit.losses import OrdinalPairs, OrdinalThresholds
 from gapfit.losses.base import Loss
 from gapfit.losses.ordinal import least_error_thresholds
 from gapfit.persistence.objects import named_loss
-from gapfit.persistence.values import floats
-from gapfit.reductions import Labels
+from gapfit.persistence.values import LEVELS, floats
 
 # what the names of losses stand for here
 NAMES: dict[str, Loss] = {
@@ -63,8 +62,9 @@ class OrdinalClassifier(ClassifierMixin, WeightedClasses, LinearModel):
 
     Notes
     -----
-    Labels are sorted as numbers or words are: "high" < "low" < "middle" is hardly the order you mean. Hand
-    over numbers then. Only their order counts, not their distances.
+    The levels are in the order of an ordered pandas Categorical, if y is one. Other labels are sorted as
+    numbers or words are: "high" < "low" < "middle" is hardly the order you mean. Only their order counts,
+    not their distances.
 
     Examples
     --------
@@ -91,6 +91,7 @@ class OrdinalClassifier(ClassifierMixin, WeightedClasses, LinearModel):
         "Allow only coefficients w >= 0: levels can only rise with each feature.", default=False
     )
 
+    classes_: NDArray[Any] = attribute(LEVELS, "array of shape (m,)", "The levels, from the lowest on.")
     thresholds_: Vector = attribute(floats(1), "array of shape (m - 1,)", "b, in ascending order.")
 
     def __sklearn_tags__(self) -> Any:
@@ -101,13 +102,16 @@ class OrdinalClassifier(ClassifierMixin, WeightedClasses, LinearModel):
 
     @all_or_nothing
     def fit(self, X: Any, y: ArrayLike, sample_weight: Maybe = None) -> "OrdinalClassifier":
-        """y : labels of shape (n,), whose sorted order is that of the levels"""
+        """y : labels of shape (n,), whose sorted order is that of the levels
+        Or an ordered Categorical of pandas, whose own order counts.
+        """
         loss = check_loss(self.loss, Target.LEVELS, NAMES)
-        samples = self._samples(X, y, as_labels, sample_weight)
-        labels = Labels.of(samples.y)
-        self.classes_ = labels.classes
+        levels = Levels.of(y)
+        samples = self._samples(X, levels.y, as_labels, sample_weight)
+        samples, labels = samples.weighed(levels.numbered(self.class_weight))
+        self.classes_ = levels.named(labels.classes)
         level = np.searchsorted(labels.classes, samples.y).astype(np.float64)
-        self._solve(samples.weighed(self.class_weight, labels), [level], loss, True)
+        self._solve(samples, [level], loss, True)
         return self
 
     def _point(self, parts: LinearParts, w: Sequence[Slope], b: Sequence[Any]) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class Samples(NamedTuple):
         return self.origin.rows is not self.origin.place
 
     def ordered(self, order: NDArray[np.intp]) -> "Samples":
-        """In another order."""
+        """In another order, or some of them."""
         return self._replace(
             X=take_rows(self.X, order),
             y=self.y[order],
@@ -52,9 +52,15 @@ class Samples(NamedTuple):
             origin=self.origin.ordered(order),
         )
 
-    def weighed(self, class_weight: Any, labels: Labels) -> "Samples":
-        """With the weights of their classes."""
-        return self._replace(weight=weigh_classes(class_weight, labels, self.y, self.weight))
+    def weighed(self, class_weight: Any) -> tuple["Samples", Labels]:
+        """With the weights of their classes, and these; classes of weight zero are absent."""
+        labels = Labels.of(self.y)
+        weight = weigh_classes(class_weight, labels, self.y, self.weight)
+        samples = self._replace(weight=weight)
+        if weight.all():
+            return samples, labels
+        samples = samples.ordered(np.flatnonzero(weight))
+        return samples, Labels.of(samples.y)
 
 
 @declared

@@ -15,6 +15,7 @@ from sklearn.utils.validation import assert_all_finite
 from gapfit._types import Matrix, Target, Vector
 from gapfit.checks import as_column, check_finite
 from gapfit.losses.base import Loss
+from gapfit.names import meant
 from gapfit.reductions import two_numbers
 from gapfit.registry import LOSSES, as_loss
 
@@ -47,6 +48,34 @@ def as_labels(y: Any, n: int) -> NDArray[Any]:
         if pair is None or (pair % 1 != 0).any():
             check_classification_targets(y)
     return np.asarray(y)
+
+
+class Levels(NamedTuple):
+    """Labels as they are, or numbers in their place where y says itself how its labels are ordered."""
+
+    y: Any
+    names: NDArray[Any] | None  # by number
+
+    @classmethod
+    def of(cls, y: Any) -> "Levels":
+        """An ordered Categorical of pandas, or a Series of one, has an order of its own."""
+        dtype: Any = getattr(y, "dtype", None)
+        if not getattr(dtype, "ordered", False) or not hasattr(dtype, "categories"):
+            return cls(y, None)
+        codes = np.asarray(getattr(y, "cat", y).codes)
+        if (codes < 0).any():
+            raise ValueError("y holds missing values: leave those samples out")
+        return cls(codes.astype(np.int64), np.asarray(dtype.categories))
+
+    def named(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        """The labels that numbers stand for."""
+        return numbers if self.names is None else self.names[numbers]
+
+    def numbered(self, weights: Any) -> Any:
+        """Weights by label as weights by number."""
+        if self.names is None or not isinstance(weights, Mapping):
+            return weights
+        return {number: weights[name] for number, name in enumerate(self.names) if name in weights}
 
 
 def as_real(y: Any, n: int) -> Vector:
@@ -126,5 +155,6 @@ def check_loss(loss: Any, takes: Target, own_names: Mapping[str, Any] = MappingP
     made = as_loss(own_names.get(loss, loss) if isinstance(loss, str) else loss) if named else None
     if made is None or (made.target is not None and not made.target & takes):
         known = [*own_names, *names_of(takes)]
-        raise ValueError(f"loss must be one of {', '.join(known)} or of your own making, got {loss!r}")
+        guess = meant(loss, known) if isinstance(loss, str) else ""
+        raise ValueError(f"loss must be one of {', '.join(known)} or of your own making, got {loss!r}{guess}")
     return made

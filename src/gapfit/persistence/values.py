@@ -193,12 +193,20 @@ def _write_labels(labels: NDArray[Any], shelf: Shelf) -> Any:
 
 
 def _read_labels(value: Any, shelf: Shelf) -> NDArray[Any]:
+    labels = _read_levels(value, shelf)
+    need((labels[1:] > labels[:-1]).all(), "not two labels or more, in order")
+    return labels
+
+
+def _read_levels(value: Any, shelf: Shelf) -> NDArray[Any]:
+    """Labels in an order that is for the model to know."""
     texts = isinstance(value, dict) and "utf8" in value
     labels = _read_names(value, shelf) if texts else shelf.take(value, "b i u f U", 1)
-    need(len(labels) >= 2 and (labels[1:] > labels[:-1]).all(), "not two labels or more, in order")
+    need(len(labels) >= 2 and len(set(labels.tolist())) == len(labels), "not two labels or more, in order")
     need(labels.dtype.kind != "f" or np.isfinite(labels).all(), "a label is infinite")
     return labels
 
 
 NAMES = Kind(write_texts, _read_names)
 LABELS = Kind(_write_labels, _read_labels)
+LEVELS = Kind(_write_labels, _read_levels)
