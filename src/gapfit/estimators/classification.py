@@ -16,7 +16,7 @@ from gapfit.design.memory import MemoryDesign
 from gapfit.design.wide import WideDesign
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing
-from gapfit.estimators.linear import LinearModel, LinearParts, WithIntercept
+from gapfit.estimators.linear import LinearModel, LinearParts, Posed, WithIntercept
 from gapfit.estimators.targets import (
     Indicators,
     as_codes,
@@ -124,12 +124,17 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, LinearMo
         """
         loss = self._loss()
         several = as_indicators(y)
-        target = target_of(loss)
-        if target & JOINT and offset is not None:
+        if target_of(loss) & JOINT and offset is not None:
             raise ValueError(f"offset has one number a sample, and {loss!r} has several scores: leave it out")
         if several is not None:
             self._fit_labels(X, several, loss, sample_weight, offset)
-            return self
+        else:
+            self._solve(*self._posed(X, y, sample_weight, offset))
+        return self
+
+    def _posed(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Posed:
+        loss = self._loss()
+        target = target_of(loss)
         if Target.INDICATORS in target:
             raise ValueError(f"y must be an indicator matrix of shape (n, L), L > 1, for {loss!r}")
         samples = self._samples(X, y, as_labels, sample_weight, offset)
@@ -140,8 +145,7 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, LinearMo
         if Target.CLASSES in target:
             _check_classes(loss, len(labels.classes))
             targets = [np.searchsorted(labels.classes, samples.y).astype(np.float64)]
-        self._solve(samples, targets, loss, self.fit_intercept)
-        return self
+        return Posed(samples, targets, loss, self.fit_intercept)
 
     def _loss(self) -> Loss:
         loss = check_loss(self.loss, TAKES)

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,15 @@ class WithIntercept(Linear):
         """X coef_' + intercept_, in float64: (n,) for a single model, (n, k) for several."""
         X = self._checked(X)
         return _columns(products(X, np.atleast_2d(self.coef_).astype(np.float64)) + self.intercept_)
+
+
+class Posed(NamedTuple):
+    """What `fit` is to solve: a problem for each vector of targets."""
+
+    samples: Samples
+    targets: Sequence[Any]
+    loss: Loss
+    intercept: bool
 
 
 @declared

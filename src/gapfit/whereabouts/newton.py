@@ -1,0 +1,200 @@
+"""The Newton certificate: how far the optimum can be from a point, by gradient and curvature there.
+
+For losses with |phi'''| <= rate * phi'' and the L2 penalty. Let g and H be gradient and Hessian of J at
+theta = (w, b), M a matrix with (1 - eta) M <= H <= (1 + eta) M, N^2 = g'M^-1 g, h_x = x'M^-1 x for x with a
+one added for b, and q^2 the largest h among the training rows. If rate * q * N < 1 - eta, then, with
+x = rate * q * N / (1 - eta) and eps = -log(1 - x) / (x (1 - eta)) - 1,
+
+    |score*(x) - (score(x) - x'M^-1 g)| <= eps N sqrt(h_x).
+
+Proof. delta = theta* - theta solves H^ delta = -g, H^ the mean of H over the line between them. With Z the
+largest rate * |x_j'delta|, curvatures change by factors within exp(-s Z) and exp(s Z), so that
+H^ >= (1 - eta) (1 - exp(-Z)) / Z M, hence |delta|_M <= N Z / ((1 - eta) (1 - exp(-Z))), and with
+Z <= rate * q |delta|_M it is 1 - exp(-Z) <= x. Then |M^1/2 delta + M^-1/2 g| <= N max |1 / lambda - 1| over
+the range of H^ in terms of M, and its lower end is the worse one.
+
+M is diagonal in the eigenvectors of the risk's Hessian about its own mean row, at all alphas alike. Between
+two alphas M is that of their mean, eta counts the difference, g is linear in alpha and N convex: what holds at
+both ends holds between them. Rounding of H is in eta, too, and that of g in N.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gapfit._types import Data, Matrix, Slope, Vector
+from gapfit.design.base import Design
+from gapfit.design.forms import Rows
+from gapfit.losses.forms import SlowCurvature
+from gapfit.penalties.forms import Euclidean
+from gapfit.problem import Problem
+from gapfit.rounding import EPS, SUM, UNIT, gamma, length
+from gapfit.whereabouts.answers import Answer, Hull, Nowhere, as_rows
+
+_MOST_COLUMNS = 2000  # of which eigenvectors are computed
+_ROUNDINGS = 32  # of a slope or a curvature
+_SMALL = 1e-4  # up to which a series replaces the logarithm
+
+
+def qualifies(problem: Problem) -> bool:
+    """Is there such a certificate?"""
+    forms = problem.has(SlowCurvature) and problem.has(Euclidean) and problem.has(Rows)
+    return bool(forms and problem.risk.outputs == 1 and problem.design.shape[1] <= _MOST_COLUMNS)
+
+
+class Metric(NamedTuple):
+    """M at one alpha, in terms of eigenvectors, and how well it stands for H."""
+
+    inverse: Vector  # of its diagonal, but for the intercept
+    offset: float  # the last entry of its inverse; zero if there is no intercept
+    eta: float
+
+    def squares(self, turned: Matrix) -> Vector:
+        """h of each row."""
+        return np.asarray((turned * turned) @ self.inverse + self.offset)
+
+
+class NewtonCertificate:
+    """What gradient and curvature at one point (w, b) say of the optima at all alphas."""
+
+    def __init__(self, problem: Problem, w: Slope, b: Vector) -> None:
+        self.problem, self.design = problem, problem.form(Rows).matrix
+        slow = problem.form(SlowCurvature)
+        self.rate, self.w, self.b = slow.rate, w.astype(np.float64, copy=False), np.asarray(b, float)
+        scores = problem.scores(self.w)
+        _, self.u, e = problem.risk.value_and_subgradient(scores, self.b)
+        self.curvature = slow.at(scores, self.b)
+        self.free = problem.n_offsets > 0
+        self.e = float(e.sum()) if self.free else 0.0
+        self.scores = scores + float(self.b.sum())
+        moved = self.design.slack(self.w)
+        moved = moved + 4 * UNIT * (np.abs(scores) + np.abs(self.b).sum() + np.abs(slow.centre()))
+        self._lost = gamma(2 * SUM + _ROUNDINGS) * np.abs(self.u) + 1.01 * self.curvature * moved
+        self._bent = gamma(4 * SUM + _ROUNDINGS) + self.rate * float(moved.max(initial=0.0)) * 1.01
+        self._seen: tuple[Design, Matrix, Vector] | None = None
+        self._decompose()
+
+    def _decompose(self) -> None:
+        """Eigenvectors of the risk's Hessian, about the mean row by curvature, and how exact they are."""
+        design, curvature, d = self.design, self.curvature, self.design.shape[1]
+        self.mass = float(curvature.sum()) if self.free else 0.0
+        summed = design.adjoint(curvature)
+        self.mean: Slope = summed / self.mass if self.mass > 0 else np.zeros(d)
+        gram = design.weighted_gram(curvature, self.mean, summed)
+        gram = np.tril(gram) + np.tril(gram, -1).T
+        if not np.isfinite(gram).all():  # curvatures overflow: M = alpha I, which stands for nothing
+            gram, self.mass = np.zeros_like(gram), 0.0
+        values, self.vectors = np.linalg.eigh(gram)
+        self.values: Vector = np.maximum(values, 0.0)
+        sizes = design.row_sizes + length(self.mean)
+        size = float(curvature @ (sizes * sizes))  # of the sums that the Gram matrix is made of
+        off = self.vectors.T @ gram @ self.vectors
+        off[np.diag_indices(d)] -= self.values
+        scale = float(np.linalg.norm(gram)) + size * gamma(d)
+        self._off = length(off.ravel()) + gamma(4 * d + 8) * d * scale
+        self._off += 2 * gamma(design.shape[0] + 2 * d + 16) * size
+        turned = self.vectors.T @ self.vectors
+        turned[np.diag_indices(d)] -= 1.0
+        self._skew = length(turned.ravel()) + gamma(2 * d + 8) * d
+        self._spin = float(np.sqrt(1.0 + self._skew))  # the most that a length changes by being turned
+        # what is left of the mean row, and the mass as it was summed up
+        self._left = gamma(design.shape[0] + SUM) * float(curvature @ sizes) * 2
+        self._row_doubt = gamma(2 * d + 16) * d  # of a turned row, relative to its length and the mean's
+        self.turned = self._turn(design)
+        self.slope = self._turned_slope(design.adjoint(self.u) - self.e * self.mean)
+        self.pull = self._turned_slope(self.w)
+        reach = design.reach(self._lost) + design.spread(self.u) + abs(self.e) * 4 * EPS * length(self.mean)
+        lost = float(self._lost.sum()) + gamma(SUM + 8) * float(np.abs(self.u).sum())
+        reach += lost * length(self.mean) + self._row_doubt * (length(self.slope) + length(self.mean) * lost)
+        self._slope_lost, self._mass_lost = reach * self._spin, lost
+        self._pull_lost = self._row_doubt * length(self.w)
+
+    def _turned_slope(self, slope: Slope) -> Slope:
+        return np.asarray(self.vectors.T @ slope)
+
+    def _turn(self, design: Design) -> Matrix:
+        """The rows less the mean, in terms of the eigenvectors."""
+        turned: Matrix = design.scores(self.vectors)
+        turned -= self.mean @ self.vectors
+        return turned
+
+    def metric(self, least: float, most: float) -> Metric:
+        """M for all alphas from least to most."""
+        middle = 0.5 * (least + most)
+        diagonal = self.values + middle
+        floor = float(diagonal.min())
+        off = (0.5 * (most - least) * (1 + 4 * EPS) + 4 * EPS * middle) * (1 + self._skew)
+        eta = (self._off + off + middle * self._skew) / floor
+        if self.free:
+            if not self.mass > 0:
+                return Metric(1 / diagonal, np.inf, np.inf)
+            eta += self._left / np.sqrt(floor * self.mass) + gamma(2 * SUM)
+        eta += self._bent * (1 + eta)  # every curvature is off by a factor of its own
+        return Metric(1 / diagonal, 1 / self.mass if self.free else 0.0, eta * (1 + 1e-6))
+
+    def between(self, least: float, most: float) -> Answer:
+        """Where the optima are, at all alphas from least to most."""
+        metric = self.metric(least, most)
+        if not metric.eta < 1:
+            return Nowhere()
+        squares = metric.squares(self.turned)
+        q = float(np.sqrt(squares.max(initial=0.0))) * (1 + 8 * EPS) + self.doubts(self.design, metric).max()
+        ends = [self.end(alpha, metric, q) for alpha in dict.fromkeys((least, most))]
+        return Nowhere() if None in ends else Hull([end for end in ends if end is not None])
+
+    def end(self, alpha: float, metric: Metric, q: float) -> "NewtonStep | None":
+        """What is known at one alpha; None if the point is too far away."""
+        g = self.slope + alpha * self.pull
+        floor = 1 / float(metric.inverse.max())
+        lost = (self._slope_lost + alpha * self._pull_lost + 4 * EPS * length(g)) / np.sqrt(floor)
+        lost += self._mass_lost * np.sqrt(metric.offset)
+        N = float(np.sqrt((g * g) @ metric.inverse + self.e * self.e * metric.offset)) * (1 + gamma(g.size + 16))
+        eps = excess(self.rate * q * (N + lost), metric.eta)
+        if not np.isfinite(eps):
+            return None
+        return NewtonStep(self, metric, g * metric.inverse, self.e * metric.offset, eps * (N + lost) + lost)
+
+    def doubts(self, design: Design, metric: Metric) -> Vector:
+        """How far rounding can have moved the square root of h, row by row."""
+        floor = float(np.sqrt(metric.inverse.max()))
+        sizes = design.row_sizes + length(self.mean)
+        return np.asarray(self._row_doubt * sizes * floor)
+
+    def seen(self, design: Design) -> tuple[Matrix, Vector]:
+        """Rows that are asked about, turned, and their scores; the last ones are remembered."""
+        if design is self.design:
+            return self.turned, design.scores(self.w)
+        if self._seen is None or self._seen[0] is not design:
+            self._seen = design, self._turn(design), design.scores(self.w)
+        return self._seen[1], self._seen[2]
+
+
+class NewtonStep(NamedTuple):
+    """Scores of the optimum: those of a Newton step, up to a multiple of the square root of h."""
+
+    of: NewtonCertificate
+    metric: Metric
+    step: Vector  # M^-1 g, in terms of the eigenvectors
+    shift: float  # its last entry
+    reach: float
+
+    def score_bounds(self, X: Data | Design) -> tuple[Vector, Vector]:
+        design, of = as_rows(X), self.of
+        turned, scores = of.seen(design)
+        root = np.sqrt(self.metric.squares(turned)) * (1 + 8 * EPS) + of.doubts(design, self.metric)
+        moved, own = turned @ self.step, scores + float(of.b.sum())
+        room = root * self.reach * (1 + 8 * EPS) + design.slack(of.w)
+        sizes = design.row_sizes + length(of.mean)
+        room += of._row_doubt * sizes * length(self.step) * of._spin
+        room += 8 * EPS * (np.abs(own) + np.abs(moved) + abs(self.shift) + float(np.abs(of.b).sum()))
+        middle = own - moved - self.shift
+        return middle - room, middle + room
+
+
+def excess(x: float, eta: float) -> float:
+    """eps of the theorem; infinite if it says nothing."""
+    if not x < (1 - eta) * (1 - 1e-9) or not eta < 1:
+        return np.inf
+    x = x / (1 - eta) * (1 + 8 * EPS)
+    rise = 0.5 * x * (1 + x) if x < _SMALL else (-np.log1p(-x) - x) / x * (1 + 1e-10)
+    return float((rise + eta) / (1 - eta) * (1 + 8 * EPS))
