@@ -155,7 +155,7 @@ class AlphaSearchCV(MetaEstimatorMixin, BaseEstimator):
         self._search = search
         self.best_alpha_, self.n_fits_ = winner, search.n_fits
         self.best_error_ = search.errors[winner]
-        regret = max(most, self.best_error_) - search.floor
+        regret = max(most, self.best_error_) - search.finish()
         self.proven_regret_ = regret if regret > _SLACK else 0.0
         self.open_ranges_ = [(run.least, run.most) for run in search.runs()]
         self.best_params_ = {named_alpha(self.estimator): winner}
@@ -241,7 +241,7 @@ def proven_regret(grid: Any, X: Any, y: ArrayLike) -> float:
     search.look()
     best = float(grid.best_params_[name])
     _, most = search.bounds(best, best)
-    regret = max(most, search.errors[best]) - search.floor
+    regret = max(most, search.errors[best]) - search.finish()
     return regret if regret > _SLACK else 0.0
 
 

@@ -49,6 +49,7 @@ class Search:
     def __init__(self, folds: Sequence[Fold], least: float, most: float, eps: float, budget: Budget) -> None:
         self.folds, self.least, self.most, self.eps, self.budget = folds, least, most, eps, budget
         self.errors: dict[float, float] = {}  # of the models at hand, by alpha
+        self._by_fold: dict[float, list[float]] = {}
         self.n_fits = 0
         self.settled: list[Cell] = []
         self.open: list[Cell] = []
@@ -79,7 +80,8 @@ class Search:
         if spent and len(self.errors) > 1:
             return False
         self.n_fits += sum(fold.fit(alpha) for fold in self.folds)
-        self.errors[alpha] = _mean([fold.error(alpha) for fold in self.folds])
+        self._by_fold[alpha] = [fold.error(alpha) for fold in self.folds]
+        self.errors[alpha] = _mean(self._by_fold[alpha])
         return True
 
     def look(self) -> None:
@@ -114,9 +116,9 @@ class Search:
             bounds = self.bounds(winner, winner)
         return winner, bounds
 
-    @property
-    def floor(self) -> float:
+    def finish(self) -> float:
         """No optimum in the whole range has a smaller error than this."""
+        self.open = [cell._replace(floor=self.bounds(cell.least, cell.most)[0]) for cell in self.open]
         return min(cell.floor for cell in (*self.settled, *self.open))
 
     def runs(self, apart: bool = False) -> list[Cell]:
@@ -141,8 +143,25 @@ class Search:
         longest = max(runs, key=lambda run: run.width)
         return sqrt(longest.least) * sqrt(longest.most)
 
+    def _floor(self, least: float, most: float) -> float:
+        """A bound below the error at all alphas from least to most; a poor one, as soon as it seems that the
+        goal is not to be reached."""
+        near = [one for one in self._around(sqrt(least) * sqrt(most)) if one in self._by_fold]
+        likely = np.max([self._by_fold[one] for one in near], axis=0)
+        floors: list[float] = []
+        for k, fold in enumerate(self.folds):
+            floors.append(fold.bounds(least, most)[0])
+            if fsum(floors) + fsum(likely[k + 1 :]) < self.goal * len(self.folds):
+                break
+        return fsum(floors) / len(self.folds)  # no error is negative
+
+    def _around(self, alpha: float) -> tuple[float, float]:
+        """The nearest alphas that are fitted, or the ends."""
+        below = max((one for one in self.errors if one < alpha), default=self.least)
+        return below, min((one for one in self.errors if one > alpha), default=self.most)
+
     def _cover(self, least: float, most: float, depth: int) -> None:
-        floor, _ = self.bounds(least, most)
+        floor = self._floor(least, most)
         cell = Cell(least, most, floor)
         if floor >= self.goal:
             self.settled.append(cell)
@@ -155,8 +174,7 @@ class Search:
 
     def _look_again(self, alpha: float) -> None:
         """At what is open between the neighbours of a new fit."""
-        below = max((one for one in self.errors if one < alpha), default=self.least)
-        above = min((one for one in self.errors if one > alpha), default=self.most)
+        below, above = self._around(alpha)
         goal, waiting, self.open = self.goal, self.open, []
         for cell in waiting:  # the goal may have come down to some
             (self.settled if cell.floor >= goal else self.open).append(cell)

@@ -29,7 +29,7 @@ from gapfit.losses.forms import SlowCurvature
 from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.rounding import EPS, SUM, UNIT, gamma, length
-from gapfit.whereabouts.answers import Answer, Hull, Nowhere, as_rows
+from gapfit.whereabouts.answers import Answer, Nowhere, as_rows
 
 _MOST_COLUMNS = 2000  # of which eigenvectors are computed
 _ROUNDINGS = 32  # of a slope or a curvature
@@ -49,9 +49,20 @@ class Metric(NamedTuple):
     offset: float  # the last entry of its inverse; zero if there is no intercept
     eta: float
 
-    def squares(self, turned: Matrix) -> Vector:
-        """h of each row."""
-        return np.asarray((turned * turned) @ self.inverse + self.offset)
+    def roots(self, squared: Matrix) -> Vector:
+        """The square root of h of each row, by the squares of its entries."""
+        return np.sqrt(squared @ self.inverse + self.offset) * (1 + 8 * EPS)
+
+
+class Asked(NamedTuple):
+    """Rows that are asked about, in terms of the eigenvectors."""
+
+    design: Design
+    turned: Matrix
+    squared: Matrix
+    scores: Vector  # at the point
+    slack: Vector  # of these
+    doubt: Vector  # of the length of a turned row
 
 
 class NewtonCertificate:
@@ -71,7 +82,7 @@ class NewtonCertificate:
         moved = moved + 4 * UNIT * (np.abs(scores) + np.abs(self.b).sum() + np.abs(slow.centre()))
         self._lost = gamma(2 * SUM + _ROUNDINGS) * np.abs(self.u) + 1.01 * self.curvature * moved
         self._bent = gamma(4 * SUM + _ROUNDINGS) + self.rate * float(moved.max(initial=0.0)) * 1.01
-        self._seen: tuple[Design, Matrix, Vector] | None = None
+        self._last: Asked | None = None
         self._decompose()
 
     def _decompose(self) -> None:
@@ -100,23 +111,34 @@ class NewtonCertificate:
         # what is left of the mean row, and the mass as it was summed up
         self._left = gamma(design.shape[0] + SUM) * float(curvature @ sizes) * 2
         self._row_doubt = gamma(2 * d + 16) * d  # of a turned row, relative to its length and the mean's
-        self.turned = self._turn(design)
+        self._mean_length = length(self.mean)
+        self.rows = self._ask(design)
         self.slope = self._turned_slope(design.adjoint(self.u) - self.e * self.mean)
         self.pull = self._turned_slope(self.w)
-        reach = design.reach(self._lost) + design.spread(self.u) + abs(self.e) * 4 * EPS * length(self.mean)
+        reach = design.reach(self._lost) + design.spread(self.u) + abs(self.e) * 4 * EPS * self._mean_length
         lost = float(self._lost.sum()) + gamma(SUM + 8) * float(np.abs(self.u).sum())
-        reach += lost * length(self.mean) + self._row_doubt * (length(self.slope) + length(self.mean) * lost)
+        reach += self._mean_length * lost + self._row_doubt * (length(self.slope) + self._mean_length * lost)
         self._slope_lost, self._mass_lost = reach * self._spin, lost
         self._pull_lost = self._row_doubt * length(self.w)
 
     def _turned_slope(self, slope: Slope) -> Slope:
         return np.asarray(self.vectors.T @ slope)
 
-    def _turn(self, design: Design) -> Matrix:
-        """The rows less the mean, in terms of the eigenvectors."""
+    def _ask(self, design: Design) -> Asked:
         turned: Matrix = design.scores(self.vectors)
         turned -= self.mean @ self.vectors
-        return turned
+        doubt = self._row_doubt * (design.row_sizes + self._mean_length)
+        scores = design.scores(self.w)
+        scores += float(self.b.sum())
+        return Asked(design, turned, turned * turned, scores, design.slack(self.w), doubt)
+
+    def ask(self, design: Design) -> Asked:
+        """About these rows; the last ones are remembered."""
+        if design is self.design:
+            return self.rows
+        if self._last is None or self._last.design is not design:
+            self._last = self._ask(design)
+        return self._last
 
     def metric(self, least: float, most: float) -> Metric:
         """M for all alphas from least to most."""
@@ -137,57 +159,51 @@ class NewtonCertificate:
         metric = self.metric(least, most)
         if not metric.eta < 1:
             return Nowhere()
-        squares = metric.squares(self.turned)
-        q = float(np.sqrt(squares.max(initial=0.0))) * (1 + 8 * EPS) + self.doubts(self.design, metric).max()
+        roots = metric.roots(self.rows.squared) + self.rows.doubt * np.sqrt(metric.inverse.max())
+        q = float(roots.max(initial=0.0))
         ends = [self.end(alpha, metric, q) for alpha in dict.fromkeys((least, most))]
-        return Nowhere() if None in ends else Hull([end for end in ends if end is not None])
+        return Nowhere() if None in ends else Steps(self, metric, [end for end in ends if end is not None])
 
-    def end(self, alpha: float, metric: Metric, q: float) -> "NewtonStep | None":
+    def end(self, alpha: float, metric: Metric, q: float) -> "Step | None":
         """What is known at one alpha; None if the point is too far away."""
         g = self.slope + alpha * self.pull
-        floor = 1 / float(metric.inverse.max())
-        lost = (self._slope_lost + alpha * self._pull_lost + 4 * EPS * length(g)) / np.sqrt(floor)
-        lost += self._mass_lost * np.sqrt(metric.offset)
-        N = float(np.sqrt((g * g) @ metric.inverse + self.e * self.e * metric.offset)) * (1 + gamma(g.size + 16))
-        eps = excess(self.rate * q * (N + lost), metric.eta)
+        lost = self._slope_lost + alpha * self._pull_lost + 4 * EPS * length(g)
+        lost = lost * float(np.sqrt(metric.inverse.max())) + self._mass_lost * float(np.sqrt(metric.offset))
+        square = float((g * g) @ metric.inverse) + self.e * self.e * metric.offset
+        N = float(np.sqrt(square)) * (1 + gamma(g.size + 16)) + lost
+        eps = excess(self.rate * q * N, metric.eta)
         if not np.isfinite(eps):
             return None
-        return NewtonStep(self, metric, g * metric.inverse, self.e * metric.offset, eps * (N + lost) + lost)
-
-    def doubts(self, design: Design, metric: Metric) -> Vector:
-        """How far rounding can have moved the square root of h, row by row."""
-        floor = float(np.sqrt(metric.inverse.max()))
-        sizes = design.row_sizes + length(self.mean)
-        return np.asarray(self._row_doubt * sizes * floor)
-
-    def seen(self, design: Design) -> tuple[Matrix, Vector]:
-        """Rows that are asked about, turned, and their scores; the last ones are remembered."""
-        if design is self.design:
-            return self.turned, design.scores(self.w)
-        if self._seen is None or self._seen[0] is not design:
-            self._seen = design, self._turn(design), design.scores(self.w)
-        return self._seen[1], self._seen[2]
+        return Step(g * metric.inverse, self.e * metric.offset, eps * N + lost)
 
 
-class NewtonStep(NamedTuple):
-    """Scores of the optimum: those of a Newton step, up to a multiple of the square root of h."""
+class Step(NamedTuple):
+    """A Newton step, M^-1 g in terms of the eigenvectors, and how far the optimum can be from its end."""
+
+    weights: Vector
+    shift: float  # of the intercept
+    reach: float
+
+
+class Steps(NamedTuple):
+    """Scores of the optimum: those after a step, or between two, up to a multiple of the square root of h."""
 
     of: NewtonCertificate
     metric: Metric
-    step: Vector  # M^-1 g, in terms of the eigenvectors
-    shift: float  # its last entry
-    reach: float
+    ends: list[Step]
 
     def score_bounds(self, X: Data | Design) -> tuple[Vector, Vector]:
-        design, of = as_rows(X), self.of
-        turned, scores = of.seen(design)
-        root = np.sqrt(self.metric.squares(turned)) * (1 + 8 * EPS) + of.doubts(design, self.metric)
-        moved, own = turned @ self.step, scores + float(of.b.sum())
-        room = root * self.reach * (1 + 8 * EPS) + design.slack(of.w)
-        sizes = design.row_sizes + length(of.mean)
-        room += of._row_doubt * sizes * length(self.step) * of._spin
-        room += 8 * EPS * (np.abs(own) + np.abs(moved) + abs(self.shift) + float(np.abs(of.b).sum()))
-        middle = own - moved - self.shift
+        rows, metric = self.of.ask(as_rows(X)), self.metric
+        roots = metric.roots(rows.squared) + rows.doubt * np.sqrt(metric.inverse.max())
+        own = np.abs(rows.scores) + float(np.abs(self.of.b).sum())
+        lo, hi = zip(*(self._bounds(rows, roots, own, end) for end in self.ends), strict=True)
+        return (lo[0], hi[0]) if len(lo) == 1 else (np.minimum(*lo), np.maximum(*hi))
+
+    def _bounds(self, rows: Asked, roots: Vector, own: Vector, end: Step) -> tuple[Vector, Vector]:
+        moved = rows.turned @ end.weights
+        room = roots * (end.reach * (1 + 8 * EPS)) + rows.slack
+        room += rows.doubt * (2 * length(end.weights)) + 8 * EPS * (own + np.abs(moved) + abs(end.shift))
+        middle = rows.scores - moved - end.shift
         return middle - room, middle + room
 
 

@@ -43,8 +43,8 @@ class Optima:
             found = [answer for answer in found if not isinstance(answer, Nowhere)]
             if found:
                 return Overlap(found)
-        if not self._by_balls or not near:
-            return Nowhere()
+        if not self._by_balls or not near or (self._by_newton and least < most):
+            return Nowhere()  # a range too wide for a Newton certificate is too wide for balls
         return self._pair(near, float(np.sqrt(least * most))).between(least, most)
 
     def _around(self, alpha: float) -> list[float]:
