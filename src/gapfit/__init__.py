@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from gapfit.solve import solve
     from gapfit.versions import show_versions
 
-__all__ = ["AlphaSearchCV", "proven_regret", "plot_alpha_search"]
+__all__ = ["AlphaSearchCV", "plot_alpha_search", "proven_regret"]
 __all__ += ["Certificate", "Problem", "Solution", "Status", "load", "path", "plot_convergence", "save"]
 __all__ += ["show_versions", "solve"]
 __all__ += ["LinearClassifier", "LinearRegressor", "MetricClassifier", "NoveltyDetector", "OrdinalClassifier"]

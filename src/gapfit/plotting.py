@@ -82,7 +82,9 @@ def plot_alpha_search(search: Any, *, ax: "Axes | None" = None) -> "Axes":
 
         _, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
     least, most, floor = search.floor_.T
-    ax.stairs(floor, np.append(least, most[-1]), baseline=None, color=_LOWER, label="proven floor: no error below")
+    ax.stairs(
+        floor, np.append(least, most[-1]), baseline=None, color=_LOWER, label="proven floor: no error below"
+    )
     ax.plot(search.alphas_, search.errors_, marker=".", linewidth=1, color=_UPPER, label="error of the fits")
     for k, (first, last) in enumerate(search.open_ranges_):
         ax.axvspan(first, last, color="grey", alpha=0.25, label="left open" if k == 0 else None)

@@ -16,7 +16,7 @@ from gapfit.design.memory import MemoryDesign
 from gapfit.design.wide import WideDesign
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing
-from gapfit.estimators.linear import LinearModel, LinearParts, Posed, WithIntercept
+from gapfit.estimators.linear import LinearParts, Posed, WithIntercept
 from gapfit.estimators.targets import (
     Indicators,
     as_codes,
@@ -26,6 +26,7 @@ from gapfit.estimators.targets import (
     declares,
     target_of,
 )
+from gapfit.estimators.what_if import WhatIf
 from gapfit.losses import CrammerSinger, Hinge, Logistic, Softmax
 from gapfit.losses.base import Loss
 from gapfit.losses.multilabel import least_error_threshold, threshold_range
@@ -46,7 +47,7 @@ def _has_probabilities(classifier: "LinearClassifier") -> bool:
 
 
 @declared
-class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, LinearModel):
+class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, WhatIf):
     """A linear classifier whose fit carries a proof of how close to optimal it is.
 
     For two classes, with y_i = +1 for the second of `classes_` and -1 for the first, it minimises ::

@@ -30,7 +30,9 @@ def model_of(estimator: Any) -> Any:
         )
     loss = model._loss() if isinstance(model, LinearClassifier) else model.loss
     if target_of(loss) & JOINT:
-        raise ValueError(f"{model!r} fits several scores at once, of which too little is known between alphas")
+        raise ValueError(
+            f"{model!r} fits several scores at once, of which too little is known between alphas"
+        )
     return model
 
 
@@ -53,7 +55,9 @@ def folds_of(estimator: Any, X: Any, y: Any, sample_weight: Any, cv: Any, scorin
     return [_fold(estimator, X, y, weight, (train, test, classes, scoring)) for train, test in splits]
 
 
-def _fold(estimator: Any, X: Any, y: Any, weight: Vector | None, split: tuple[Indices, Indices, Any, str]) -> Fold:
+def _fold(
+    estimator: Any, X: Any, y: Any, weight: Vector | None, split: tuple[Indices, Indices, Any, str]
+) -> Fold:
     train, test, classes, scoring = split
     before = clone(estimator[:-1]) if isinstance(estimator, Pipeline) and len(estimator) > 1 else None
     model = clone(model_of(estimator))
@@ -68,7 +72,9 @@ def _fold(estimator: Any, X: Any, y: Any, weight: Vector | None, split: tuple[In
         target = np.searchsorted(classes, y[test])
     else:
         target = y[test]
-    measure = measure_of(scoring, target, 0 if classes is None else len(classes), getattr(posed.loss, "q", 0.5))
+    measure = measure_of(
+        scoring, target, 0 if classes is None else len(classes), getattr(posed.loss, "q", 0.5)
+    )
     problems = [parts.problem(k) for k in range(parts.count)]
     counts = classes is None and Target.COUNTS in target_of(posed.loss)
     rows = as_design(model._rows(held_out, reset=False))

@@ -35,7 +35,8 @@ from gapfit.statements import SUPPORT as SUPPORT_NAMES
 from gapfit.statements import ZERO, Ball, optimal_balls, support_status
 
 _BLOCK_ELEMENTS = 2**20
-_SMALL = 2**17  # entries of X that a model may hold on to
+_SMALL = 2**17  # entries of X up to which statements are made when they are asked for
+_KEPT = 2**22  # entries of a copy of X that a model holds on to
 
 
 @declared
@@ -109,10 +110,16 @@ class LinearModel(Linear, CertifiedFit, SaidLater):
         """Solve one problem for each vector of targets, and set the fitted attributes."""
         parts = LinearParts(self, samples, targets, loss, intercept)
         self._certify(parts)
+        small = samples.copied and parts.design.size <= _KEPT
+        self._kept = Posed(samples, targets, loss, intercept) if small else None
         self._unsay()
         self._later = partial(_statements, parts.solved, samples.origin)
         if parts.design.size > _SMALL or not samples.copied:
             self._say_all()
+
+    def __getstate__(self) -> Any:
+        """Without the samples."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_kept"}
 
     @abstractmethod
     def _point(self, parts: "LinearParts", w: Sequence[Slope], b: Sequence[Any]) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from sklearn.base import RegressorMixin
 from gapfit._types import Maybe, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.estimators.fitting import all_or_nothing
-from gapfit.estimators.linear import LinearModel, LinearParts, Posed, WithIntercept
+from gapfit.estimators.linear import LinearParts, Posed, WithIntercept
 from gapfit.estimators.targets import as_real, check_loss, target_of
+from gapfit.estimators.what_if import WhatIf
 from gapfit.persistence.objects import LOSS
 from gapfit.persistence.values import FLAG
 
@@ -19,7 +20,7 @@ TAKES = Target.REAL | Target.COUNTS
 
 
 @declared
-class LinearRegressor(RegressorMixin, WithIntercept, LinearModel):
+class LinearRegressor(RegressorMixin, WithIntercept, WhatIf):
     """A linear regression whose fit carries a proof of how close to optimal it is.
 
     It minimises ::

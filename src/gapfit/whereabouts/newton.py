@@ -33,6 +33,7 @@ from gapfit.whereabouts.answers import Answer, Nowhere, as_rows
 
 _MOST_COLUMNS = 2000  # of which eigenvectors are computed
 _ROUNDINGS = 32  # of a slope or a curvature
+_STEP = 0.05  # of the logarithms of alphas at which the largest h of the training rows is computed
 _SMALL = 1e-4  # up to which a series replaces the logarithm
 
 
@@ -83,6 +84,7 @@ class NewtonCertificate:
         self._lost = gamma(2 * SUM + _ROUNDINGS) * np.abs(self.u) + 1.01 * self.curvature * moved
         self._bent = gamma(4 * SUM + _ROUNDINGS) + self.rate * float(moved.max(initial=0.0)) * 1.01
         self._last: Asked | None = None
+        self._roots: dict[int, float] = {}
         self._decompose()
 
     def _decompose(self) -> None:
@@ -159,10 +161,18 @@ class NewtonCertificate:
         metric = self.metric(least, most)
         if not metric.eta < 1:
             return Nowhere()
-        roots = metric.roots(self.rows.squared) + self.rows.doubt * np.sqrt(metric.inverse.max())
-        q = float(roots.max(initial=0.0))
+        q = self.largest_root(0.5 * (least + most))
         ends = [self.end(alpha, metric, q) for alpha in dict.fromkeys((least, most))]
         return Nowhere() if None in ends else Steps(self, metric, [end for end in ends if end is not None])
+
+    def largest_root(self, alpha: float) -> float:
+        """q at this alpha, or at one a little smaller, where it is no less: those are remembered."""
+        step = int(np.floor(np.log(alpha) / _STEP - 1e-9))
+        if step not in self._roots:
+            metric = self.metric(*[float(np.exp(step * _STEP))] * 2)
+            roots = metric.roots(self.rows.squared) + self.rows.doubt * np.sqrt(metric.inverse.max())
+            self._roots[step] = float(roots.max(initial=0.0))
+        return self._roots[step]
 
     def end(self, alpha: float, metric: Metric, q: float) -> "Step | None":
         """What is known at one alpha; None if the point is too far away."""

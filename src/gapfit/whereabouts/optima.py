@@ -56,7 +56,9 @@ class Optima:
     def _certificate(self, alpha: float) -> NewtonCertificate:
         if alpha not in self._newton:
             solution = self.known[alpha]
-            self._newton[alpha] = NewtonCertificate(self.problem, solution.w, _offsets(solution, self.problem))
+            self._newton[alpha] = NewtonCertificate(
+                self.problem, solution.w, _offsets(solution, self.problem)
+            )
         return self._newton[alpha]
 
     def _pair(self, near: list[float], alpha: float) -> Balls:
