@@ -109,6 +109,14 @@ class Objective:
             self.n_offsets > 0, known, None if self.groups is None else self.groups[rows],
         )  # fmt: skip
 
+    def tilted(self, more: Vector) -> Self:
+        """The same problem with more of known offsets in the scores."""
+        known = (self.offset + more).reshape(len(self.y), -1)
+        return type(self)(
+            self.design, self.y, self.loss, self.penalty, self.alpha, self.weight, self.n_offsets > 0, known,
+            self.groups,
+        )  # fmt: skip
+
     def at(self, alpha: float) -> Self:
         """The same problem with another alpha; the data are shared."""
         other = copy(self)

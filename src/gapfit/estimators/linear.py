@@ -21,7 +21,7 @@ from gapfit.estimators.samples import Rows, Samples
 from gapfit.losses.base import Loss
 from gapfit.penalties import Box, Penalty
 from gapfit.persistence.agreement import check_linear
-from gapfit.persistence.fits import BALLS, SUPPORT
+from gapfit.persistence.fits import BALLS, MARKS, SIGNS, SUPPORT
 from gapfit.persistence.objects import PENALTY
 from gapfit.persistence.values import FINITE, NUMBER, floats
 from gapfit.problem import Problem
@@ -33,6 +33,7 @@ from gapfit.solvers.base import solver_name
 from gapfit.solvers.small_newton import small_newton
 from gapfit.statements import SUPPORT as SUPPORT_NAMES
 from gapfit.statements import ZERO, Ball, optimal_balls, support_status
+from gapfit.whereabouts.coefficients import zeros_and_signs
 
 _BLOCK_ELEMENTS = 2**20
 _SMALL = 2**17  # entries of X up to which statements are made when they are asked for
@@ -82,7 +83,7 @@ class Posed(NamedTuple):
 class LinearModel(Linear, CertifiedFit, SaidLater):
     """A linear model that is the solution of one convex problem or several."""
 
-    LATER = ("support_status_", "_balls")
+    LATER = ("support_status_", "certified_zeros_", "certified_signs_", "_balls")
 
     alpha: float = parameter("Multiplies the penalty.", default=1e-4)
     positive: bool = parameter("Allow only coefficients w >= 0.", default=False)
@@ -92,6 +93,16 @@ class LinearModel(Linear, CertifiedFit, SaidLater):
         """What is proved of each training sample at the exact optimum: "zero" (no support vector), "bound"
         (one, with its dual coefficient at the bound), "support" (one), or "undecided", as in all joint fits,
         rankings and models of levels.""",
+    )  # fmt: skip
+    certified_zeros_: NDArray[np.bool_] = attribute(
+        MARKS, "array of bool, of the shape of coef_",
+        """Which coefficients are zero in every optimum. Only where an l1 part makes weights zero and the loss is
+        smooth can this be proved.""", optional=True,
+    )  # fmt: skip
+    certified_signs_: NDArray[np.int8] = attribute(
+        SIGNS, "array of shape of coef_",
+        "1 or -1 where the coefficient has this sign in every optimum, 0 where that is not proved.",
+        optional=True,
     )  # fmt: skip
     _balls: list[Ball | None] = attribute(BALLS)
 
@@ -113,7 +124,7 @@ class LinearModel(Linear, CertifiedFit, SaidLater):
         small = samples.copied and parts.design.size <= _KEPT
         self._kept = Posed(samples, targets, loss, intercept) if small else None
         self._unsay()
-        self._later = partial(_statements, parts.solved, samples.origin)
+        self._later = partial(_statements, parts.solved, samples.origin, np.shape(self.coef_))
         if parts.design.size > _SMALL or not samples.copied:
             self._say_all()
 
@@ -194,15 +205,27 @@ class LinearParts(Parts):
         }
 
 
-def _statements(solved: Sequence[tuple[Problem, Solution]], origin: Multiset) -> dict[str, Any]:
-    """What is proved of the optimum, and of each training sample."""
+def _statements(
+    solved: Sequence[tuple[Problem, Solution]], origin: Multiset, shape: tuple[int, ...]
+) -> dict[str, Any]:
+    """What is proved of the optimum, of each weight and of each training sample."""
     balls: list[Ball | None] = []
     support: list[NDArray[Any]] = []
+    weights: list[Any] = []
     for problem, solution in solved:
         columns = optimal_balls(problem, solution)
         balls.extend(columns)
+        weights.append(zeros_and_signs(problem, solution, columns[0]))
         support.append(SUPPORT_NAMES.take(origin.invert(support_status(problem, columns[0]), ZERO)))
-    return {"support_status_": np.array(support) if len(support) > 1 else support[0], "_balls": balls}
+    zeros, signs = map(np.stack, zip(*weights, strict=True))
+    if zeros.size != int(np.prod(shape)):  # of a joint fit, of which nothing is said
+        zeros, signs = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=np.int8)
+    return {
+        "support_status_": np.array(support) if len(support) > 1 else support[0],
+        "certified_zeros_": zeros.reshape(shape),
+        "certified_signs_": signs.reshape(shape),
+        "_balls": balls,
+    }
 
 
 def products(X: Data, W: Matrix) -> Matrix:

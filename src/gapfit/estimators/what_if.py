@@ -12,7 +12,8 @@ from gapfit.checks import as_weights
 from gapfit.design.memory import as_design
 from gapfit.errors import as_number, as_numbers
 from gapfit.estimators.altered import Altered
-from gapfit.estimators.linear import LinearModel, Posed
+from gapfit.estimators.assertions import Assertions
+from gapfit.estimators.linear import Posed
 
 
 class LeaveOneOut(NamedTuple):
@@ -53,7 +54,7 @@ class Influence(NamedTuple):
         return np.asarray(self.stable.all(axis=1))
 
 
-class WhatIf(LinearModel):
+class WhatIf(Assertions):
     """A linear model that can be asked what it would be without a sample, or with another label for it."""
 
     def leave_one_out(

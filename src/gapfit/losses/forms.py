@@ -22,6 +22,13 @@ class Curvature(NamedTuple):
     at: Callable[[Vector, Vector], Vector]  # the second derivative in each score, at (scores, b)
 
 
+@loss_form("a loss of bounded curvature")
+class Bent(NamedTuple):
+    """The slope in each score rises no faster than so: a smooth loss, and its dual is strongly concave."""
+
+    most: Callable[[], Vector]
+
+
 @loss_form("a loss whose curvature changes slowly")
 class SlowCurvature(NamedTuple):
     """|phi'''| <= rate * phi'' for the loss of every sample, so that along a line the curvature changes by a

@@ -10,7 +10,7 @@ import numpy as np
 from gapfit import threads
 from gapfit._types import Vector
 from gapfit.losses.base import FREE, Certain, Loss, Risk
-from gapfit.losses.forms import BinaryEntropy, Conjugate, Curvature, SlowCurvature, Smooth
+from gapfit.losses.forms import Bent, BinaryEntropy, Conjugate, Curvature, SlowCurvature, Smooth
 from gapfit.projections import project_dual_box
 from gapfit.rounding import SUM, TINY, UNIT, Estimate, gamma, two_sum
 
@@ -86,6 +86,8 @@ class PointwiseRisk(Risk):
             yield Curvature(self.curvature)
             if np.isfinite(loss.curvature_rate):
                 yield SlowCurvature(loss.curvature_rate, self.curvature, lambda: loss.centre(self.y))
+        if np.isfinite(loss.curved_at_most):
+            yield Bent(lambda: self.p * loss.curved_at_most)
         if loss.has_conjugate:
             yield Conjugate(self.conjugate, self.project_dual)
         if loss.has_entropy:
