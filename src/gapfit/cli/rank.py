@@ -138,7 +138,7 @@ def _predict(samples: Data, model: str, out: str, k: int, quiet: bool, output: s
     ranker = load(model)
     if not isinstance(ranker, Ranker):
         raise click.UsageError(f"{model} holds a {type(ranker).__name__}; gapfit predict is for that")
-    scores = ranker.predict(matched(samples, ranker))
+    scores = ranker.predict(matched(samples, ranker, names_of(ranker)))
     with click.open_file(out, "w") as file:
         file.writelines(f"{score:.17g}\n" for score in scores.tolist())
     if samples.y is not None and not quiet and out != "-":

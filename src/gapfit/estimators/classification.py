@@ -94,6 +94,12 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, WhatIf):
         default="one_vs_rest", choices=("one_vs_rest", "joint"),
     )  # fmt: skip
     fit_intercept: bool = parameter("Whether to have the intercept b.", default=True)
+    stop_when: str = parameter(
+        """"gap": the fit ends at `tol`. "predictions": earlier, as soon as the labels of the rows `watch` that
+        `fit` is given (else of the training rows) are proved to be those of the exact optimum; for two
+        classes.""",
+        default="gap", choices=("gap", "predictions"),
+    )  # fmt: skip
 
     coef_: NDArray[Any] = attribute(
         floats(2), "array of shape (1, d), or (k, d) for k > 2 classes or for k labels",
@@ -117,11 +123,15 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, WhatIf):
         return tags
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Maybe = None, offset: Maybe = None) -> "LinearClassifier":
+    def fit(
+        self, X: Any, y: Any, sample_weight: Maybe = None, offset: Maybe = None, watch: Any = None
+    ) -> "LinearClassifier":
         """y : labels of shape (n,), of any kind; or an indicator matrix (n, L) of zeros and ones
         offset : array of shape (n,), default=None
             Known numbers added to the scores of all problems while fitting (and not when predicting). Not for
             joint fits.
+        watch : array or sparse matrix of shape (m, d), default=None
+            Rows whose labels are to be certain, for stop_when="predictions".
         """
         loss = self._loss()
         several = as_indicators(y)
@@ -130,8 +140,19 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, WhatIf):
         if several is not None:
             self._fit_labels(X, several, loss, sample_weight, offset)
         else:
-            self._solve(*self._posed(X, y, sample_weight, offset))
+            posed = self._posed(X, y, sample_weight, offset)
+            self._solve(*posed._replace(watched=self._watched(X, watch)))
         return self
+
+    def _watched(self, X: Any, watch: Any) -> Data | None:
+        """The rows whose labels end the fit, if any do."""
+        if self.stop_when == "gap":
+            if watch is not None:
+                raise ValueError('watch goes with stop_when="predictions"')
+            return None
+        if len(self.classes_) > 2 or target_of(self._loss()) & JOINT:
+            raise ValueError('stop_when="predictions" is for two classes and losses of one score')
+        return self._rows(X if watch is None else watch, reset=False)
 
     def _posed(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Posed:
         loss = self._loss()

@@ -17,6 +17,7 @@ from gapfit.driver.at_once import at_once, is_plain
 from gapfit.estimators.certified import CertifiedFit, Parts
 from gapfit.estimators.fitting import Solver
 from gapfit.estimators.later import SaidLater
+from gapfit.estimators.predictions import until_certain
 from gapfit.estimators.samples import Rows, Samples
 from gapfit.losses.base import Loss
 from gapfit.penalties import Box, Penalty
@@ -77,6 +78,7 @@ class Posed(NamedTuple):
     targets: Sequence[Any]
     loss: Loss
     intercept: bool
+    watched: Data | None = None  # rows whose labels end the fit as soon as they are certain
 
 
 @declared
@@ -117,9 +119,16 @@ class LinearModel(Linear, CertifiedFit, SaidLater):
         lo, hi = zip(*(ball.score_bounds(X) for ball in self._balls if ball), strict=True)
         return _columns(np.stack(lo, axis=1)), _columns(np.stack(hi, axis=1))
 
-    def _solve(self, samples: Samples, targets: Sequence[Any], loss: Loss, intercept: bool) -> None:
+    def _solve(
+        self,
+        samples: Samples,
+        targets: Sequence[Any],
+        loss: Loss,
+        intercept: bool,
+        watched: Data | None = None,
+    ) -> None:
         """Solve one problem for each vector of targets, and set the fitted attributes."""
-        parts = LinearParts(self, samples, targets, loss, intercept)
+        parts = LinearParts(self, samples, targets, loss, intercept, watched)
         self._certify(parts)
         small = samples.copied and parts.design.size <= _KEPT
         self._kept = Posed(samples, targets, loss, intercept) if small else None
@@ -150,9 +159,16 @@ class LinearParts(Parts):
     """A problem for each vector of targets of the same samples."""
 
     def __init__(
-        self, model: LinearModel, samples: Samples, targets: Sequence[Any], loss: Loss, intercept: bool
+        self,
+        model: LinearModel,
+        samples: Samples,
+        targets: Sequence[Any],
+        loss: Loss,
+        intercept: bool,
+        watched: Data | None = None,
     ) -> None:
         self.model, self.samples, self.targets, self.loss = model, samples, targets, loss
+        self.watched = None if watched is None else MemoryDesign(watched)
         self.intercept, self.penalty = intercept, model._penalty()
         self.design, self.count = MemoryDesign(samples.X), len(targets)
         self.n_offsets = 0
@@ -178,6 +194,13 @@ class LinearParts(Parts):
         return problem
 
     def solution(self, problem: Problem, solver: Solver, checkpoint: Checkpoint | None, how: Any) -> Solution:
+        if self.watched is None:
+            return self._solution(problem, solver, checkpoint, how)
+        return until_certain(problem, self.watched, partial(self._solution, problem, solver, checkpoint), how)
+
+    def _solution(
+        self, problem: Problem, solver: Solver, checkpoint: Checkpoint | None, how: Any
+    ) -> Solution:
         usual = solver_name(solver) == "auto" and checkpoint is None and is_plain(how)
         if usual and problem.dtype == np.float64 and next(plan(problem)).name == "small_newton":
             solution, _ = at_once(problem, small_newton, how["tol"])
