@@ -9,7 +9,7 @@ from gapfit import datasets
 from gapfit.cli.files import data_format, output_format, say, target_column
 from gapfit.cli.fitting import conclude, fields, last_line, watched
 from gapfit.cli.options import alpha_option, chosen_alpha, limits, option, penalty_option, solver_option
-from gapfit.cli.predict import matched
+from gapfit.cli.predict import matched, names_of
 from gapfit.datasets import Data
 from gapfit.estimators import Ranker
 from gapfit.losses import NDCG, MeanAveragePrecision, PairwiseRanking

@@ -32,10 +32,12 @@ search_options = together(
         "whole of --alpha-range, with a proof [default: 0.0001].",
     ),
     click.option(
-        "--alpha-range", type=float, nargs=2, default=(1e-4, 1.0), show_default=True, help="For --alpha search."
+        "--alpha-range", type=float, nargs=2, default=(1e-4, 1.0), show_default=True,
+        help="For --alpha search.",
     ),
     click.option(
-        "--scoring", type=click.Choice([*LABELS, *NUMBERS]), help="For --alpha search [default: accuracy or mse]."
+        "--scoring", type=click.Choice([*LABELS, *NUMBERS]),
+        help="For --alpha search [default: accuracy or mse].",
     ),
     click.option(
         "--eps", type=float, default=0.01, show_default=True,
@@ -50,7 +52,9 @@ def make_search(estimator: Any, asked: dict[str, Any]) -> AlphaSearchCV:
     if not isinstance(estimator, LinearClassifier | LinearRegressor):
         raise click.UsageError("--alpha search is for classification and regression")
     if estimator.checkpoint is not None:
-        raise click.UsageError("--checkpoint keeps one fit, and --alpha search makes many; leave one of them out")
+        raise click.UsageError(
+            "--checkpoint keeps one fit, and --alpha search makes many; leave one of them out"
+        )
     names = ("alpha_range", "scoring", "eps", "max_fits", "max_time")
     return AlphaSearchCV(estimator, **{name: asked[name] for name in names})
 

@@ -106,7 +106,9 @@ def train(
             raise click.UsageError("--alpha search goes without -v, -c and --metric")
     estimator = make_estimator(samples, Asked.of(options))
     if search:
-        found, seconds = watched(lambda: make_search(estimator, options).fit(samples.X, samples.y), quiet=quiet)
+        found, seconds = watched(
+            lambda: make_search(estimator, options).fit(samples.X, samples.y), quiet=quiet
+        )
         words, facts = told_of_search(found)
         best = found.best_estimator_
         words, facts = f"{words}\n{last_line(best, seconds)}", {**facts, **told(best, seconds)}

@@ -31,10 +31,10 @@ def _delegates(name: str) -> Callable[[Any], bool]:
 class AlphaSearchCV(MetaEstimatorMixin, BaseEstimator):
     """The alpha with the least cross-validated error in a whole range, found and proved.
 
-    For an estimator that minimises alpha * Omega(w) + R(X w + b) on each training fold, E(alpha) is the mean over
-    the folds of the error that the exact optimum makes on the samples left out. `fit` finds an alpha with
-    E(alpha) <= E(alpha') + eps for *every* alpha' in the range, not only for those of a grid. Where the
-    budget ends the search before that, `proven_regret_` and `open_ranges_` say what was proved and what was not.
+    For an estimator that minimises alpha * Omega(w) + R(X w + b) on each training fold, E(alpha) is the mean
+    over the folds of the error that the exact optimum makes on the samples left out. `fit` finds an alpha
+    with E(alpha) <= E(alpha') + eps for *every* alpha' in the range, not only for those of a grid. Where the
+    budget ends the search before that, `proven_regret_` and `open_ranges_` say what was proved and what not.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ class AlphaSearchCV(MetaEstimatorMixin, BaseEstimator):
         The least and the largest alpha.
     scoring : str, default=None
         "accuracy", "balanced_accuracy", "f1" (of the second class) and "neg_log_loss" for labels;
-        "neg_mean_squared_error", "neg_mean_absolute_error" and "neg_mean_pinball_loss" (of the loss's own quantile)
-        for numbers. None is accuracy, or the squared error.
+        "neg_mean_squared_error", "neg_mean_absolute_error" and "neg_mean_pinball_loss" (of the loss's own
+        quantile) for numbers. None is accuracy, or the squared error.
     eps : float, default=0.01
         How much better another alpha may be at most, in units of the error. 0 asks for the best.
     cv : int, splitter or list of pairs, default=5

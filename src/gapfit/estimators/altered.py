@@ -40,8 +40,8 @@ class Altered(NamedTuple):
     def of(cls, model: Any, posed: Posed) -> "Altered":
         if getattr(model, "class_weight", None) == "balanced":
             raise ValueError(
-                'class_weight="balanced" depends on every sample, so nothing stays as it is when one changes; '
-                "give the weights as a dictionary"
+                'class_weight="balanced" depends on every sample, so nothing stays as it is when one '
+                "changes; give the weights as a dictionary"
             )
         if target_of(posed.loss) & (Target.CLASSES | Target.INDICATORS) or getattr(
             model, "multilabel_", False
@@ -109,7 +109,7 @@ class Altered(NamedTuple):
         return (lo[0], hi[0]) if own else (lo, hi)
 
     def refitted(self, change: Change, k: int, rows: Design, decided: Decided) -> tuple[Vector, Vector]:
-        """Bounds of the scores of rows after the k-th change, by a fit of it; tighter until all are decided."""
+        """Bounds of the scores of rows after the k-th change, by a fit, tighter until all are decided."""
         starts: list[Any] = [solution.w for solution in self.solutions]
         lo = hi = np.zeros(0)
         for tol in _TIGHTER:

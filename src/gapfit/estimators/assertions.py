@@ -40,9 +40,9 @@ class Assertions(LinearModel):
         Parameters
         ----------
         eps : how much worse than the optimum, in terms of the objective if `relative`
-        X, y, sample_weight : what the model was fitted to; not needed where the model keeps a copy. Under L2 some
-            fits for each coefficient then make the ranges about as narrow as they can be; without data, and
-            for other penalties, they follow from the certificate alone and are a few times wider.
+        X, y, sample_weight : what the model was fitted to; not needed where the model keeps a copy. Under L2
+            some fits for each coefficient then make the ranges about as narrow as they can be; without data,
+            and for other penalties, they follow from the certificate alone and are a few times wider.
         """
         self._checked(np.zeros((1, self.n_features_in_)))
         if not as_number("eps", eps) >= 0:
@@ -62,7 +62,10 @@ class Assertions(LinearModel):
         """The ball that has the optimum, and what models within `more` of it may be away from it."""
         balls = self._all_balls()
         away = [np.sqrt(2 * more / (self.alpha_ * ball.penalty.modulus)) for ball in balls]
-        reach = [(ball.radius + far) * ball.penalty.stretch * (1 + 1e-12) for ball, far in zip(balls, away, strict=True)]
+        reach = [
+            (ball.radius + far) * ball.penalty.stretch * (1 + 1e-12)
+            for ball, far in zip(balls, away, strict=True)
+        ]
         centres = np.stack([ball.centre for ball in balls])
         return centres - np.array(reach)[:, None], centres + np.array(reach)[:, None]
 
@@ -77,7 +80,9 @@ class Assertions(LinearModel):
 
     def _all_balls(self) -> list[Ball]:
         if any(ball is None for ball in self._balls):
-            raise ValueError(f"penalty {self.penalty!r} is not strongly convex: a small gap confines no optimum")
+            raise ValueError(
+                f"penalty {self.penalty!r} is not strongly convex: a small gap confines no optimum"
+            )
         return [ball for ball in self._balls if ball is not None]
 
     def _only_ball(self) -> Ball:
@@ -87,25 +92,25 @@ class Assertions(LinearModel):
         return balls[0]
 
     def certified_order(self, X: Any) -> Order:
-        """The rows from the highest score to the lowest, and which neighbours every optimum has in this order.
+        """The rows from the highest score to the lowest, and which neighbours every optimum has so.
 
         Returns `rows`, numbers of rows, and `proved`, one less: whether each is certainly before the next.
         """
         X = self._checked(X)
-        return order(self._only_ball(), X, _plain(self._scores(X)))  # type: ignore[attr-defined]
+        return order(self._only_ball(), X, _plain(self._scores(X)))
 
     def certified_top(self, X: Any, k: int) -> Top:
         """The k rows of the highest scores, and which are certainly among the k highest of every optimum."""
         X = self._checked(X)
         if not 0 < (as_count("k", k, 1) or 0) <= X.shape[0]:
             raise ValueError(f"k must be at most the number of rows, {X.shape[0]}, got {k!r}")
-        return top(self._only_ball(), X, _plain(self._scores(X)), int(k))  # type: ignore[attr-defined]
+        return top(self._only_ball(), X, _plain(self._scores(X)), int(k))
 
     def metric_bounds(self, X: Any, y: ArrayLike, metric: str) -> tuple[float, float]:
         """The least and the largest value that a measure can have at an exact optimum, on these samples.
 
-        metric : "accuracy", "balanced_accuracy", "f1", "roc_auc" or "log_loss" for labels, "mse", "mae" or "pinball"
-            for numbers
+        metric : "accuracy", "balanced_accuracy", "f1", "roc_auc" or "log_loss" for labels, "mse", "mae" or
+            "pinball" for numbers
         """
         checked = self._checked(X)
         if metric == "roc_auc":
@@ -115,7 +120,7 @@ class Assertions(LinearModel):
         target: NDArray[Any] = (
             self._numbers(y, len(lo)) if labels else as_column("y", y, len(lo))  # as what is predicted
         )
-        classes = len(self.classes_) if labels else 0  # type: ignore[attr-defined]
+        classes = len(self.classes_) if labels else 0
         measure = measure_of(metric, target, classes, getattr(self._kept_loss(), "q", 0.5))
         least, most = measure.bounds(lo, hi)
         return (1 - most, 1 - least) if metric in COUNTED else (least, most)

@@ -95,9 +95,9 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, WhatIf):
     )  # fmt: skip
     fit_intercept: bool = parameter("Whether to have the intercept b.", default=True)
     stop_when: str = parameter(
-        """"gap": the fit ends at `tol`. "predictions": earlier, as soon as the labels of the rows `watch` that
-        `fit` is given (else of the training rows) are proved to be those of the exact optimum; for two
-        classes.""",
+        """"gap": the fit ends at `tol`. "predictions": earlier, as soon as the labels of the rows `watch`
+        that `fit` is given (else of the training rows) are proved to be those of the exact optimum; for
+        two classes.""",
         default="gap", choices=("gap", "predictions"),
     )  # fmt: skip
 

@@ -98,8 +98,8 @@ class LinearModel(Linear, CertifiedFit, SaidLater):
     )  # fmt: skip
     certified_zeros_: NDArray[np.bool_] = attribute(
         MARKS, "array of bool, of the shape of coef_",
-        """Which coefficients are zero in every optimum. Only where an l1 part makes weights zero and the loss is
-        smooth can this be proved.""", optional=True,
+        """Which coefficients are proved to be zero in every optimum, for losses of bounded curvature and
+        penalties with an l1 part.""", optional=True,
     )  # fmt: skip
     certified_signs_: NDArray[np.int8] = attribute(
         SIGNS, "array of shape of coef_",

@@ -17,7 +17,7 @@ _FIRST = 1e-1
 def until_certain(
     problem: Problem, rows: Design, solve: Callable[[Any], Solution], how: dict[str, Any]
 ) -> Solution:
-    """Solve with smaller and smaller tolerances, each from where the last ended, down to the one asked for."""
+    """Solve with smaller and smaller tolerances, each from the last one's end, down to the one asked for."""
     tol, began = max(_FIRST, how["tol"]), perf_counter()
     while True:
         left = max(how["max_time"] - (perf_counter() - began), 0.0)

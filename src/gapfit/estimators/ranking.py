@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 
 from gapfit._types import Indices, Maybe, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
-from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.assertions import Assertions
+from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.linear import LinearParts, WithIntercept
 from gapfit.estimators.samples import Samples
 from gapfit.estimators.targets import as_real, check_loss

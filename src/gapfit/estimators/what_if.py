@@ -1,4 +1,4 @@
-"""What one sample can change: left-out predictions and influence, proved; refitted only where that is needed."""
+"""What one sample can change: left-out predictions and influence, proved; refitted only where needed."""
 
 from typing import Any, NamedTuple
 
@@ -62,8 +62,8 @@ class WhatIf(Assertions):
     ) -> LeaveOneOut:
         """What models fitted to all samples but one predict for that one; refitted only where undecided.
 
-        The bounds hold for the exact optima of the n problems, at the same alpha. Equal samples are told apart:
-        one of them is left out.
+        The bounds hold for the exact optima of the n problems, at the same alpha. Equal samples are told
+        apart: one of them is left out.
 
         Parameters
         ----------
@@ -104,8 +104,8 @@ class WhatIf(Assertions):
         ----------
         X_test : rows to predict
         change : "delete", "flip" (the label, of two classes), or the weight that each sample has instead of 1
-        X, y, sample_weight : what the model was fitted to; not needed for up to four million entries, of which
-            a model keeps a copy
+        X, y, sample_weight : what the model was fitted to; not needed for up to four million entries, of
+            which a model keeps a copy
         refit : whether to fit models for changes whose outcome is not certain without
 
         Returns

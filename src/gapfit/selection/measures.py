@@ -104,7 +104,7 @@ LABELS = (*COUNTED, "log_loss")
 
 
 def measure_of(name: str, target: NDArray[Any], k: int, q: float = 0.5) -> Measure:
-    """The measure of this name: for numbers, or for classes 0, 1, ..., k - 1. `q` is the pinball's quantile."""
+    """The measure of this name: for numbers, or for classes 0 to k - 1; `q` is the pinball's quantile."""
     name = _SAME.get(name, name)
     known = LABELS if k else NUMBERS
     if name not in known:

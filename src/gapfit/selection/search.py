@@ -7,6 +7,7 @@ fit, in its middle. When nothing is left, no alpha of the range does better by m
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import exp, fsum, log, sqrt
 from time import perf_counter
 from typing import NamedTuple
@@ -88,7 +89,7 @@ class Search:
         """Bound the error between all neighbours."""
         self.settled, self.open = [], []
         alphas = sorted({self.least, self.most, *self.errors})
-        for least, most in zip(alphas, alphas[1:], strict=False):
+        for least, most in pairwise(alphas):
             self._cover(least, most, _DEPTH)
 
     @property
@@ -183,7 +184,7 @@ class Search:
         for run in runs:
             inside = [one for one in (below, alpha, above) if run.least < one < run.most]
             ends = [run.least, *inside, run.most]
-            for least, most in zip(ends, ends[1:], strict=False):
+            for least, most in pairwise(ends):
                 if most <= below or least >= above:
                     self.open.append(Cell(least, most, run.floor))
                 else:

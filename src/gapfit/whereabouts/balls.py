@@ -5,10 +5,10 @@ m(t) = (w - t a) / 2 with the squared radius |m|^2 + t (R(w, b) - c) = A t^2 + B
 
     A = |a|^2 / 4,    B = R - c - <w, a> / 2,    C = |w|^2 / 4.
 
-The radius is convex in t if 4 A C >= B^2; else C is raised until it is. The gap |w|^2 / 2t + R - c + t |a|^2 / 2
-is convex as well, and with it the bounds of the intercept (see `levels`) by planes that are kept. So bounds of
-scores from above are convex in t, those from below concave: *what holds at both ends of a range of alphas,
-by the same planes, holds in all of it.*
+The radius is convex in t if 4 A C >= B^2; else C is raised until it is. The gap |w|^2 / 2t + R - c +
+t |a|^2 / 2 is convex as well, and with it the bounds of the intercept (see `levels`) by planes that are kept.
+So bounds of scores from above are convex in t, those from below concave: *what holds at both ends of a range
+of alphas, by the same planes, holds in all of it.*
 """
 
 from typing import NamedTuple
@@ -52,7 +52,7 @@ class Balls:
         self.minorant = minorant if minorant.made else problem.again(minorant)
         a, spread = self.minorant.a, self.minorant.spread
         scores = problem.scores(self.w)
-        risk = problem._risk_above(self.w, self.b, scores, exact=False)
+        risk = problem.risk_above(self.w, self.b, scores, exact=False)
         sizes = abs(risk.value) + abs(self.minorant.c)
         self.rise = risk.above - self.minorant.c + self.minorant.noise + (gamma(WEIGHTS) + 8 * EPS) * sizes
         self.square = 2 * penalty.value_above(self.w).above * _UP

@@ -1,8 +1,8 @@
 """What becomes of the optimum if one sample changes: it is left out, has another weight, or another label.
 
 Losses are averaged, so with S the sum of the weights, a sample whose weight changes by delta S leaves the
-optimum of  alpha (1 + delta) Omega + the old risk + delta * its loss.  Gradient and Hessian of that, at the old
-point, are the old ones and those of one loss more or less:
+optimum of  alpha (1 + delta) Omega + the old risk + delta * its loss.  Gradient and Hessian of that, at the
+old point, are the old ones and those of one loss more or less:
 
     g_i = g + alpha delta w + s x_i,     H_i = H + k x_i x_i' + alpha delta I,
 
@@ -95,15 +95,13 @@ class ChangeCertificate:
         e = of.e + slope if of.free else np.zeros_like(slope)
         along = (z * G) @ metric.inverse + e * metric.offset
         square = (G * G) @ metric.inverse + e * e * metric.offset - factor * along * along
-        lost = of._slope_lost + pull * of._pull_lost + 8 * EPS * np.sqrt((G * G).sum(axis=1))
-        lost = (lost + np.abs(slope) * rows.doubt[row]) * steepest + of._mass_lost * np.sqrt(metric.offset)
+        lost = of.slope_lost + pull * of.pull_lost + 8 * EPS * np.sqrt((G * G).sum(axis=1))
+        lost = (lost + np.abs(slope) * rows.doubt[row]) * steepest + of.mass_lost * np.sqrt(metric.offset)
         lost = (lost + doubtful * root + gamma(z.shape[1] + 64) * np.sqrt(np.abs(square))) / np.sqrt(left)
         with np.errstate(invalid="ignore"):
             N = np.sqrt(np.maximum(square, 0.0) + 64 * EPS * np.abs(factor) * along * along) + lost
             bent = (
-                np.abs(curvature)
-                * root
-                * (of._bent * root + 4 * rows.doubt[row] * steepest + 32 * EPS * root)
+                np.abs(curvature) * root * (of.bent * root + 4 * rows.doubt[row] * steepest + 32 * EPS * root)
             )
             eta = (metric.eta + bent) / left
             q = self._largest_root(roots, curvature, left, np.zeros(0, np.intp))
@@ -120,7 +118,7 @@ class ChangeCertificate:
         row = change.row
         share = 1 - change.weight / problem.weight[row]  # of the row that goes
         slope, curvature = -share * of.u[row], -share * of.curvature[row]
-        doubtful = np.abs(share) * of._lost[row] + 8 * EPS * np.abs(slope)
+        doubtful = np.abs(share) * of.lost[row] + 8 * EPS * np.abs(slope)
         if change.flipped:
             other = problem.loss.bind(-problem.y, problem.weight)
             scores = of.scores - float(of.b.sum())

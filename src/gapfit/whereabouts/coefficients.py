@@ -1,15 +1,15 @@
 """What is proved of single weights: zeros, signs, and their ranges over all nearly optimal models.
 
-*Zeros.* If sample i's loss curves by at most K_i, the dual objective is strongly concave, and slopes a = A'u of
-a dual point with a proved gap are near those of the optimum:
+*Zeros.* If sample i's loss curves by at most K_i, the dual objective is strongly concave, and the slopes
+a = A'u of a dual point with a proved gap are near those of the optimum:
 
     |a_j - a_j*| <= sqrt(2 gap * min over m of sum_i K_i (x_ij - m)^2)
 
 (m = 0 without intercept). Where that leaves |a_j*| < alpha l1, w_j* = 0 in every optimum.
 
-*Ranges.* For sigma > 0 a lower bound D of min J + sigma w_j proves w_j >= (D - U - eps) / sigma for all models
-with J <= J* + eps, U being J at hand; and the other way round for sigma < 0. Under L2 such a tilt moves w by
--sigma / alpha in coordinate j, which is a known offset -(sigma / alpha) x_j in the scores.
+*Ranges.* For sigma > 0 a lower bound D of min J + sigma w_j proves w_j >= (D - U - eps) / sigma for all
+models with J <= J* + eps, U being J at hand; and the other way round for sigma < 0. Under L2 such a tilt
+moves w by -sigma / alpha in coordinate j, which is a known offset -(sigma / alpha) x_j in the scores.
 """
 
 import numpy as np
@@ -44,7 +44,9 @@ def slope_doubt(problem: Problem, gap: float) -> Vector | None:
     return np.asarray(np.sqrt(2 * gap * (squares + 4 * room)) * (1 + 8 * EPS))
 
 
-def zeros_and_signs(problem: Problem, solution: Solution, ball: Ball | None) -> tuple[NDArray[np.bool_], Vector]:
+def zeros_and_signs(
+    problem: Problem, solution: Solution, ball: Ball | None
+) -> tuple[NDArray[np.bool_], NDArray[np.int8]]:
     """Which weights are zero in every optimum, and which signs are the same in all: 0 where that is open."""
     d = len(solution.w)
     zeros, signs = np.zeros(d, dtype=bool), np.zeros(d, dtype=np.int8)
@@ -67,7 +69,7 @@ def zeros_and_signs(problem: Problem, solution: Solution, ball: Ball | None) -> 
 
 
 def tilted_end(problem: Problem, solution: Solution, j: int, side: float, eps: float) -> float:
-    """A bound of w_j, from below if side is +1, for all models with J <= J* + eps; infinite if there is none."""
+    """A bound of w_j, from below if side is +1, for all models with J <= J* + eps; infinite if unknown."""
     if not (problem.has(Euclidean) and problem.has(Rows)):
         return -side * np.inf
     alpha, upper, lower = problem.alpha, solution.certificate.primal, solution.certificate.dual

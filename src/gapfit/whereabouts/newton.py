@@ -14,8 +14,8 @@ Z <= rate * q |delta|_M it is 1 - exp(-Z) <= x. Then |M^1/2 delta + M^-1/2 g| <=
 the range of H^ in terms of M, and its lower end is the worse one.
 
 M is diagonal in the eigenvectors of the risk's Hessian about its own mean row, at all alphas alike. Between
-two alphas M is that of their mean, eta counts the difference, g is linear in alpha and N convex: what holds at
-both ends holds between them. Rounding of H is in eta, too, and that of g in N.
+two alphas M is that of their mean, eta counts the difference, g is linear in alpha and N convex: what holds
+at both ends holds between them. Rounding of H is in eta, too, and that of g in N.
 """
 
 from typing import NamedTuple
@@ -81,8 +81,8 @@ class NewtonCertificate:
         self.scores = scores + float(self.b.sum())
         moved = self.design.slack(self.w)
         moved = moved + 4 * UNIT * (np.abs(scores) + np.abs(self.b).sum() + np.abs(slow.centre()))
-        self._lost = gamma(2 * SUM + _ROUNDINGS) * np.abs(self.u) + 1.01 * self.curvature * moved
-        self._bent = gamma(4 * SUM + _ROUNDINGS) + self.rate * float(moved.max(initial=0.0)) * 1.01
+        self.lost = gamma(2 * SUM + _ROUNDINGS) * np.abs(self.u) + 1.01 * self.curvature * moved
+        self.bent = gamma(4 * SUM + _ROUNDINGS) + self.rate * float(moved.max(initial=0.0)) * 1.01
         self._last: Asked | None = None
         self._roots: dict[int, float] = {}
         self._decompose()
@@ -112,16 +112,16 @@ class NewtonCertificate:
         self._spin = float(np.sqrt(1.0 + self._skew))  # the most that a length changes by being turned
         # what is left of the mean row, and the mass as it was summed up
         self._left = gamma(design.shape[0] + SUM) * float(curvature @ sizes) * 2
-        self._row_doubt = gamma(2 * d + 16) * d  # of a turned row, relative to its length and the mean's
+        self.row_doubt = gamma(2 * d + 16) * d  # of a turned row, relative to its length and the mean's
         self._mean_length = length(self.mean)
         self.rows = self._ask(design)
         self.slope = self._turned_slope(design.adjoint(self.u) - self.e * self.mean)
         self.pull = self._turned_slope(self.w)
-        reach = design.reach(self._lost) + design.spread(self.u) + abs(self.e) * 4 * EPS * self._mean_length
-        lost = float(self._lost.sum()) + gamma(SUM + 8) * float(np.abs(self.u).sum())
-        reach += self._mean_length * lost + self._row_doubt * (length(self.slope) + self._mean_length * lost)
-        self._slope_lost, self._mass_lost = reach * self._spin, lost
-        self._pull_lost = self._row_doubt * length(self.w)
+        reach = design.reach(self.lost) + design.spread(self.u) + abs(self.e) * 4 * EPS * self._mean_length
+        lost = float(self.lost.sum()) + gamma(SUM + 8) * float(np.abs(self.u).sum())
+        reach += self._mean_length * lost + self.row_doubt * (length(self.slope) + self._mean_length * lost)
+        self.slope_lost, self.mass_lost = reach * self._spin, lost
+        self.pull_lost = self.row_doubt * length(self.w)
 
     def _turned_slope(self, slope: Slope) -> Slope:
         return np.asarray(self.vectors.T @ slope)
@@ -129,7 +129,7 @@ class NewtonCertificate:
     def _ask(self, design: Design) -> Asked:
         turned: Matrix = design.scores(self.vectors)
         turned -= self.mean @ self.vectors
-        doubt = self._row_doubt * (design.row_sizes + self._mean_length)
+        doubt = self.row_doubt * (design.row_sizes + self._mean_length)
         scores = design.scores(self.w)
         scores += float(self.b.sum())
         return Asked(design, turned, turned * turned, scores, design.slack(self.w), doubt)
@@ -153,7 +153,7 @@ class NewtonCertificate:
             if not self.mass > 0:
                 return Metric(1 / diagonal, np.inf, np.inf)
             eta += self._left / np.sqrt(floor * self.mass) + gamma(2 * SUM)
-        eta += self._bent * (1 + eta)  # every curvature is off by a factor of its own
+        eta += self.bent * (1 + eta)  # every curvature is off by a factor of its own
         return Metric(1 / diagonal, 1 / self.mass if self.free else 0.0, eta * (1 + 1e-6))
 
     def between(self, least: float, most: float) -> Answer:
@@ -177,8 +177,8 @@ class NewtonCertificate:
     def end(self, alpha: float, metric: Metric, q: float) -> "Step | None":
         """What is known at one alpha; None if the point is too far away."""
         g = self.slope + alpha * self.pull
-        lost = self._slope_lost + alpha * self._pull_lost + 4 * EPS * length(g)
-        lost = lost * float(np.sqrt(metric.inverse.max())) + self._mass_lost * float(np.sqrt(metric.offset))
+        lost = self.slope_lost + alpha * self.pull_lost + 4 * EPS * length(g)
+        lost = lost * float(np.sqrt(metric.inverse.max())) + self.mass_lost * float(np.sqrt(metric.offset))
         square = float((g * g) @ metric.inverse) + self.e * self.e * metric.offset
         N = float(np.sqrt(square)) * (1 + gamma(g.size + 16)) + lost
         eps = excess(self.rate * q * N, metric.eta)

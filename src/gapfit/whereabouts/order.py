@@ -35,7 +35,9 @@ class Top(NamedTuple):
 def above(ball: Ball, higher: Data, lower: Data) -> NDArray[np.bool_]:
     """Which rows are proved to score higher than those beside them."""
     wide = [part.astype(np.float64) for part in (higher, lower)]
-    design = MemoryDesign(sparse.csr_array(wide[0] - wide[1]) if sparse.issparse(higher) else wide[0] - wide[1])
+    design = MemoryDesign(
+        sparse.csr_array(wide[0] - wide[1]) if sparse.issparse(higher) else wide[0] - wide[1]
+    )
     lo, _ = ball._replace(mean=np.zeros_like(ball.mean), lo=0.0, hi=0.0, mean_above=None).score_bounds(design)
     return np.asarray(lo > design.slack(ball.centre))  # differences are rounded, too
 
@@ -47,7 +49,7 @@ def order(ball: Ball, X: Data, scores: Vector) -> Order:
 
 
 def top(ball: Ball, X: Data, scores: Vector, k: int) -> Top:
-    """The k rows of the highest scores: one that is above all others but these is among the k of the optimum."""
+    """The k rows of the highest scores: who is above all but these is among the k of the optimum."""
     rows = np.argsort(-scores, kind="stable")
     others = X[rows[k:]]
     proved = np.ones(k, dtype=bool)
