@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from gapfit import threads
 from gapfit._types import Maybe, Vector
 from gapfit.errors import as_number, as_numbers, as_positive
 from gapfit.estimators.held_out import folds_of, model_of, named_alpha
@@ -139,10 +140,11 @@ class AlphaSearchCV(MetaEstimatorMixin, BaseEstimator):
         # the estimator's own checks of X and y come first, and name what is wrong as it always does
         final = clone(self.estimator).set_params(**{named_alpha(self.estimator): most})
         final.fit(X, y, **_weights(self.estimator, sample_weight))
-        folds = folds_of(self.estimator, X, y, sample_weight, self.cv, self._scoring())
-        search = Search(folds, least, most, eps, budget)
-        search.run()
-        self._report(search)
+        with threads.using(1):  # fits are small, and each step of the search waits for them
+            folds = folds_of(self.estimator, X, y, sample_weight, self.cv, self._scoring())
+            search = Search(folds, least, most, eps, budget)
+            search.run()
+            self._report(search)
         self.best_estimator_ = final.set_params(**self.best_params_)
         self.best_estimator_.fit(X, y, **_weights(self.estimator, sample_weight))
         return self
@@ -166,6 +168,8 @@ class AlphaSearchCV(MetaEstimatorMixin, BaseEstimator):
     def error_bounds(self, alphas: ArrayLike) -> tuple[Vector, Vector]:
         """Bounds lo, hi on the cross-validated error of the exact optima at these alphas."""
         check_is_fitted(self)
+        if not hasattr(self, "_search"):
+            raise ValueError("error_bounds needs the fits of the folds, which files do not keep: fit again")
         asked = np.atleast_1d(as_numbers("alphas", alphas))
         if not ((asked > 0) & np.isfinite(asked)).all():
             raise ValueError(f"alphas must be positive and finite, got {alphas!r}")
@@ -206,6 +210,10 @@ class AlphaSearchCV(MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         return self.best_estimator_
 
+    def __getstate__(self) -> Any:
+        """Without the fits of the folds."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_search"}
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "best_estimator_")
 
@@ -235,13 +243,14 @@ def proven_regret(grid: Any, X: Any, y: ArrayLike) -> float:
     scoring = grid.scoring or ("accuracy" if is_classifier(grid.estimator) else None)
     if not isinstance(scoring, str):
         raise ValueError(f"grid must have the name of a scoring, and has {grid.scoring!r}")
-    folds = folds_of(grid.estimator, X, y, None, grid.cv, scoring)
-    search = Search(folds, alphas[0], alphas[-1], 0.0, Budget())
-    search.fit_all(alphas)
-    search.look()
-    best = float(grid.best_params_[name])
-    _, most = search.bounds(best, best)
-    regret = max(most, search.errors[best]) - search.finish()
+    with threads.using(1):
+        folds = folds_of(grid.estimator, X, y, None, grid.cv, scoring)
+        search = Search(folds, alphas[0], alphas[-1], 0.0, Budget())
+        search.fit_all(alphas)
+        search.look()
+        best = float(grid.best_params_[name])
+        _, most = search.bounds(best, best)
+        regret = max(most, search.errors[best]) - search.finish()
     return regret if regret > _SLACK else 0.0
 
 

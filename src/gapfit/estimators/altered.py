@@ -133,11 +133,12 @@ class Altered(NamedTuple):
             return lambda lo, hi: (lo > 0) | (hi < 0)
         return _one_above_all
 
-    def predicted(self, scores: Vector) -> NDArray[Any]:
-        """Labels, or numbers, by the middles of bounds."""
+    def predicted(self, lo: Vector, hi: Vector) -> NDArray[Any]:
+        """Labels, or numbers, by the middles of bounds; zero is the middle of nothing known."""
+        known = np.isfinite(lo) & np.isfinite(hi)
+        scores = 0.5 * (np.where(known, lo, 0.0) + np.where(known, hi, 0.0))
         if not is_classifier(self.model):
             return np.asarray(self.model._mean(scores))
-        scores = np.where(np.isfinite(scores), scores, 0.0)
         winner = scores.argmax(axis=-1) if len(self.problems) > 1 else (scores > 0).astype(np.intp)
         return np.asarray(self.model.classes_[winner])
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
@@ -44,6 +45,7 @@ def named_alpha(estimator: Any) -> str:
 def folds_of(estimator: Any, X: Any, y: Any, sample_weight: Any, cv: Any, scoring: str) -> list[Fold]:
     """One fold for each split, as the estimator would fit it."""
     classes: Any = None
+    X = _indexable(X)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     weight = None if sample_weight is None else as_weights(sample_weight, n)
     if is_classifier(estimator):
@@ -53,6 +55,13 @@ def folds_of(estimator: Any, X: Any, y: Any, sample_weight: Any, cv: Any, scorin
         y = as_real(y, n)
     splits = check_cv(cv, y, classifier=classes is not None).split(X, y)
     return [_fold(estimator, X, y, weight, (train, test, classes, scoring)) for train, test in splits]
+
+
+def _indexable(X: Any) -> Any:
+    """X, such that rows can be taken of it."""
+    if sparse.issparse(X):
+        return X.tocsr()
+    return X if hasattr(X, "shape") or isinstance(X, list | tuple) else np.asarray(X)
 
 
 def _fold(

@@ -129,7 +129,7 @@ class WhatIf(Assertions):
                     lo[:, i], hi[:, i] = asked.refitted(made, k, rows, decided)
                     refits += 1
         certain = decided(lo, hi)
-        same = asked.predicted(0.5 * (lo + hi)) == own[:, None] if is_classifier(self) else certain
+        same = asked.predicted(lo, hi) == own[:, None] if is_classifier(self) else certain
         return Influence(lo, hi, certain & same, certain & ~same, refits)
 
     def _fitted_to(self, X: Any, y: Any, sample_weight: Any) -> Posed:
@@ -144,7 +144,7 @@ class WhatIf(Assertions):
 def _left_out(asked: Altered, lo: Vector, hi: Vector, refits: int, y: Any) -> LeaveOneOut:
     """The record."""
     y, decided = np.asarray(y), asked.decided_by(y)(lo, hi)
-    predictions = asked.predicted(0.5 * (lo + hi))
+    predictions = asked.predicted(lo, hi)
     if is_classifier(asked.model):
         wrong = predictions != y
         bounds = float(np.mean(wrong & decided)), float(np.mean(wrong | ~decided))

@@ -11,11 +11,11 @@ from gapfit.foresight import Foresight
 from gapfit.losses.forms import SlowCurvature
 from gapfit.problem import Problem
 from gapfit.selection.measures import Bounds, Measure
-from gapfit.solution import Solution
+from gapfit.solution import Solution, Status
 from gapfit.solve import solve
 from gapfit.whereabouts import Optima
 
-_ROUGH, _FINE = 1e-9, 1e-8  # tolerances, where a Newton certificate makes up for the rest and where not
+_ROUGH, _FINE = 1e-9, 1e-10  # tolerances, where a Newton certificate makes up for the rest and where not
 
 
 class Part:
@@ -29,6 +29,8 @@ class Part:
     def fit(self, alpha: float, tol: float | None = None) -> None:
         """Fit at this alpha, from what its neighbours foretell."""
         solution = solve(self.problem.at(alpha), tol=tol or self.tol, start=self._start(alpha))
+        if solution.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt  # which ends the search, and not this fit alone
         self.foresight.add(alpha, solution)
         self.optima.add(alpha, solution)
 

@@ -21,7 +21,7 @@ _FIRST = 7  # alphas, at least
 _SPACING = 1.2  # of the logarithms of the first alphas, at most
 _DEPTH = 3  # times a range is cut in two without a fit
 _NARROWEST = 1e-7  # logarithm of a quotient of alphas between which no more is fitted
-_TIGHT = 1e-10  # tolerance of the winner
+_TIGHT = (1e-10, 1e-12, 1e-14)  # tolerances of the winner, until its labels are certain
 _ROUNDING = 1e-12  # of a mean of errors
 
 
@@ -111,9 +111,10 @@ class Search:
         """The best alpha, fitted tightly, and the bounds of the error of its exact optima."""
         winner = self.best
         bounds = self.bounds(winner, winner)
-        if bounds[1] > self.errors[winner] + _ROUNDING:  # some label is not certain yet
-            for fold in self.folds:
-                fold.fit(winner, _TIGHT)
+        for tol in _TIGHT:
+            if bounds[1] <= self.errors[winner] + _ROUNDING:
+                break  # all labels are certain
+            self.n_fits += sum(fold.fit(winner, tol) for fold in self.folds)
             bounds = self.bounds(winner, winner)
         return winner, bounds
 
