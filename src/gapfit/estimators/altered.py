@@ -15,7 +15,7 @@ from gapfit.estimators.targets import target_of
 from gapfit.problem import Problem
 from gapfit.solution import Solution
 from gapfit.solve import solve
-from gapfit.whereabouts import NewtonCertificate, Optima
+from gapfit.whereabouts import NewtonCertificate, Nowhere, Optima
 from gapfit.whereabouts.changes import Change, ChangeCertificate, glance
 from gapfit.whereabouts.newton import qualifies
 
@@ -35,6 +35,7 @@ class Altered(NamedTuple):
     place: Indices  # of every sample, -1 if it has no weight
     there: Indices  # samples that have a weight
     share: Vector  # of the weight of its row, for these
+    certificates: dict[int, ChangeCertificate]  # of the parts, once they were asked
 
     @classmethod
     def of(cls, model: Any, posed: Posed) -> "Altered":
@@ -58,7 +59,7 @@ class Altered(NamedTuple):
         ]
         there = np.flatnonzero(origin.place >= 0)
         share = posed.samples.given_weight[there] / origin.weight[origin.place[there]]
-        return cls(model, problems, solutions, origin.place, there, np.minimum(share, 1.0))
+        return cls(model, problems, solutions, origin.place, there, np.minimum(share, 1.0), {})
 
     def change(self, weight: Vector, *, flipped: bool) -> Change:
         """Samples get these weights, in terms of their own, one at a time; or that part another label."""
@@ -96,9 +97,9 @@ class Altered(NamedTuple):
         problem, solution = self.problems[k], self.solutions[k]
         b = np.atleast_1d(np.asarray(solution.intercept, float))[: problem.n_offsets]
         if qualifies(problem):
-            bounds: tuple[Vector, Vector] = ask(
-                ChangeCertificate(NewtonCertificate(problem, solution.w, b), problem.alpha, change)
-            )
+            certificate = NewtonCertificate(problem, solution.w, b)
+            self.certificates[k] = ChangeCertificate(certificate, problem.alpha, change)
+            bounds: tuple[Vector, Vector] = ask(self.certificates[k])
             return bounds
         u = solution.minorant.u
         found = []
@@ -111,6 +112,10 @@ class Altered(NamedTuple):
     def refitted(self, change: Change, k: int, rows: Design, decided: Decided) -> tuple[Vector, Vector]:
         """Bounds of the scores of rows after the k-th change, by a fit, tighter until all are decided."""
         starts: list[Any] = [solution.w for solution in self.solutions]
+        if len(self.certificates) == len(self.problems):  # a Newton step may be enough
+            lo, hi = _together([self._stepped(number, change, k, rows) for number in self._numbers])
+            if decided(lo, hi).all():
+                return lo, hi
         lo = hi = np.zeros(0)
         for tol in _TIGHTER:
             bounds = []
@@ -123,6 +128,17 @@ class Altered(NamedTuple):
             if decided(lo, hi).all():
                 break
         return lo, hi
+
+    def _stepped(self, number: int, change: Change, k: int, rows: Design) -> tuple[Vector, Vector]:
+        """Bounds by the Newton certificate at the end of a Newton step."""
+        try:
+            changed = change.problem(self.problems[number], k)
+        except (UnboundedProblem, ValueError):
+            return Nowhere().score_bounds(rows)
+        w, b = self.certificates[number].after(k)
+        if not (np.isfinite(w).all() and np.isfinite(b).all()):
+            return Nowhere().score_bounds(rows)
+        return NewtonCertificate(changed, w, b).between(changed.alpha, changed.alpha).score_bounds(rows)
 
     def decided_by(self, y: Any) -> Decided:
         """Of which bounds the label is certain, or the number."""

@@ -146,6 +146,17 @@ class ChangeCertificate:
             found[k] = np.sqrt(squares.max(initial=0.0)) * (1 + 1e-9)
         return found
 
+    def after(self, k: int) -> tuple[Vector, Vector]:
+        """The point after a Newton step on the k-th changed problem: w and b."""
+        of, known, inverse = self.of, self.known, self.metric.inverse
+        z = of.rows.turned[self.change.row[k]]
+        pulled = of.slope + known.pull[k] * of.pull + (known.slope[k] - known.factor[k] * known.along[k]) * z
+        w = of.w - of.vectors @ (inverse * pulled)
+        if not of.free:
+            return w, of.b
+        shift = (of.e + known.slope[k] - known.factor[k] * known.along[k]) * self.metric.offset
+        return w, of.b + float(of.mean @ of.w) - shift - float(of.mean @ w)
+
     def own(self, design: Design) -> tuple[Vector, Vector]:
         """Bounds on the score of row i of a design after the i-th change, which is one of that row's."""
         rows, known = self.of.ask(design), self.known
