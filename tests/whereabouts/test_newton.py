@@ -6,8 +6,9 @@ import pytest
 
 from gapfit import Problem, solve
 from gapfit.losses import Softmax
+from gapfit.statements import optimal_ball
 from gapfit.whereabouts import NewtonCertificate, Nowhere
-from gapfit.whereabouts.newton import excess, qualifies
+from gapfit.whereabouts.newton import excess, qualifies, sharper
 from smooth_problems import draw, problem_of
 from soak.exact.newton import SMOOTH
 
@@ -94,6 +95,29 @@ def test_shifted_columns_cost_precision_and_no_truth():
     w, b = case.optimum(0.1)  # the same optimum, seen from near by
     scores = case.X @ w + b
     assert (lo <= scores).all() and (scores <= hi).all()
+
+
+@pytest.mark.parametrize("loss", SMOOTH)
+def test_a_ball_of_it_contains_the_optimum_and_is_taken_where_it_is_smaller(loss):
+    taken = 0
+    for seed in range(8):
+        case, alpha = draw(seed, loss), 0.1
+        problem = problem_of(case, alpha)
+        fit = solve(problem, tol=10.0 ** -(2 + seed))
+        plain = optimal_ball(problem, fit)
+        ball = sharper(problem, fit, plain)
+        w, b = case.optimum(alpha)
+        scores = case.X @ w + b
+        assert np.linalg.norm(w - ball.centre) <= ball.radius + 1e-11
+        assert ball.lo - 1e-11 <= (b + w @ ball.mean if case.intercept else 0.0) <= ball.hi + 1e-11
+        lo, hi = ball.score_bounds(case.X)
+        assert (scores >= lo - 1e-10).all() and (scores <= hi + 1e-10).all()
+        taken += int(ball is not plain and ball.radius < 0.1 * plain.radius)
+    assert taken >= 4
+    hinge = Problem(case.X, np.sign(case.y - np.median(case.y) + 1e-9), "hinge", alpha=alpha)
+    fit = solve(hinge, tol=1e-3)
+    plain = optimal_ball(hinge, fit)
+    assert sharper(hinge, fit, plain) is plain
 
 
 def test_which_losses_qualify():

@@ -35,6 +35,7 @@ from gapfit.solvers.small_newton import small_newton
 from gapfit.statements import SUPPORT as SUPPORT_NAMES
 from gapfit.statements import ZERO, Ball, optimal_balls, support_status
 from gapfit.whereabouts.coefficients import zeros_and_signs
+from gapfit.whereabouts.newton import sharper
 
 _BLOCK_ELEMENTS = 2**20
 _SMALL = 2**17  # entries of X up to which statements are made when they are asked for
@@ -133,8 +134,10 @@ class LinearModel(Linear, CertifiedFit, SaidLater):
         small = samples.copied and parts.design.size <= _KEPT
         self._kept = Posed(samples, targets, loss, intercept) if small else None
         self._unsay()
-        self._later = partial(_statements, parts.solved, samples.origin, np.shape(self.coef_))
-        if parts.design.size > _SMALL or not samples.copied:
+        at_once = parts.design.size > _SMALL or not samples.copied
+        shape = np.shape(self.coef_)
+        self._later = partial(_statements, parts.solved, samples.origin, shape, sharply=not at_once)
+        if at_once:
             self._say_all()
 
     def __getstate__(self) -> Any:
@@ -229,14 +232,17 @@ class LinearParts(Parts):
 
 
 def _statements(
-    solved: Sequence[tuple[Problem, Solution]], origin: Multiset, shape: tuple[int, ...]
+    solved: Sequence[tuple[Problem, Solution]], origin: Multiset, shape: tuple[int, ...], *, sharply: bool
 ) -> dict[str, Any]:
-    """What is proved of the optimum, of each weight and of each training sample."""
+    """What is proved of the optimum, of each weight and of each training sample; sharply, where that may take
+    longer than a fit."""
     balls: list[Ball | None] = []
     support: list[NDArray[Any]] = []
     weights: list[Any] = []
     for problem, solution in solved:
         columns = optimal_balls(problem, solution)
+        if sharply and len(columns) == 1:
+            columns = [sharper(problem, solution, columns[0])]
         balls.extend(columns)
         weights.append(zeros_and_signs(problem, solution, columns[0]))
         support.append(SUPPORT_NAMES.take(origin.invert(support_status(problem, columns[0]), ZERO)))

@@ -18,6 +18,8 @@ two alphas M is that of their mean, eta counts the difference, g is linear in al
 at both ends holds between them. Rounding of H is in eta, too, and that of g in N.
 """
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -29,9 +31,12 @@ from gapfit.losses.forms import SlowCurvature
 from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.rounding import EPS, SUM, UNIT, gamma, length
+from gapfit.solution import Solution
+from gapfit.statements import Ball
 from gapfit.whereabouts.answers import Answer, Nowhere, as_rows
 
 _MOST_COLUMNS = 2000  # of which eigenvectors are computed
+_FEW_COLUMNS = 300  # for which that takes milliseconds
 _ROUNDINGS = 32  # of a slope or a curvature
 _STEP = 0.05  # of the logarithms of alphas at which the largest h of the training rows is computed
 _SMALL = 1e-4  # up to which a series replaces the logarithm
@@ -41,6 +46,17 @@ def qualifies(problem: Problem) -> bool:
     """Is there such a certificate?"""
     forms = problem.has(SlowCurvature) and problem.has(Euclidean) and problem.has(Rows)
     return bool(forms and problem.risk.outputs == 1 and problem.design.shape[1] <= _MOST_COLUMNS)
+
+
+def sharper(problem: Problem, solution: Solution, ball: Ball | None) -> Ball | None:
+    """The ball of a Newton certificate, where there is one and it is smaller."""
+    if ball is None or not qualifies(problem) or problem.design.shape[1] > _FEW_COLUMNS:
+        return ball
+    b = np.atleast_1d(np.asarray(solution.intercept, float))[: problem.n_offsets]
+    other = NewtonCertificate(problem, solution.w, b).ball(problem.alpha)
+    if other is None or other.radius > ball.radius or other.hi - other.lo > ball.hi - ball.lo + ball.radius:
+        return ball
+    return other
 
 
 class Metric(NamedTuple):
@@ -55,15 +71,20 @@ class Metric(NamedTuple):
         return np.sqrt(squared @ self.inverse + self.offset) * (1 + 8 * EPS)
 
 
-class Asked(NamedTuple):
+@dataclass(frozen=True)
+class Asked:
     """Rows that are asked about, in terms of the eigenvectors."""
 
     design: Design
     turned: Matrix
-    squared: Matrix
     scores: Vector  # at the point
     slack: Vector  # of these
     doubt: Vector  # of the length of a turned row
+
+    @cached_property
+    def squared(self) -> Matrix:
+        """For those that are asked about often."""
+        return self.turned * self.turned
 
 
 class NewtonCertificate:
@@ -73,6 +94,15 @@ class NewtonCertificate:
         self.problem, self.design = problem, problem.form(Rows).matrix
         slow = problem.form(SlowCurvature)
         self.rate, self.w, self.b = slow.rate, w.astype(np.float64, copy=False), np.asarray(b, float)
+        self._last: Asked | None = None
+        self._roots: dict[int, float] = {}
+        with np.errstate(over="ignore", invalid="ignore"):  # far out all overflows, and nothing is known
+            self._look(slow)
+            self._decompose()
+
+    def _look(self, slow: SlowCurvature) -> None:
+        """Slopes and curvatures at the point, and what rounding can have done to them."""
+        problem = self.problem
         scores = problem.scores(self.w)
         _, self.u, e = problem.risk.value_and_subgradient(scores, self.b)
         self.curvature = slow.at(scores, self.b)
@@ -83,9 +113,6 @@ class NewtonCertificate:
         moved = moved + 4 * UNIT * (np.abs(scores) + np.abs(self.b).sum() + np.abs(slow.centre()))
         self.lost = gamma(2 * SUM + _ROUNDINGS) * np.abs(self.u) + 1.01 * self.curvature * moved
         self.bent = gamma(4 * SUM + _ROUNDINGS) + self.rate * float(moved.max(initial=0.0)) * 1.01
-        self._last: Asked | None = None
-        self._roots: dict[int, float] = {}
-        self._decompose()
 
     def _decompose(self) -> None:
         """Eigenvectors of the risk's Hessian, about the mean row by curvature, and how exact they are."""
@@ -132,7 +159,7 @@ class NewtonCertificate:
         doubt = self.row_doubt * (design.row_sizes + self._mean_length)
         scores = design.scores(self.w)
         scores += float(self.b.sum())
-        return Asked(design, turned, turned * turned, scores, design.slack(self.w), doubt)
+        return Asked(design, turned, scores, design.slack(self.w), doubt)
 
     def ask(self, design: Design) -> Asked:
         """About these rows; the last ones are remembered."""
@@ -165,12 +192,31 @@ class NewtonCertificate:
         ends = [self.end(alpha, metric, q) for alpha in dict.fromkeys((least, most))]
         return Nowhere() if None in ends else Steps(self, metric, [end for end in ends if end is not None])
 
+    def ball(self, alpha: float) -> Ball | None:
+        """A ball that contains all optima at this alpha; None if the point is too far away."""
+        found = self.between(alpha, alpha)
+        if not isinstance(found, Steps):
+            return None
+        metric, (step,) = found.metric, found.ends
+        centre = self.w - self.vectors @ step.weights
+        radius = self._spin * step.reach * float(np.sqrt(metric.inverse.max()))
+        radius += self.row_doubt * length(step.weights) + 4 * EPS * length(centre)
+        ball = Ball(self.problem.penalty, centre, radius * (1 + 8 * EPS), np.zeros_like(centre), 0.0, 0.0)
+        if not self.free:
+            return ball
+        level, own = float(self.mean @ self.w), float(self.b.sum())
+        reach = step.reach * float(np.sqrt(metric.offset)) + self.design.inner_error(self.mean, self.w)
+        reach += 16 * EPS * (abs(level) + abs(own) + abs(step.shift))
+        middle = own + level - step.shift
+        return ball._replace(mean=self.mean, lo=middle - reach, hi=middle + reach)
+
     def largest_root(self, alpha: float) -> float:
         """q at this alpha, or at one a little smaller, where it is no less: those are remembered."""
         step = int(np.floor(np.log(alpha) / _STEP - 1e-9))
         if step not in self._roots:
             metric = self.metric(*[float(np.exp(step * _STEP))] * 2)
-            roots = metric.roots(self.rows.squared) + self.rows.doubt * np.sqrt(metric.inverse.max())
+            squared = self.rows.turned * self.rows.turned  # large, and used once
+            roots = metric.roots(squared) + self.rows.doubt * np.sqrt(metric.inverse.max())
             self._roots[step] = float(roots.max(initial=0.0))
         return self._roots[step]
 
