@@ -15,7 +15,7 @@ from soak.job import Job
 from soak.pool import run
 from soak.report import Row, lines, table
 
-AREAS = ("fuzz", "statements", "warm", "inputs", "files", "kills", "parallel", "inner")
+AREAS = ("fuzz", "statements", "whereabouts", "warm", "inputs", "files", "kills", "parallel", "inner")
 
 
 def jobs(area: str, seed: int, scale: float) -> list[Job]:

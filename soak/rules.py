@@ -24,7 +24,8 @@ ARGUMENTS = {
     "n_classes", "f", "positive", "random_state", "verbose", "warm_start", "callbacks", "kernel",
     "degree", "coef0", "C", "cache_size", "qid", "multi_class", "decision_function_shape", "structure",
     "metric", "strategy", "cv", "score_weight", "pairs", "node_kernel", "vectorizer", "inexact",
-    "resumable", "path", "no_such_argument",
+    "resumable", "path", "no_such_argument", "stop_when", "watch", "eps", "alpha_range", "scoring",
+    "max_fits", "change", "alphas",
 }  # fmt: skip
 
 

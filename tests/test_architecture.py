@@ -3,7 +3,7 @@
 The arrows point one way:
 
     estimators -> solve -> driver -> {solvers, certify} -> problem -> {losses, penalties, design}
-    estimators -> statements -> levels -> problem
+    estimators -> selection -> whereabouts -> statements -> levels -> problem
 
 `compiled` is reached only from `solvers`, `losses`, `projections`, `design`, `datasets`, `fingerprint` and
 `rounding`, and only inside functions, so that `import gapfit` does not load numba.
@@ -55,6 +55,8 @@ ENGINE = MATHEMATICS | {
     "solve",
     "levels",
     "statements",
+    "whereabouts",
+    "selection",
     "reductions",
 }
 ARROWS: dict[str, set[str]] = {
@@ -74,6 +76,8 @@ ARROWS: dict[str, set[str]] = {
     "certify": MATHEMATICS,
     "levels": MATHEMATICS,
     "statements": MATHEMATICS | {"levels"},
+    "whereabouts": MATHEMATICS | {"levels", "objective", "solve", "statements"},
+    "selection": {"design", "foresight", "losses", "problem", "solve", "whereabouts"},
     "solvers": MATHEMATICS | {"compiled"},
     "checkpoint": {"registry", "__init__"},
     "driver": MATHEMATICS | {"solvers", "certify", "checkpoint"},
@@ -101,6 +105,7 @@ ARROWS: dict[str, set[str]] = {
         "problem",
         "ranking_metrics",
         "registry",
+        "selection",
         "structures",
         "versions",
     },

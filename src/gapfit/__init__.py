@@ -36,15 +36,17 @@ if TYPE_CHECKING:
         SequenceLabeler,
         StructuredClassifier,
     )
+    from gapfit.estimators.alpha_search import AlphaSearchCV, proven_regret
     from gapfit.path import path
     from gapfit.persistence import load, save
-    from gapfit.plotting import plot_convergence
+    from gapfit.plotting import plot_alpha_search, plot_convergence
     from gapfit.problem import Problem
     from gapfit.solution import Certificate, Solution, Status
     from gapfit.solve import solve
     from gapfit.versions import show_versions
 
-__all__ = ["Certificate", "Problem", "Solution", "Status", "load", "path", "plot_convergence", "save"]
+__all__ = ["AlphaSearchCV", "plot_alpha_search", "proven_regret"]
+__all__ += ["Certificate", "Problem", "Solution", "Status", "load", "path", "plot_convergence", "save"]
 __all__ += ["show_versions", "solve"]
 __all__ += ["LinearClassifier", "LinearRegressor", "MetricClassifier", "NoveltyDetector", "OrdinalClassifier"]
 __all__ += ["Ranker"]
@@ -56,6 +58,7 @@ __version__ = "0.1.0"
 
 # The modules that hold what is not in `errors`.
 _HOMES = {
+    "AlphaSearchCV": "estimators.alpha_search",
     "Certificate": "solution",
     "KernelNoveltyDetector": "estimators",
     "KernelSVC": "estimators",
@@ -73,7 +76,9 @@ _HOMES = {
     "StructuredClassifier": "estimators",
     "load": "persistence",
     "path": "path",
+    "plot_alpha_search": "plotting",
     "plot_convergence": "plotting",
+    "proven_regret": "estimators.alpha_search",
     "save": "persistence",
     "show_versions": "versions",
     "solve": "solve",

@@ -45,17 +45,35 @@ class Known(NamedTuple):
     reach: float  # a bound on the length of w*
 
 
-def levels(problem: Problem, known: Known, guess: Vector) -> tuple[Level, Level]:
-    """From below and from above, for a problem of one offset."""
-    exact = _affine(problem, known.reach)
-    if exact is not None:
-        return exact
-    if not np.isfinite(known.gap):
-        return _nothing(known, -1.0), _nothing(known, 1.0)
+class Lean(NamedTuple):
+    """Planes that lean in b to both sides, taken at some scores; they bound b wherever the gap is known."""
+
+    planes: tuple[Minorant | None, Minorant | None]
+    scores: Vector
+
+    def bounds(self, problem: Problem, known: Known) -> tuple[Level, Level]:
+        """From below and from above, by what is known: the minorant that the planes were found with."""
+        exact = _affine(problem, known.reach)
+        if exact is not None:
+            return exact
+        below, above = (
+            _bound(problem, known, plane, side) for plane, side in zip(self.planes, (-1.0, 1.0), strict=True)
+        )
+        return below, above
+
+
+def lean(problem: Problem, known: Known, guess: Vector) -> Lean:
+    """Planes that bound the offset well if this is known."""
+    if not np.isfinite(known.gap) or problem.risk.affine_offset() is not None:
+        return Lean((None, None), known.scores)
     value, b = best_offsets(problem.risk, known.scores, guess)
     search = _Search(problem, known, value, b)
-    below, above = (_bound(problem, known, search.leaning(side), side) for side in (-1.0, 1.0))
-    return below, above
+    return Lean((search.leaning(-1.0), search.leaning(1.0)), known.scores)
+
+
+def levels(problem: Problem, known: Known, guess: Vector) -> tuple[Level, Level]:
+    """From below and from above, for a problem of one offset."""
+    return lean(problem, known, guess).bounds(problem, known)
 
 
 def _affine(problem: Problem, reach: float) -> tuple[Level, Level] | None:

@@ -109,6 +109,14 @@ class Objective:
             self.n_offsets > 0, known, None if self.groups is None else self.groups[rows],
         )  # fmt: skip
 
+    def tilted(self, more: Vector) -> Self:
+        """The same problem with more of known offsets in the scores."""
+        known = (self.offset + more).reshape(len(self.y), -1)
+        return type(self)(
+            self.design, self.y, self.loss, self.penalty, self.alpha, self.weight, self.n_offsets > 0, known,
+            self.groups,
+        )  # fmt: skip
+
     def at(self, alpha: float) -> Self:
         """The same problem with another alpha; the data are shared."""
         other = copy(self)
@@ -170,7 +178,7 @@ class Objective:
         size = abs(at.value)
         if size < _SMALL:  # else rounding is less
             b = self.best(rest, np.zeros(self.n_offsets))[1]
-            size = max(size, 6.4e13 * self._risk_above(rest, b, None, exact=False).error)
+            size = max(size, 6.4e13 * self.risk_above(rest, b, None, exact=False).error)
         if np.isinf(self.risk.infimum) and self.penalty.modulus > 0:
             size = max(size, self.design.reach(at.u) ** 2 / (2 * self.alpha * self.penalty.modulus))
         return size if np.isfinite(size) else 0.0
@@ -221,14 +229,14 @@ class Objective:
         omega = self.penalty.value_above(w, exact=exact)
         if omega.below <= 0 and self.penalty.least_is_zero and np.array_equal(w, self.start()):
             omega = Estimate(0.0, 0.0)  # at its minimiser, whatever rounding makes of it
-        risk = self._risk_above(w, b, scores, exact=exact)
+        risk = self.risk_above(w, b, scores, exact=exact)
         value = self.alpha * omega.value + risk.value
         if not np.isfinite(value):
             return Estimate(np.inf, 0.0)
         size = self.alpha * abs(omega.value) + abs(risk.value)
         return Estimate(value, self.alpha * omega.error + risk.error + gamma(WEIGHTS) * size)
 
-    def _risk_above(self, w: Slope, b: Vector, scores: Vector | None, *, exact: bool) -> Estimate:
+    def risk_above(self, w: Slope, b: Vector, scores: Vector | None, *, exact: bool) -> Estimate:
         stray = self.penalty.astray(w) * self.design.largest  # what a weight outside the domain may add
         precise = self.design.precise_scores(w) if exact else None
         if precise is not None:

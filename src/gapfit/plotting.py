@@ -68,3 +68,35 @@ def _window(upper: np.ndarray, lower: np.ndarray) -> tuple[float, float]:
     top = min(upper.max(), high + reach)
     margin = 0.05 * max(top - bottom, 1e-12 * reach)
     return bottom - margin, top + margin
+
+
+def plot_alpha_search(search: Any, *, ax: "Axes | None" = None) -> "Axes":
+    """Plot what a fitted `AlphaSearchCV` has proved: the errors of its fits, and the floor below all errors.
+
+    Parameters
+    ----------
+    search : fitted AlphaSearchCV
+    ax : matplotlib axes; made if not given.
+
+    Returns
+    -------
+    ax : the axes
+    """
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
+    least, most, floor = search.floor_.T
+    ax.stairs(
+        floor, np.append(least, most[-1]), baseline=None, color=_LOWER, label="proven floor: no error below"
+    )
+    ax.plot(search.alphas_, search.errors_, marker=".", linewidth=1, color=_UPPER, label="error of the fits")
+    for k, (first, last) in enumerate(search.open_ranges_):
+        ax.axvspan(first, last, color="grey", alpha=0.25, label="left open" if k == 0 else None)
+    ax.plot(
+        search.best_alpha_, search.best_error_, "*", markersize=13, color=_GAP, zorder=3,
+        label=f"the best alpha, within {search.proven_regret_:.2g} of any",
+    )  # fmt: skip
+    ax.set(xscale="log", xlabel="alpha", ylabel="cross-validated error", title="Every alpha is accounted for")
+    ax.legend(frameon=False, fontsize="small")
+    return ax

@@ -16,6 +16,7 @@ class Status(Enum):
     """How a fit ended. The value is the sentence a user reads."""
 
     CERTIFIED = "certified: the duality gap is at most tol"
+    PREDICTIONS = "predictions certified: those on the given rows are proved to be the exact optimum's"
     MAX_ITER = "max_iter was reached; the reported gap is still a valid bound"
     TIME_LIMIT = "max_time was reached; the reported gap is still a valid bound"
     STOPPED = "a callback stopped the fit; the reported gap is still a valid bound"
@@ -95,6 +96,11 @@ class Solution:
     solver: str
     fingerprint: str | None = field(repr=False)  # of the risk that the minorant belongs to
     state: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def dual_point(self) -> Vector | None:
+        """The slopes u in the scores that the lower bound rests on; None where only their sum was kept."""
+        return self.minorant.u
 
     @property
     def converged(self) -> bool:

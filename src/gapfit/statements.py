@@ -86,7 +86,7 @@ def optimal_ball(problem: Problem, solution: Solution) -> Ball | None:
     """
     if problem.penalty.modulus == 0:
         return None
-    gap, minorant = _proof(problem, solution)
+    gap, minorant = proof(problem, solution)
     centre, radius = _weights(problem, solution.w.astype(np.float64, copy=False), minorant, gap)
     ball = Ball(problem.penalty, centre, radius, np.zeros_like(centre), 0.0, 0.0)
     if problem.n_offsets == 0:
@@ -101,7 +101,7 @@ def optimal_ball(problem: Problem, solution: Solution) -> Ball | None:
     return ball._replace(mean=below.mean, lo=below.value, hi=above.value, mean_above=other)
 
 
-def _proof(problem: Problem, solution: Solution) -> tuple[float, Minorant]:
+def proof(problem: Problem, solution: Solution) -> tuple[float, Minorant]:
     """A minorant and the gap that it proves by itself; with twice the digits if the certificate took them."""
     primal, dual, gap, _ = solution.certificate
     if not np.isfinite(gap):

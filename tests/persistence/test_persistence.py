@@ -45,7 +45,7 @@ from gapfit.solvers.bundle import bundle
 from model_bytes import MODELS
 
 CORPUS = Path(__file__).parent / "corpus"
-NOT_STORED = {"_warm"}  # the names of private attributes that a file does not hold, as its page says
+NOT_STORED = {"_kept", "_warm"}  # the names of private attributes that a file does not hold, as its page says
 X, T = data()
 
 
@@ -209,7 +209,10 @@ def test_every_attribute_of_a_fit_has_its_place():
         assert known_classes()[type(model).__name__] is type(model)
         assert vars(model).keys() - model.get_params().keys() - kinds.keys() <= NOT_STORED
     public = {name for name in dir(gapfit) if isinstance(getattr(gapfit, name), type)}
-    assert {name for name in public if hasattr(getattr(gapfit, name), "fit")} == known_classes().keys()
+    searches = {"AlphaSearchCV"}  # whose `best_estimator_` is what files hold
+    assert {
+        name for name in public if hasattr(getattr(gapfit, name), "fit")
+    } - searches == known_classes().keys()
 
 
 def test_pickle_works_too():

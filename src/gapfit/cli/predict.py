@@ -25,6 +25,11 @@ from gapfit.persistence import load
 @click.option(
     "--certified", is_flag=True, help="Write 1 after predictions that are provably the optimum's, else 0."
 )
+@click.option(
+    "--robust",
+    metavar="TRAINING_DATA",
+    help="Write 1 after predictions that no single label of the training data could change, else 0; proved.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="No last line.")
 @data_format
 @target_column
@@ -34,32 +39,27 @@ def predict(
     model: str,
     out: str,
     *,
-    scores: bool,
-    probabilities: int,
-    certified: bool,
     quiet: bool,
     data_format: str | None,
     target: str | None,
     output: str,
+    **asked: Any,
 ) -> int:
     """Predict DATA with MODEL and write one line a row to OUT (- is standard output).
 
     If the data have targets, the share of correct labels (R^2 for regression) is printed at the end.
     """
     fitted = load(model)
+    names = names_of(fitted)
     samples = read(data, data_format, target, None)
-    X = matched(samples, fitted)
-    columns = [fitted.predict(X)]
-    if scores:
-        columns.append(
-            _table(fitted.predict(X) if isinstance(fitted, LinearRegressor) else fitted.decision_function(X))
-        )
-    if probabilities:
-        columns.append(fitted.predict_proba(X))
-    if certified:
-        if not hasattr(fitted, "certified"):
-            raise click.UsageError("--certified is for classifiers and novelty detectors")
-        columns.append(fitted.certified(X).astype(int))
+    X = matched(samples, fitted, names)
+    columns = _columns(fitted, X, asked)
+    if asked["robust"] is not None:
+        if not isinstance(fitted, LinearClassifier):
+            raise click.UsageError("--robust is for linear classifiers")
+        seen = read(asked["robust"], data_format, target, None)
+        found = fitted.influence(X, change="flip", X=matched(seen, fitted, names), y=seen.y)
+        columns.append(found.robust.astype(int))
     with click.open_file(out, "w") as file:
         for row in zip(*(_table(column).tolist() for column in columns), strict=True):
             file.write(" ".join(_word(value) for part in row for value in part) + "\n")
@@ -74,6 +74,21 @@ def predict(
     return 0
 
 
+def _columns(fitted: Any, X: Any, asked: dict[str, Any]) -> list[Any]:
+    """Predictions, and what is to be written after them."""
+    columns = [fitted.predict(X)]
+    if asked["scores"]:
+        regression = isinstance(fitted, LinearRegressor)
+        columns.append(_table(fitted.predict(X) if regression else fitted.decision_function(X)))
+    if asked["probabilities"]:
+        columns.append(fitted.predict_proba(X))
+    if asked["certified"]:
+        if not hasattr(fitted, "certified"):
+            raise click.UsageError("--certified is for classifiers and novelty detectors")
+        columns.append(fitted.certified(X).astype(int))
+    return columns
+
+
 def score(fitted: Any, X: Any, y: Any, predictions: Any) -> tuple[str, float]:
     """The natural score of the model on these targets: the measure it was trained for, if that was one."""
     if isinstance(fitted, MetricClassifier):
@@ -85,12 +100,17 @@ def score(fitted: Any, X: Any, y: Any, predictions: Any) -> tuple[str, float]:
     return "", 0.0
 
 
-def matched(samples: Data, fitted: Any) -> Any:
+def names_of(fitted: Any) -> Any:
+    """The names of the model's features, which it forgets: what it is asked about has none any more."""
+    return fitted.__dict__.pop("feature_names_in_", None)
+
+
+def matched(samples: Data, fitted: Any, names: Any) -> Any:
     """The features in the model's order: by name if both have names, else by position.
 
     svmlight files do not say how wide they are, so columns missing at their end are zero.
     """
-    X, names = samples.X, fitted.__dict__.pop("feature_names_in_", None)
+    X = samples.X
     if names is not None and samples.names is not None:
         place = {name: k for k, name in enumerate(samples.names)}
         if missing := [str(name) for name in names if name not in place]:

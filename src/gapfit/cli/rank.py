@@ -9,7 +9,7 @@ from gapfit import datasets
 from gapfit.cli.files import data_format, output_format, say, target_column
 from gapfit.cli.fitting import conclude, fields, last_line, watched
 from gapfit.cli.options import alpha_option, chosen_alpha, limits, option, penalty_option, solver_option
-from gapfit.cli.predict import matched
+from gapfit.cli.predict import matched, names_of
 from gapfit.datasets import Data
 from gapfit.estimators import Ranker
 from gapfit.losses import NDCG, MeanAveragePrecision, PairwiseRanking
@@ -138,7 +138,7 @@ def _predict(samples: Data, model: str, out: str, k: int, quiet: bool, output: s
     ranker = load(model)
     if not isinstance(ranker, Ranker):
         raise click.UsageError(f"{model} holds a {type(ranker).__name__}; gapfit predict is for that")
-    scores = ranker.predict(matched(samples, ranker))
+    scores = ranker.predict(matched(samples, ranker, names_of(ranker)))
     with click.open_file(out, "w") as file:
         file.writelines(f"{score:.17g}\n" for score in scores.tolist())
     if samples.y is not None and not quiet and out != "-":

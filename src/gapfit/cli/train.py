@@ -13,7 +13,6 @@ from gapfit.cli.fitting import conclude, last_line, watched
 from gapfit.cli.fitting import fields as told
 from gapfit.cli.measure import make_metric_classifier, measure_name, metric_option
 from gapfit.cli.options import (
-    alpha_option,
     chosen_alpha,
     declared_by,
     limits,
@@ -24,6 +23,8 @@ from gapfit.cli.options import (
     penalty_option,
     solver_option,
 )
+from gapfit.cli.search import SEARCH, make_search, search_options
+from gapfit.cli.search import told as told_of_search
 from gapfit.datasets import Data
 from gapfit.estimators import LinearClassifier, LinearRegressor, MetricClassifier, NoveltyDetector
 from gapfit.estimators.targets import names_of
@@ -57,7 +58,7 @@ LIBLINEAR = {
 @option(MetricClassifier, "strategy", default=None, help="How, for --metric [default: auto].")
 @penalty_option
 @click.option("--l1-ratio", type=float, default=0.5, show_default=True, help="For --penalty elastic_net.")
-@alpha_option
+@search_options
 @click.option("-c", "--cost", "C", type=float, help="liblinear's C instead of alpha: alpha = 1 / (C n).")
 @loss_parameter("epsilon", "-p", "--epsilon")
 @option(NoveltyDetector, "nu", "-n", help="For --loss novelty.")
@@ -98,7 +99,20 @@ def train(
     samples = read(data, options.pop("data_format"), options.pop("target"))
     if samples.y is not None and np.ndim(samples.y) != 1:
         raise click.UsageError(f"{data} holds several labels per sample, which train does not take")
+    search = options["alpha"] == SEARCH
+    if search:
+        options["alpha"] = None
+        if folds is not None or options["metric"] is not None or options["C"] is not None:
+            raise click.UsageError("--alpha search goes without -v, -c and --metric")
     estimator = make_estimator(samples, Asked.of(options))
+    if search:
+        found, seconds = watched(
+            lambda: make_search(estimator, options).fit(samples.X, samples.y), quiet=quiet
+        )
+        words, facts = told_of_search(found)
+        best = found.best_estimator_
+        words, facts = f"{words}\n{last_line(best, seconds)}", {**facts, **told(best, seconds)}
+        return conclude(best, str(model), words, facts, names=samples.names, quiet=quiet, output=output)
     if folds is not None:
         scores, _ = watched(lambda: cross_val_score(estimator, samples.X, samples.y, cv=folds), quiet=quiet)
         name = "R^2" if isinstance(estimator, LinearRegressor) else "accuracy"

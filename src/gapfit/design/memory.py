@@ -137,6 +137,13 @@ class MemoryDesign(Design):
             add_weighted_gram(self._kernel_rows, weight, first, last, gram)
         return gram
 
+    def column_squares(self, weight: Vector) -> Vector:
+        """The sum of weight_i x_ij^2, for every column j."""
+        if sparse.issparse(self.X):
+            wide = self.X.astype(np.float64)
+            return np.asarray(wide.multiply(wide).T @ weight).ravel()
+        return np.asarray(np.einsum("ij,ij,i->j", self.X, self.X, weight, dtype=np.float64, casting="safe"))
+
     def dense(self) -> Matrix:
         """A copy of X, dense and in float64: for small data."""
         return np.array(self.X.toarray() if sparse.issparse(self.X) else self.X, dtype=np.float64)

@@ -25,7 +25,12 @@ _NEXT = {
     Status.STALLED: "raise tol above the relative gap, pass X in float64, or scale the features",
     Status.INTERRUPTED: "use the model as it is, or fit again (warm_start=True goes on from here)",
 }
-_AS_ASKED = (Status.CERTIFIED, Status.STOPPED, Status.LOCAL)  # ends that nobody need be warned of
+_AS_ASKED = (
+    Status.CERTIFIED,
+    Status.PREDICTIONS,
+    Status.STOPPED,
+    Status.LOCAL,
+)  # ends that nobody need be warned of
 
 
 class Parts(ABC):

@@ -16,7 +16,7 @@ from gapfit.design.memory import MemoryDesign
 from gapfit.design.wide import WideDesign
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing, warn_caller
-from gapfit.estimators.linear import LinearModel, LinearParts, WithIntercept
+from gapfit.estimators.linear import LinearParts, Posed, WithIntercept
 from gapfit.estimators.targets import (
     Indicators,
     as_codes,
@@ -26,6 +26,7 @@ from gapfit.estimators.targets import (
     declares,
     target_of,
 )
+from gapfit.estimators.what_if import WhatIf
 from gapfit.losses import CrammerSinger, Hinge, Logistic, Softmax
 from gapfit.losses.base import Loss
 from gapfit.losses.multilabel import least_error_threshold, threshold_range
@@ -50,7 +51,7 @@ def _has_probabilities(classifier: "LinearClassifier") -> bool:
 
 
 @declared
-class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, LinearModel):
+class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, WhatIf):
     """A linear classifier whose fit carries a proof of how close to optimal it is.
 
     For two classes, with y_i = +1 for the second of `classes_` and -1 for the first, it minimises ::
@@ -97,6 +98,12 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, LinearMo
         default="one_vs_rest", choices=("one_vs_rest", "joint"),
     )  # fmt: skip
     fit_intercept: bool = parameter("Whether to have the intercept b.", default=True)
+    stop_when: str = parameter(
+        """"gap": the fit ends at `tol`. "predictions": earlier, as soon as the labels of the rows `watch`
+        that `fit` is given (else of the training rows) are proved to be those of the exact optimum; for
+        two classes.""",
+        default="gap", choices=("gap", "predictions"),
+    )  # fmt: skip
 
     coef_: NDArray[Any] = attribute(
         floats(2), "array of shape (1, d), or (k, d) for k > 2 classes or for k labels",
@@ -120,20 +127,40 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, LinearMo
         return tags
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Maybe = None, offset: Maybe = None) -> "LinearClassifier":
+    def fit(
+        self, X: Any, y: Any, sample_weight: Maybe = None, offset: Maybe = None, watch: Any = None
+    ) -> "LinearClassifier":
         """y : labels of shape (n,), of any kind; or an indicator matrix (n, L) of zeros and ones
         offset : array of shape (n,), default=None
             Known numbers added to the scores of all problems while fitting (and not when predicting). Not for
             joint fits.
+        watch : array or sparse matrix of shape (m, d), default=None
+            Rows whose labels are to be certain, for stop_when="predictions".
         """
         loss = self._loss()
         several = as_indicators(y)
-        target = target_of(loss)
-        if target & JOINT and offset is not None:
+        if target_of(loss) & JOINT and offset is not None:
             raise ValueError(f"offset has one number a sample, and {loss!r} has several scores: leave it out")
         if several is not None:
             self._fit_labels(X, several, loss, sample_weight, offset)
-            return self
+        else:
+            posed = self._posed(X, y, sample_weight, offset)
+            self._solve(*posed._replace(watched=self._watched(X, watch)))
+        return self
+
+    def _watched(self, X: Any, watch: Any) -> Data | None:
+        """The rows whose labels end the fit, if any do."""
+        if self.stop_when == "gap":
+            if watch is not None:
+                raise ValueError('watch goes with stop_when="predictions"')
+            return None
+        if len(self.classes_) > 2 or target_of(self._loss()) & JOINT:
+            raise ValueError('stop_when="predictions" is for two classes and losses of one score')
+        return self._rows(X if watch is None else watch, reset=False)
+
+    def _posed(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Posed:
+        loss = self._loss()
+        target = target_of(loss)
         if Target.INDICATORS in target:
             raise ValueError(f"y must be an indicator matrix of shape (n, L), L > 1, for {loss!r}")
         samples = self._samples(X, y, as_labels, sample_weight, offset)
@@ -144,8 +171,7 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, LinearMo
         if Target.CLASSES in target:
             _check_classes(loss, len(labels.classes))
             targets = [np.searchsorted(labels.classes, samples.y).astype(np.float64)]
-        self._solve(samples, targets, loss, self.fit_intercept)
-        return self
+        return Posed(samples, targets, loss, self.fit_intercept)
 
     def _loss(self) -> Loss:
         loss = check_loss(self.loss, TAKES)

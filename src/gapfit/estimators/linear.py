@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,12 @@ from gapfit.errors import UnboundedProblem
 from gapfit.estimators.certified import CertifiedFit, Parts
 from gapfit.estimators.fitting import Solver
 from gapfit.estimators.later import SaidLater
+from gapfit.estimators.predictions import until_certain
 from gapfit.estimators.samples import Rows, Samples
 from gapfit.losses.base import Loss
 from gapfit.penalties import Box, Penalty
 from gapfit.persistence.agreement import check_linear
-from gapfit.persistence.fits import BALLS, SUPPORT
+from gapfit.persistence.fits import BALLS, MARKS, SIGNS, SUPPORT
 from gapfit.persistence.objects import PENALTY
 from gapfit.persistence.values import FINITE, NUMBER, floats
 from gapfit.problem import Problem
@@ -34,9 +35,12 @@ from gapfit.solvers.base import solver_name
 from gapfit.solvers.small_newton import small_newton
 from gapfit.statements import SUPPORT as SUPPORT_NAMES
 from gapfit.statements import ZERO, Ball, optimal_balls, support_status
+from gapfit.whereabouts.coefficients import zeros_and_signs
+from gapfit.whereabouts.newton import sharper
 
 _BLOCK_ELEMENTS = 2**20
-_SMALL = 2**17  # entries of X that a model may hold on to
+_SMALL = 2**17  # entries of X up to which statements are made when they are asked for
+_KEPT = 2**22  # entries of a copy of X that a model holds on to
 
 
 @declared
@@ -69,11 +73,21 @@ class WithIntercept(Linear):
         return _columns(products(X, np.atleast_2d(self.coef_).astype(np.float64)) + self.intercept_)
 
 
+class Posed(NamedTuple):
+    """What `fit` is to solve: a problem for each vector of targets."""
+
+    samples: Samples
+    targets: Sequence[Any]
+    loss: Loss
+    intercept: bool
+    watched: Data | None = None  # rows whose labels end the fit as soon as they are certain
+
+
 @declared
 class LinearModel(Linear, CertifiedFit, SaidLater):
     """A linear model that is the solution of one convex problem or several."""
 
-    LATER = ("support_status_", "_balls")
+    LATER = ("support_status_", "certified_zeros_", "certified_signs_", "_balls")
 
     alpha: float = parameter("Multiplies the penalty.", default=1e-4)
     positive: bool = parameter("Allow only coefficients w >= 0.", default=False)
@@ -83,6 +97,16 @@ class LinearModel(Linear, CertifiedFit, SaidLater):
         """What is proved of each training sample at the exact optimum: "zero" (no support vector), "bound"
         (one, with its dual coefficient at the bound), "support" (one), or "undecided", as in all joint fits,
         rankings and models of levels.""",
+    )  # fmt: skip
+    certified_zeros_: NDArray[np.bool_] = attribute(
+        MARKS, "array of bool, of the shape of coef_",
+        """Which coefficients are proved to be zero in every optimum, for losses of bounded curvature and
+        penalties with an l1 part.""", optional=True,
+    )  # fmt: skip
+    certified_signs_: NDArray[np.int8] = attribute(
+        SIGNS, "array of shape of coef_",
+        "1 or -1 where the coefficient has this sign in every optimum, 0 where that is not proved.",
+        optional=True,
     )  # fmt: skip
     _balls: list[Ball | None] = attribute(BALLS)
 
@@ -97,14 +121,29 @@ class LinearModel(Linear, CertifiedFit, SaidLater):
         lo, hi = zip(*(ball.score_bounds(X) for ball in self._balls if ball), strict=True)
         return _columns(np.stack(lo, axis=1)), _columns(np.stack(hi, axis=1))
 
-    def _solve(self, samples: Samples, targets: Sequence[Any], loss: Loss, intercept: bool) -> None:
+    def _solve(
+        self,
+        samples: Samples,
+        targets: Sequence[Any],
+        loss: Loss,
+        intercept: bool,
+        watched: Data | None = None,
+    ) -> None:
         """Solve one problem for each vector of targets, and set the fitted attributes."""
-        parts = LinearParts(self, samples, targets, loss, intercept)
+        parts = LinearParts(self, samples, targets, loss, intercept, watched)
         self._certify(parts)
+        small = samples.copied and parts.design.size <= _KEPT
+        self._kept = Posed(samples, targets, loss, intercept) if small else None
         self._unsay()
-        self._later = partial(_statements, parts.solved, samples.origin)
-        if parts.design.size > _SMALL or not samples.copied:
+        at_once = parts.design.size > _SMALL or not samples.copied
+        shape = np.shape(self.coef_)
+        self._later = partial(_statements, parts.solved, samples.origin, shape, sharply=not at_once)
+        if at_once:
             self._say_all()
+
+    def __getstate__(self) -> Any:
+        """Without the samples."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_kept"}
 
     @abstractmethod
     def _point(self, parts: "LinearParts", w: Sequence[Slope], b: Sequence[Any]) -> dict[str, Any]:
@@ -124,9 +163,16 @@ class LinearParts(Parts):
     """A problem for each vector of targets of the same samples."""
 
     def __init__(
-        self, model: LinearModel, samples: Samples, targets: Sequence[Any], loss: Loss, intercept: bool
+        self,
+        model: LinearModel,
+        samples: Samples,
+        targets: Sequence[Any],
+        loss: Loss,
+        intercept: bool,
+        watched: Data | None = None,
     ) -> None:
         self.model, self.samples, self.targets, self.loss = model, samples, targets, loss
+        self.watched = None if watched is None else MemoryDesign(watched)
         self.intercept, self.penalty = intercept, model._penalty()
         self.design, self.count = MemoryDesign(samples.X), len(targets)
         self.n_offsets = 0
@@ -160,6 +206,13 @@ class LinearParts(Parts):
         return problem
 
     def solution(self, problem: Problem, solver: Solver, checkpoint: Checkpoint | None, how: Any) -> Solution:
+        if self.watched is None:
+            return self._solution(problem, solver, checkpoint, how)
+        return until_certain(problem, self.watched, partial(self._solution, problem, solver, checkpoint), how)
+
+    def _solution(
+        self, problem: Problem, solver: Solver, checkpoint: Checkpoint | None, how: Any
+    ) -> Solution:
         usual = solver_name(solver) == "auto" and checkpoint is None and is_plain(how)
         if usual and problem.dtype == np.float64 and next(plan(problem)).name == "small_newton":
             solution, _ = at_once(problem, small_newton, how["tol"])
@@ -187,15 +240,30 @@ class LinearParts(Parts):
         }
 
 
-def _statements(solved: Sequence[tuple[Problem, Solution]], origin: Multiset) -> dict[str, Any]:
-    """What is proved of the optimum, and of each training sample."""
+def _statements(
+    solved: Sequence[tuple[Problem, Solution]], origin: Multiset, shape: tuple[int, ...], *, sharply: bool
+) -> dict[str, Any]:
+    """What is proved of the optimum, of each weight and of each training sample; sharply, where that may take
+    longer than a fit."""
     balls: list[Ball | None] = []
     support: list[NDArray[Any]] = []
+    weights: list[Any] = []
     for problem, solution in solved:
         columns = optimal_balls(problem, solution)
+        if sharply and len(columns) == 1:
+            columns = [sharper(problem, solution, columns[0])]
         balls.extend(columns)
+        weights.append(zeros_and_signs(problem, solution, columns[0]))
         support.append(SUPPORT_NAMES.take(origin.invert(support_status(problem, columns[0]), ZERO)))
-    return {"support_status_": np.array(support) if len(support) > 1 else support[0], "_balls": balls}
+    zeros, signs = map(np.stack, zip(*weights, strict=True))
+    if zeros.size != int(np.prod(shape)):  # of a joint fit, of which nothing is said
+        zeros, signs = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=np.int8)
+    return {
+        "support_status_": np.array(support) if len(support) > 1 else support[0],
+        "certified_zeros_": zeros.reshape(shape),
+        "certified_signs_": signs.reshape(shape),
+        "_balls": balls,
+    }
 
 
 def products(X: Data, W: Matrix) -> Matrix:

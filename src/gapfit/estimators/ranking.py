@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike
 
 from gapfit._types import Indices, Maybe, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
+from gapfit.estimators.assertions import Assertions
 from gapfit.estimators.fitting import all_or_nothing
-from gapfit.estimators.linear import LinearModel, LinearParts, WithIntercept
+from gapfit.estimators.linear import LinearParts, WithIntercept
 from gapfit.estimators.samples import Samples
 from gapfit.estimators.targets import as_real, check_loss
 from gapfit.losses import NDCG
@@ -23,7 +24,7 @@ NAMES = {"pairwise": "pairwise_ranking", "map": "mean_average_precision"}
 
 
 @declared
-class Ranker(WithIntercept, LinearModel):
+class Ranker(WithIntercept, Assertions):
     """A linear ranking whose fit carries a proof of how close to optimal it is.
 
     Documents i and j of one query with relevances y_i < y_j should have scores f_i < f_j, where f_i = x_i'w.

@@ -10,8 +10,9 @@ from sklearn.base import RegressorMixin
 from gapfit._types import Maybe, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.estimators.fitting import all_or_nothing
-from gapfit.estimators.linear import LinearModel, LinearParts, WithIntercept
+from gapfit.estimators.linear import LinearParts, Posed, WithIntercept
 from gapfit.estimators.targets import as_real, check_loss, target_of
+from gapfit.estimators.what_if import WhatIf
 from gapfit.persistence.objects import LOSS
 from gapfit.persistence.values import FLAG
 
@@ -19,7 +20,7 @@ TAKES = Target.REAL | Target.COUNTS
 
 
 @declared
-class LinearRegressor(RegressorMixin, WithIntercept, LinearModel):
+class LinearRegressor(RegressorMixin, WithIntercept, WhatIf):
     """A linear regression whose fit carries a proof of how close to optimal it is.
 
     It minimises ::
@@ -68,11 +69,14 @@ class LinearRegressor(RegressorMixin, WithIntercept, LinearModel):
         Known numbers added to the scores while fitting (and not when predicting), such as the logarithm
         of the exposure for loss="poisson".
         """
+        self._solve(*self._posed(X, y, sample_weight, offset))
+        return self
+
+    def _posed(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Posed:
         loss = check_loss(self.loss, TAKES)
         samples = self._samples(X, y, as_real, sample_weight, offset)
         self._exponential_mean = Target.COUNTS in target_of(loss)
-        self._solve(samples, [samples.y], loss, self.fit_intercept)
-        return self
+        return Posed(samples, [samples.y], loss, self.fit_intercept)
 
     def _point(self, parts: LinearParts, w: Sequence[Slope], b: Sequence[Any]) -> dict[str, Any]:
         return {"coef_": w[0], "intercept_": b[0]}

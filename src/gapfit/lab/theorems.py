@@ -8,12 +8,13 @@ from typing import Any
 from gapfit.lab import page, rates, theory_pictures
 from gapfit.lab.accelerated import ACCELERATED
 from gapfit.lab.lower_bounds import LOWER
+from gapfit.lab.nearby import NEARBY
 from gapfit.lab.page import Section, Table
 from gapfit.lab.pairs import PAIRS
 from gapfit.lab.statement import PAPERS, Finding, Statement
 from gapfit.lab.upper_bounds import UPPER
 
-CHAPTERS = (LOWER, UPPER, ACCELERATED, PAIRS)
+CHAPTERS = (LOWER, UPPER, ACCELERATED, PAIRS, NEARBY)
 
 
 def statements() -> list[Statement]:

@@ -7,11 +7,23 @@ import numpy as np
 
 from gapfit.lab import examples
 from gapfit.lab.accelerated import bound, gaps, lipschitz, pragam_steps
+from gapfit.lab.nearby import sample
 from gapfit.lab.page import Picture
 from gapfit.lab.pairs import SEEDS, machine
 from gapfit.lab.rates import Rate
 from gapfit.lab.runs import ls_bmrm, qp_bmrm
-from gapfit.lab.style import BLACK, BLUE, CYCLE, DASHES, GREEN, GREY, VERMILION, picture, shared_legend
+from gapfit.lab.style import (
+    BLACK,
+    BLUE,
+    CYCLE,
+    DASHES,
+    GREEN,
+    GREY,
+    VERMILION,
+    picture,
+    plain_ticks,
+    shared_legend,
+)
 from gapfit.lab.upper_bounds import curvature_bound, random_problem, slope_bound
 
 
@@ -23,6 +35,7 @@ def draw(folder: Path, rates: list[Rate]) -> list[Picture]:
         picture(folder, "upper-bounds", _upper_bounds, columns=2),
         picture(folder, "pragam", _accelerated, columns=2),
         picture(folder, "smo", _pairs, width=5.2, height=3.0),
+        picture(folder, "nearby", _nearby, columns=2),
         picture(folder, "rates", _rates, rates, width=5.2, height=3.6),
     ]
 
@@ -128,6 +141,37 @@ def _pairs(_figure: Any, axes: Any) -> None:
         xlabel="steps on pairs", ylabel="f - min f", title="SMO: a linear rate; dots: support identified"
     )
     axis.legend()
+
+
+def _nearby(figure: Any, axes: Any) -> None:
+    """What one loose fit (dot) says of a score at all alphas: between the dashed lines by balls, in the band
+    by the Newton certificate; on the right over ranges of alphas, by their ends alone."""
+    one = sample(3, alpha=0.05, tol=1e-3)
+    row, alphas = one.X[4:5], np.geomspace(0.025, 0.1, 61)
+    exact = [one.optimum(float(alpha))[4] for alpha in alphas]
+    points, ranges = np.column_stack([alphas, alphas]), np.column_stack([alphas[:-1:10], alphas[10::10]])
+    for axis, cells, corners in zip(axes[0], (points, ranges), (1, 2), strict=True):
+        where = cells[:, :corners].ravel()
+        for tool, colour, label in (
+            (one.newton(), BLUE, "Newton certificate"),
+            (one.balls(), VERMILION, "balls"),
+        ):
+            bounds = np.array([np.ravel(tool.between(*cell).score_bounds(row)) for cell in cells])
+            least, most = np.repeat(bounds, corners, axis=0).T
+            if colour == BLUE:
+                axis.fill_between(where, least, most, color=colour, alpha=0.35, lw=0, label=label)
+            else:
+                axis.plot(where, least, "--", color=colour, lw=1, label=label)
+                axis.plot(where, most, "--", color=colour, lw=1)
+        axis.plot(alphas, exact, color=BLACK, lw=1, label="exact optimum")
+        axis.set(xscale="log", xlabel="α", ylabel="score of one sample")
+        plain_ticks(axis)
+    own = float(row[0] @ one.fit.w + one.fit.intercept)
+    axes[0, 0].plot(one.problem.alpha, own, "o", color=GREEN, label="the fit")
+    axes[0, 0].set_title("At every alpha")
+    axes[0, 1].set_title("Over ranges of alphas")
+    shared_legend(figure, axes)
+    figure.suptitle("Where the optimum is, by one fit at α = 0.05")
 
 
 def _rates(_figure: Any, axes: Any, rates: list[Rate]) -> None:

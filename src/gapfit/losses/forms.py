@@ -22,6 +22,23 @@ class Curvature(NamedTuple):
     at: Callable[[Vector, Vector], Vector]  # the second derivative in each score, at (scores, b)
 
 
+@loss_form("a loss of bounded curvature")
+class Bent(NamedTuple):
+    """The slope in each score rises no faster than so: a smooth loss, and its dual is strongly concave."""
+
+    most: Callable[[], Vector]
+
+
+@loss_form("a loss whose curvature changes slowly")
+class SlowCurvature(NamedTuple):
+    """|phi'''| <= rate * phi'' for the loss of every sample, so that along a line the curvature changes by a
+    factor of at most exp(rate * change of the score). Logistic, exponential and Poisson: 1; squared: 0."""
+
+    rate: float
+    at: Callable[[Vector, Vector], Vector]  # the second derivative in each score, at (scores, b)
+    centre: Callable[[], Vector]  # what is taken from each score first, and rounded
+
+
 @loss_form("the squared loss")
 class Parabola(NamedTuple):
     """R(f, b) = sum_i weight_i (f_i + b - target_i)^2 / 2, without anything else in b."""

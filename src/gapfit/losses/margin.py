@@ -56,6 +56,7 @@ class _Likelihood(_Margin, PointwiseLoss):
 
     likelihood = True
     smooth = True
+    curvature_rate = 1.0
     has_curvature = True
     has_conjugate = True
     never_flat = True

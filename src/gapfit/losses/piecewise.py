@@ -12,7 +12,7 @@ from gapfit import threads
 from gapfit._types import Vector
 from gapfit.forms import loss_form
 from gapfit.losses.base import FREE, Certain, Leaning, Loss, Rest, Risk
-from gapfit.losses.forms import Conjugate, Curvature, Parabola, Smooth
+from gapfit.losses.forms import Bent, Conjugate, Curvature, Parabola, SlowCurvature, Smooth
 from gapfit.losses.weighted_quantile import weighted_quantile
 from gapfit.projections import project_dual_box
 from gapfit.rounding import SUM, UNIT, Estimate, exact_dot, exact_sum, gamma, plain_sum
@@ -131,8 +131,10 @@ class PiecewiseRisk(Risk):
         if self.smooth:
             yield Smooth()
             yield Curvature(self.curvature)
+            yield Bent(lambda: 1.0 / self.atoms.quad)
         if self._parabola is not None:
             yield self._parabola
+            yield SlowCurvature(0.0, lambda scores, b: 1.0 / self.atoms.quad, lambda: self.atoms.lin)
 
     @cached_property
     def _parabola(self) -> Parabola | None:

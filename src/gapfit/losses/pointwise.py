@@ -10,7 +10,7 @@ import numpy as np
 from gapfit import threads
 from gapfit._types import Vector
 from gapfit.losses.base import FREE, Certain, Loss, Risk
-from gapfit.losses.forms import BinaryEntropy, Conjugate, Curvature, Smooth
+from gapfit.losses.forms import Bent, BinaryEntropy, Conjugate, Curvature, SlowCurvature, Smooth
 from gapfit.projections import project_dual_box
 from gapfit.rounding import SUM, TINY, UNIT, Estimate, gamma, two_sum
 
@@ -24,6 +24,7 @@ class PointwiseLoss(Loss):
     has_conjugate: ClassVar[bool] = False  # are `conjugate` and `slope_range` written?
     never_flat: ClassVar[bool] = False  # is no derivative of phi zero, nor one of its extremes?
     curved_at_most: ClassVar[float] = np.inf  # a bound on the second derivative of phi, if there is one
+    curvature_rate: ClassVar[float] = np.inf  # |phi'''| is at most so many times phi'', if that is known
     has_entropy: ClassVar[bool] = False  # is the conjugate a log a + (1 - a) log(1 - a) over `slope_range`?
 
     @abstractmethod
@@ -83,6 +84,10 @@ class PointwiseRisk(Risk):
             yield Smooth()
         if loss.has_curvature:
             yield Curvature(self.curvature)
+            if np.isfinite(loss.curvature_rate):
+                yield SlowCurvature(loss.curvature_rate, self.curvature, lambda: loss.centre(self.y))
+        if np.isfinite(loss.curved_at_most):
+            yield Bent(lambda: self.p * loss.curved_at_most)
         if loss.has_conjugate:
             yield Conjugate(self.conjugate, self.project_dual)
         if loss.has_entropy:

@@ -84,6 +84,7 @@ class Poisson(PointwiseLoss):
 
     target = Target.COUNTS
     smooth = True
+    curvature_rate = 1.0
     has_curvature = True
     has_conjugate = True
 

@@ -38,6 +38,18 @@ def _read_support(value: Any, shelf: Shelf) -> NDArray[Any]:
     return np.asarray(np.array(_SUPPORT)[codes])
 
 
+def _read_signs(value: Any, shelf: Shelf) -> NDArray[Any]:
+    signs = shelf.take(value, "|i1", 1, 2)
+    need((np.abs(signs.astype(int)) <= 1).all(), "a sign is none of -1, 0 and 1")
+    return signs
+
+
+def _read_marks(value: Any, shelf: Shelf) -> NDArray[Any]:
+    marks = shelf.take(value, "|i1", 1, 2)
+    need(((marks == 0) | (marks == 1)).all(), "a mark is neither 0 nor 1")
+    return marks.astype(bool)
+
+
 def _write_certificates(certificates: list[Certificate], shelf: Shelf) -> Any:
     bounds = np.array([(c.primal, c.dual, c.gap) for c in certificates], dtype=np.float64)
     return {"bounds": shelf.put(bounds), "evidence": write_texts([c.evidence for c in certificates], shelf)}
@@ -136,6 +148,8 @@ def _read_tried(value: Any, shelf: Shelf) -> dict[str, list[Any]]:
 
 
 SUPPORT = Kind(_write_support, _read_support)
+SIGNS = Kind(lambda signs, shelf: shelf.put(signs.astype(np.int8)), _read_signs)
+MARKS = Kind(lambda marks, shelf: shelf.put(marks.astype(np.int8)), _read_marks)
 CERTIFICATES = Kind(_write_certificates, _read_certificates)
 HISTORY = Kind(_write_history, _read_history)
 TRIED = Kind(_write_tried, _read_tried)

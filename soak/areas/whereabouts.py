@@ -1,0 +1,134 @@
+"""What fits say of optima that nobody computed: at other alphas, over ranges of them, with a sample changed.
+
+Smooth losses are judged by Newton's method to machine precision, which knows nothing of gapfit; others by a
+fit to 1e-12, whose own bounds say where the optimum is: two intervals that both contain it must meet.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gapfit import Problem, solve
+from gapfit.design.memory import MemoryDesign
+from gapfit.registry import LOSSES
+from gapfit.statements import optimal_ball
+from gapfit.whereabouts import NewtonCertificate, Optima
+from gapfit.whereabouts.changes import Change, ChangeCertificate, glance
+from soak.exact.newton import SMOOTH, Smooth
+from soak.hostile import Rng
+from soak.job import Job
+from soak.outcome import Outcome
+
+CASES = 400
+LIMIT = 60.0
+FIGURE = "distance of a score from its interval / its size"
+_LABELS = ("logistic", "exponential", "hinge", "squared_hinge", "smoothed_hinge")
+_NUMBERS = ("squared", "poisson", "absolute", "huber", "quantile", "epsilon_insensitive")
+_ROOM = 1e-9  # of a score, that Newton's method may be off by
+
+
+def run(job: Job) -> Outcome:
+    """One problem: a loose fit, another one, and what both say of all alphas."""
+    rng, outcome = job.rng(), Outcome()
+    names = (*_LABELS, *_NUMBERS)
+    case = _draw(rng, names[job.choice(len(names))])
+    alpha = 10.0 ** rng.uniform(-3, 0.5)
+    problem = _problem(case, alpha, as_sparse=bool(rng.random() < 0.3))
+    rows = np.vstack([case.X, rng.normal(size=(4, case.X.shape[1]))])
+    optima = Optima(problem)
+    optima.add(alpha, solve(problem, tol=10.0 ** rng.uniform(-9, -1)))
+    other = alpha * 10.0 ** rng.uniform(0.01, 0.6)
+    ranges = [(alpha, alpha), (alpha / 1.1, alpha * 1.05), (other, other), (other / 1.3, other * 1.3)]
+    for least, most in ranges:
+        _alphas(outcome, case, optima, (least, most), rows, rng)
+    optima.add(other, solve(problem.at(other), tol=10.0 ** rng.uniform(-9, -2)))
+    middle = alpha + rng.random() * (other - alpha)
+    _alphas(outcome, case, optima, (middle, min(other, middle * 1.05)), rows, rng)
+    _changes(outcome, case, problem, rows, rng)
+    return outcome
+
+
+def _draw(rng: Rng, loss: str) -> Smooth:
+    n, d = int(rng.integers(8, 40)), int(rng.integers(1, 7))
+    X = rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-1, 0.7) + (3.0 if rng.random() < 0.2 else 0.0)
+    if rng.random() < 0.3:
+        X[rng.random(size=X.shape) < 0.5] = 0.0
+    f = X @ rng.normal(size=d) / 3
+    y = f + rng.normal(size=n)
+    if loss in _LABELS:
+        y = np.where(y > np.median(y), 1.0, -1.0)
+        y[:4] = 1.0, -1.0, 1.0, -1.0
+    if loss == "poisson":
+        y = rng.poisson(np.exp(np.clip(f, -3, 2))).astype(float)
+        y[:2] = 1.0
+    weight = rng.choice([0.5, 1.0, 2.0, 3.0], n) if rng.random() < 0.5 else np.ones(n)
+    offset = 0.3 * rng.normal(size=n) if rng.random() < 0.3 else np.zeros(n)
+    return Smooth(X, y, loss, weight, bool(rng.random() < 0.6), offset)
+
+
+def _problem(case: Smooth, alpha: float, *, as_sparse: bool = False) -> Problem:
+    X = sparse.csr_array(case.X) if as_sparse else case.X
+    loss = LOSSES[case.loss]()
+    return Problem(X, case.y, loss, "l2", alpha, case.weight, case.intercept, case.offset)
+
+
+def _alphas(
+    outcome: Outcome, case: Smooth, optima: Optima, ends: tuple[float, float], rows: Any, rng: Rng
+) -> None:
+    lo, hi = optima.between(*ends).score_bounds(rows)
+    inside = np.exp(rng.uniform(*np.log(ends)))
+    for alpha in dict.fromkeys((*ends, float(np.clip(inside, *ends)))):
+        _judge(outcome, case, alpha, rows, (lo, hi), f"alpha {alpha:.4g} of {ends}")
+
+
+def _judge(outcome: Outcome, case: Smooth, alpha: float, rows: Any, bounds: Any, what: str) -> None:
+    """Every score of the optimum is within its bounds."""
+    lo, hi = bounds
+    if case.loss in SMOOTH:
+        w, b = case.optimum(alpha)
+        scores = rows @ w + b
+        below, above = scores - _ROOM * (1 + np.abs(scores)), scores + _ROOM * (1 + np.abs(scores))
+    else:
+        problem = _problem(case, alpha)
+        ball = optimal_ball(problem, solve(problem, tol=1e-12, max_time=2.0))
+        assert ball is not None  # L2 is strongly convex
+        below, above = ball.score_bounds(rows)
+        scores = 0.5 * (below + above)
+    apart = np.maximum(lo - above, below - hi)
+    outcome.checks += apart.size - 1
+    outcome.worst = max(outcome.worst, float(np.max(apart / (1 + np.abs(scores)), initial=0.0)))
+    text = f"{int((apart > 0).sum())} of {apart.size} bounds, {what} [{case.loss}, {case.X.shape}]"
+    outcome.expect(not (apart > 0).any() and not np.isnan([lo, hi]).any(), "whereabouts", text)
+
+
+def _changes(outcome: Outcome, case: Smooth, problem: Problem, rows: Any, rng: Rng) -> None:
+    fit = solve(problem, tol=10.0 ** rng.uniform(-9, -3))
+    n, b = len(case.y), np.atleast_1d(fit.intercept)[: problem.n_offsets]
+    kind = ("delete", "weight", "flip")[rng.integers(3 if case.loss in _LABELS else 2)]
+    weight = case.weight * (2.5 if kind == "weight" else 0.0)
+    change, asked = Change(np.arange(n), weight, kind == "flip"), MemoryDesign(rows)
+    certificate = None
+    if case.loss in SMOOTH:
+        certificate = ChangeCertificate(NewtonCertificate(problem, fit.w, b), problem.alpha, change)
+        lo, hi = certificate.others(asked)
+    for i in rng.permutation(n)[:6].tolist():
+        after = case.but(y=case.y.copy(), weight=case.weight.copy())
+        if kind == "flip":
+            after.y[i] = -after.y[i]
+        else:
+            after.weight[i] = weight[i]
+        left = after.y[after.weight > 0]
+        if case.loss in ("logistic", "exponential") and len(set(left.tolist())) < 2:
+            continue
+        if case.loss == "poisson" and not left.any():
+            continue
+        if certificate is not None:
+            bounds = lo[:, i], hi[:, i]
+        else:
+            changed, u = change.problem(problem, i), fit.minorant.u
+            there = np.flatnonzero(after.weight > 0)
+            if u is None or len(changed.y) != len(there):
+                continue
+            bounds = glance(changed, fit.w.astype(float), b, u[there]).score_bounds(rows)
+        _judge(outcome, after, problem.alpha, rows, bounds, f"{kind} {i}")
