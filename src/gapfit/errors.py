@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CheckpointError", "CheckpointWarning", "ContractError", "DataError", "GapfitError"]
+__all__ = ["CheckpointError", "CheckpointWarning", "ClusterLost", "ContractError", "DataError"]
+__all__ += ["GapfitError"]
 __all__ += ["IncompatibleSolver", "ModelFileError", "ModelVersionWarning", "TooLarge", "UnboundedProblem"]
 
 
@@ -25,6 +26,10 @@ class UnboundedProblem(GapfitError, ValueError):
 
 class TooLarge(GapfitError, MemoryError):
     """What was asked for needs more memory than there is; the message says what would do with less."""
+
+
+class ClusterLost(GapfitError, ConnectionError):
+    """The scheduler of a cluster is gone, or its workers have not answered by the deadline of a round."""
 
 
 class IncompatibleSolver(GapfitError, TypeError):

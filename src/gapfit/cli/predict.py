@@ -1,5 +1,6 @@
 """`gapfit predict data model out`: predictions, one a line."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -10,6 +11,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from gapfit.cli.files import data_format, output_format, read, say, target_column
 from gapfit.cli.measure import measure_name
 from gapfit.datasets import Data
+from gapfit.design.given import Given
 from gapfit.estimators import LinearClassifier, LinearRegressor, MetricClassifier
 from gapfit.persistence import load
 
@@ -47,31 +49,38 @@ def predict(
     If the data have targets, the share of correct labels (R^2 for regression) is printed at the end.
     """
     fitted = load(model)
+    if certified and not hasattr(fitted, "certified"):
+        raise click.UsageError("--certified is for classifiers and novelty detectors")
     samples = read(data, data_format, target, None)
-    X = matched(samples, fitted)
-    columns = [fitted.predict(X)]
-    if scores:
-        columns.append(
-            _table(fitted.predict(X) if isinstance(fitted, LinearRegressor) else fitted.decision_function(X))
-        )
-    if probabilities:
-        columns.append(fitted.predict_proba(X))
-    if certified:
-        if not hasattr(fitted, "certified"):
-            raise click.UsageError("--certified is for classifiers and novelty detectors")
-        columns.append(fitted.certified(X).astype(int))
+    predictions = []
     with click.open_file(out, "w") as file:
-        for row in zip(*(_table(column).tolist() for column in columns), strict=True):
-            file.write(" ".join(_word(value) for part in row for value in part) + "\n")
+        for X in _blocks(samples, fitted):
+            columns = [fitted.predict(X)]
+            predictions.append(columns[0])
+            if scores:
+                more = fitted.predict if isinstance(fitted, LinearRegressor) else fitted.decision_function
+                columns.append(more(X))
+            if probabilities:
+                columns.append(fitted.predict_proba(X))
+            if certified:
+                columns.append(fitted.certified(X).astype(int))
+            for row in zip(*(_table(column).tolist() for column in columns), strict=True):
+                file.write(" ".join(_word(value) for part in row for value in part) + "\n")
     if samples.y is not None and not quiet and out != "-":
-        name, value = score(fitted, X, samples.y, columns[0])
+        name, value = score(fitted, samples.X, samples.y, np.concatenate(predictions))
         if name:
-            say(
-                output,
-                f"{name} {value:.6g} on {len(columns[0])} rows",
-                {name: value, "rows": len(columns[0])},
-            )
+            rows = len(samples.y)
+            say(output, f"{name} {value:.6g} on {rows} rows", {name: value, "rows": rows})
     return 0
+
+
+def _blocks(samples: Data, fitted: Any) -> Iterator[Any]:
+    """The features in the model's order: those of a file at once, shards one after the other."""
+    if isinstance(samples.X, Given):
+        for X in samples.X.blocks():
+            yield matched(Data(X, names=samples.names), fitted)
+    else:
+        yield matched(samples, fitted)
 
 
 def score(fitted: Any, X: Any, y: Any, predictions: Any) -> tuple[str, float]:

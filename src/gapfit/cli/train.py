@@ -1,5 +1,6 @@
 """`gapfit train data model`: from a data file to a certified model file."""
 
+import os
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -89,7 +90,8 @@ def train(
 ) -> int:
     """Fit a model to DATA and write it to MODEL.
 
-    DATA is an svmlight, CSV, npz or Parquet file, possibly compressed, or - for standard input.
+    DATA is an svmlight, CSV, npz or Parquet file, possibly compressed, or - for standard input; or a folder
+    of shards that `gapfit shard` has written, for data larger than the memory.
     """
     if (model is None) == (folds is None):
         raise click.UsageError("give MODEL, the file to write, or -v FOLDS for cross-validation")
@@ -99,6 +101,8 @@ def train(
     if samples.y is not None and np.ndim(samples.y) != 1:
         raise click.UsageError(f"{data} holds several labels per sample, which train does not take")
     estimator = make_estimator(samples, Asked.of(options))
+    if folds is not None and os.path.isdir(data):
+        raise click.UsageError("-v cuts samples into folds, which shards are not made for")
     if folds is not None:
         scores, _ = watched(lambda: cross_val_score(estimator, samples.X, samples.y, cv=folds), quiet=quiet)
         name = "R^2" if isinstance(estimator, LinearRegressor) else "accuracy"

@@ -4,6 +4,8 @@
 value, an index that is out of order, half a line) is a `DataError` that names the place.
 """
 
+from typing import Any
+
 from gapfit.datasets.conll import read_conll, window_features
 from gapfit.datasets.csv_text import read_csv, write_csv
 from gapfit.datasets.files import load, save
@@ -13,6 +15,14 @@ from gapfit.datasets.record import Data
 from gapfit.datasets.svmlight import iter_svmlight, read_svmlight
 from gapfit.datasets.svmlight_output import write_svmlight
 
+
+def open_shards(path: Any, **options: Any) -> Any:
+    """The shards in a folder: see `gapfit.shards.open_shards`."""
+    from gapfit import shards  # which needs the extra `disk`
+
+    return shards.open_shards(path, **options)
+
+
 __all__ = ["Data", "iter_svmlight", "load", "read_conll", "read_csv", "read_npz", "read_parquet"]
-__all__ += ["read_svmlight"]
+__all__ += ["open_shards", "read_svmlight"]
 __all__ += ["save", "window_features", "write_csv", "write_npz", "write_parquet", "write_svmlight"]

@@ -6,6 +6,7 @@ the number of samples that y, weights and queries speak of is told apart.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -60,6 +61,14 @@ class Design(HasForms, ABC):
     @abstractmethod
     def take(self, rows: Any) -> "Design":
         """The design of some of the samples."""
+
+    def keeping(self, rows: Any) -> "Design":
+        """The same, for a design that may be large: it need not be copied."""
+        return self.take(rows)
+
+    def over(self, function: Callable[..., Any], *row_vectors: Any, **shared: Any) -> list[Any]:
+        """function(part, its rows of the vectors, what is shared) for each part of the rows: for all."""
+        return [function(self, *row_vectors, **shared)]
 
     def widened(self, outputs: int) -> "Design":
         """The design of so many scores a sample, each with weights of its own."""

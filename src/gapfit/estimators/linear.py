@@ -12,7 +12,8 @@ from scipy import sparse
 from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.checkpoint import Checkpoint
 from gapfit.declaration import attribute, declared, parameter
-from gapfit.design.memory import MemoryDesign
+from gapfit.design.base import Design
+from gapfit.design.memory import MemoryDesign, design_of
 from gapfit.driver.at_once import at_once, is_plain
 from gapfit.estimators.certified import CertifiedFit, Parts
 from gapfit.estimators.fitting import Solver
@@ -102,8 +103,9 @@ class LinearModel(Linear, CertifiedFit, SaidLater):
         self._certify(parts)
         self._unsay()
         self._later = partial(_statements, parts.solved, samples.origin)
-        if parts.design.size > _SMALL or not samples.copied:
-            self._say_all()
+        here = isinstance(parts.design, MemoryDesign)
+        if here and (parts.design.size > _SMALL or not samples.copied):
+            self._say_all()  # else on request, for it takes passes over what is elsewhere
 
     @abstractmethod
     def _point(self, parts: "LinearParts", w: Sequence[Slope], b: Sequence[Any]) -> dict[str, Any]:
@@ -127,7 +129,7 @@ class LinearParts(Parts):
     ) -> None:
         self.model, self.samples, self.targets, self.loss = model, samples, targets, loss
         self.intercept, self.penalty = intercept, model._penalty()
-        self.design, self.count = MemoryDesign(samples.X), len(targets)
+        self.design, self.count = design_of(samples.X), len(targets)
         self.n_offsets = 0
         self.solved: list[tuple[Problem, Solution]] = []
 
@@ -189,17 +191,23 @@ def _statements(solved: Sequence[tuple[Problem, Solution]], origin: Multiset) ->
     return {"support_status_": np.array(support) if len(support) > 1 else support[0], "_balls": balls}
 
 
-def products(X: Data, W: Matrix) -> Matrix:
+def products(X: Data | Design, W: Matrix) -> Matrix:
     """X W' in float64, row by row.
 
     With BLAS the rounding of a row depends on the rows around it, and an optimum has exact ties: samples on
     the margins of two classes. The same row shall always be given the same label.
     """
+    if isinstance(X, Design):
+        return np.concatenate(X.over(_part_products, W=W))
     if sparse.issparse(X):
         return np.asarray(X @ W.T)
     size = max(1, _BLOCK_ELEMENTS // X.shape[1])
     blocks = (X[first : first + size] for first in range(0, X.shape[0], size))
     return np.concatenate([np.einsum("ij,kj->ik", np.ascontiguousarray(b, np.float64), W) for b in blocks])
+
+
+def _part_products(part: MemoryDesign, W: Matrix) -> Matrix:
+    return products(part.X, W)
 
 
 def _columns(values: NDArray[Any]) -> NDArray[Any]:

@@ -8,6 +8,8 @@ from numpy.typing import ArrayLike
 
 from gapfit._types import Indices, Maybe, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
+from gapfit.design.given import unpacked
+from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.linear import LinearModel, LinearParts, WithIntercept
 from gapfit.estimators.samples import Samples
@@ -85,7 +87,7 @@ class Ranker(WithIntercept, LinearModel):
         return tags
 
     @all_or_nothing
-    def fit(self, X: Any, y: ArrayLike, qid: Maybe = None, sample_weight: Maybe = None) -> "Ranker":
+    def fit(self, X: Any, y: Maybe = None, qid: Maybe = None, sample_weight: Maybe = None) -> "Ranker":
         """X : array or sparse matrix of shape (n, d)
             A document a row.
         y : array of shape (n,)
@@ -96,6 +98,7 @@ class Ranker(WithIntercept, LinearModel):
             For "ndcg" and "map" whole numbers.
         """
         loss = check_loss(self.loss, Target.RELEVANCE, NAMES)
+        _, y, sample_weight, qid = unpacked(X, y, sample_weight, qid)
         samples = self._samples(X, y, as_real, sample_weight)
         n = samples.given
         if n == 1:
@@ -110,6 +113,7 @@ class Ranker(WithIntercept, LinearModel):
     def _point(self, parts: LinearParts, w: Sequence[Slope], b: Sequence[Any]) -> dict[str, Any]:
         return {"coef_": w[0], "intercept_": 0.0}
 
+    @by_blocks
     def predict(self, X: Any) -> Vector:
         """The score x'coef_ of each row of X: the larger, the higher up among the documents of its query."""
         return self._scores(X)
