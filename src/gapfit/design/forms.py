@@ -38,6 +38,13 @@ class WideRows(NamedTuple):
     outputs: int
 
 
+@design_form("the rows of X, part by part")
+class PartRows(NamedTuple):
+    """The map is w -> X w, and this process can have the rows of one part after the other."""
+
+    design: "PartedDesign"
+
+
 @design_form("sums over the rows of X, several scores each")
 class WideSums(NamedTuple):
     """The map is that of `WideRows`, and sums over the rows of X are to be had, wherever the rows are."""

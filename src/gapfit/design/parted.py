@@ -13,9 +13,9 @@ import numpy as np
 from gapfit import limits
 from gapfit._types import Indices, Matrix, Slope, Vector
 from gapfit.design.base import Design, Precise
-from gapfit.design.forms import Plain, RowSums
+from gapfit.design.forms import PartRows, Plain, RowSums
 from gapfit.design.memory import MemoryDesign
-from gapfit.design.parts import ChosenParts, Parts, stacked
+from gapfit.design.parts import ChosenParts, LocalParts, Parts, stacked
 from gapfit.rounding import gamma, two_sum
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ class PartedDesign(Design):
     def forms(self) -> Iterator[Any]:
         yield RowSums(self)
         yield Plain()
+        if isinstance(self.parts, LocalParts):
+            yield PartRows(self)
 
     # -- the primitive --------------------------------------------------------------------------------------
 
@@ -53,6 +55,11 @@ class PartedDesign(Design):
     def total(self, function: Callable[..., Any], *row_vectors: Any, **shared: Any) -> Any:
         """The sum of these."""
         return self.parts.run(_Added(function), row_vectors, shared)[1]
+
+    def each(self) -> Iterator[tuple[slice, MemoryDesign]]:
+        """The parts and where they are, one after the other: for who works on rows, not on sums over them."""
+        assert isinstance(self.parts, LocalParts)
+        return self.parts.each()
 
     # -- verbs ----------------------------------------------------------------------------------------------
 
@@ -113,7 +120,8 @@ class PartedDesign(Design):
     @cached_property
     def _facts(self) -> "_Facts":
         """What is known of the parts after one pass."""
-        return _Facts(*zip(*self.over(_facts), strict=True))
+        facts, total = self.parts.run(_LookAt(), (np.ones(self.shape[0]),), {})
+        return _Facts(*zip(*facts, strict=True), total / self.shape[0])
 
     @property
     def largest(self) -> float:
@@ -123,6 +131,11 @@ class PartedDesign(Design):
     def depth(self) -> tuple[int, int]:  # type: ignore[override]
         rows, columns = zip(*self._facts.depth, strict=True)
         return max(rows), max(columns) + len(columns)
+
+    @property
+    def middle(self) -> Slope:
+        """The mean of the rows, whatever their weights are."""
+        return self._facts.middle
 
     @cached_property
     def row_sizes(self) -> Vector:
@@ -157,6 +170,7 @@ class _Facts(NamedTuple):
     largest: tuple[float, ...]
     depth: tuple[tuple[int, int], ...]
     row_sizes: tuple[Vector, ...]
+    middle: Slope
 
 
 # What is done with a part: functions of modules, for these can travel to other machines.
@@ -203,8 +217,13 @@ def _taken(part: MemoryDesign, chosen: Any) -> Any:
     return part.take(np.flatnonzero(chosen)).X if chosen.any() else part.X[:0]
 
 
-def _facts(part: MemoryDesign) -> tuple[float, tuple[int, int], Vector]:
-    return part.largest, part.depth, part.row_sizes
+class _LookAt:
+    """What is known of a part is kept, and its rows are added up."""
+
+    keeps, adds = True, True
+
+    def __call__(self, part: MemoryDesign, ones: Vector) -> tuple[Any, Slope]:
+        return (part.largest, part.depth, part.row_sizes), part.adjoint(ones)
 
 
 def _precise_scores(part: MemoryDesign, w: Slope) -> tuple[Vector, ...] | None:

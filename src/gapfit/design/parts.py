@@ -10,7 +10,7 @@ give the same bytes, whoever adds them up and however many do.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol
@@ -83,14 +83,20 @@ class LocalParts(Parts):
     def load(self, k: int) -> MemoryDesign:
         """The k-th part, to be let go of after its use."""
 
-    def run(self, work: Work, vectors: Sequence[Vector], shared: dict[str, Any]) -> tuple[list[Any], Any]:
-        began, kept, tree = perf_counter(), [], Tree()
+    def each(self) -> Iterator[tuple[slice, MemoryDesign]]:
+        """Every part and its rows, in a pass."""
+        began = perf_counter()
         for k, rows in enumerate(self.slices):
             limits.look()
-            one, more = work(self.load(k), *(vector[rows] for vector in vectors), **shared)
+            yield rows, self.load(k)
+        self._count(began, self.bytes)
+
+    def run(self, work: Work, vectors: Sequence[Vector], shared: dict[str, Any]) -> tuple[list[Any], Any]:
+        kept, tree = [], Tree()
+        for rows, part in self.each():
+            one, more = work(part, *(vector[rows] for vector in vectors), **shared)
             kept.append(one)
             tree.add(more)
-        self._count(began, self.bytes)
         return kept, tree.total()
 
     @property
