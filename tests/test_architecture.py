@@ -62,7 +62,7 @@ ARROWS: dict[str, set[str]] = {
     "rounding": {"compiled"},
     "compiled": set(),
     "projections": {"compiled"},
-    "design": {"compiled", "penalties"},
+    "design": {"cluster", "compiled", "penalties"},
     "losses": {"compiled", "projections"},
     "penalties": {"projections", "design"},
     "structures": DATA,
@@ -81,7 +81,9 @@ ARROWS: dict[str, set[str]] = {
     "path": {"checkpoint", "foresight", "problem", "solve"},
     "versions": {"__init__"},
     "reductions": {"design"},
-    "datasets": {"compiled"},
+    "datasets": {"compiled", "shards"},
+    "shards": {"cluster", "datasets", "design", "reductions"},
+    "cluster": {"design"},
     "testing": ENGINE | {"structures"},
     "measures": set(),
     "metrics": {"losses", "measures"},
@@ -91,6 +93,7 @@ ARROWS: dict[str, set[str]] = {
     "lab": ENGINE | {"datasets"},
     "cli": {
         "datasets",
+        "design",
         "estimators",
         "lab",
         "losses",
@@ -100,6 +103,7 @@ ARROWS: dict[str, set[str]] = {
         "problem",
         "ranking_metrics",
         "registry",
+        "shards",
         "structures",
         "versions",
     },
@@ -110,6 +114,7 @@ ARROWS: dict[str, set[str]] = {
 # `registry` serves `problem`, so it reaches for the solvers (which know `problem`) only when asked.
 # A kernel design turns L2 into the norm of its space, and `penalties` know designs.
 # `persistence` and `checkpoint` ask the package for its version, which is complete only after it.
+# Rows on disk and on clusters are for who has the extras: `design` and `datasets` reach for them when asked.
 # Estimators declare how files hold what they have; which estimators there are is asked when a file is read.
 LAZY = {
     ("registry", "solvers"),
@@ -117,6 +122,9 @@ LAZY = {
     ("persistence", "estimators"),
     ("checkpoint", "__init__"),
     ("design", "penalties"),
+    ("design", "cluster"),
+    ("datasets", "shards"),
+    ("shards", "cluster"),
 } | {
     (unit, "compiled")
     for unit in ("solvers", "losses", "projections", "design", "datasets", "fingerprint", "rounding")
@@ -309,7 +317,8 @@ def test_import_loads_no_heavy_library() -> None:
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = set(run.stdout.split())
     assert "gapfit" in loaded
-    assert not loaded & {"numba", "torch", "dask", "matplotlib", "cvxpy", "pandas"}
+    assert not loaded & {"numba", "torch", "dask", "distributed", "matplotlib", "cvxpy", "pandas"}
+    assert not loaded & {"pyarrow", "xxhash"}
 
 
 @every_file
@@ -525,6 +534,8 @@ GATHER = [
     "estimators",
     "checkpoint",
     "offset",
+    "shards",
+    "cluster",
 ]
 
 

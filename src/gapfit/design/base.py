@@ -17,6 +17,7 @@ from gapfit.design.forms import Plain
 from gapfit.fingerprint import fingerprint
 from gapfit.forms import HasForms
 from gapfit.rounding import EPS, TINY, Estimate, gamma, length
+from gapfit.solution import Cost
 
 if TYPE_CHECKING:
     from gapfit.losses.base import Risk
@@ -142,6 +143,11 @@ class Design(HasForms, ABC):
 
     def precise_adjoint(self, u: Vector) -> "Precise | None":
         """A'u with twice the digits, where the design knows how."""
+        return None
+
+    @property
+    def cost(self) -> Cost | None:
+        """What passes over the data have cost so far, where these are not in memory."""
         return None
 
     def digest(self) -> str:

@@ -17,6 +17,7 @@ from gapfit.design.forms import PartRows, Plain, RowSums
 from gapfit.design.memory import MemoryDesign
 from gapfit.design.parts import ChosenParts, LocalParts, Parts, stacked
 from gapfit.rounding import gamma, two_sum
+from gapfit.solution import Cost
 
 if TYPE_CHECKING:
     from gapfit.penalties.base import Penalty
@@ -159,6 +160,10 @@ class PartedDesign(Design):
             low = low + (rest + part[1])
             slack = slack + part[2] + gamma(2 * len(found) + 2) * (np.abs(rest) + np.abs(part[1]))
         return Precise(high, low, slack)
+
+    @property
+    def cost(self) -> Cost:
+        return self.parts.cost
 
     def digest(self) -> str:
         return self.parts.digest()

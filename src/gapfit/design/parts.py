@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from time import perf_counter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -22,6 +22,7 @@ from gapfit import limits
 from gapfit._types import Data, Indices, Vector
 from gapfit.design.memory import MemoryDesign
 from gapfit.fingerprint import fingerprint
+from gapfit.solution import Cost
 
 FAN_IN = 8  # branches at each node of a sum
 
@@ -34,18 +35,6 @@ class Work(Protocol):
     adds: bool
 
     def __call__(self, part: Any, *vectors: Any, **shared: Any) -> tuple[Any, Any]: ...
-
-
-class Cost(NamedTuple):
-    """What passes over the parts have cost: how many, bytes that were read or sent, and seconds."""
-
-    passes: int = 0
-    bytes: float = 0.0
-    seconds: float = 0.0
-
-    def since(self, earlier: "Cost") -> "Cost":
-        """What came after that."""
-        return Cost(*(now - before for now, before in zip(self, earlier, strict=True)))
 
 
 class Parts(ABC):

@@ -13,6 +13,7 @@ from scipy import sparse
 from gapfit._types import Slope, Vector
 from gapfit.design.base import Design, Precise
 from gapfit.design.forms import Plain, Rows, RowSums, WideRows, WideSums
+from gapfit.solution import Cost
 
 if TYPE_CHECKING:
     from gapfit.penalties.base import Penalty
@@ -34,6 +35,10 @@ class WideDesign(Design):
             yield WideRows(rows.matrix, self.outputs)
         if (sums := self.narrow.form(RowSums)) is not None:
             yield WideSums(sums.matrix, self.outputs)
+
+    @property
+    def cost(self) -> Cost | None:
+        return self.narrow.cost
 
     @property
     def n_samples(self) -> int:

@@ -30,8 +30,8 @@ still is.
 `simplex_cd` gives up on large data after ten visits to each sample that have not helped, and is left out
 where data are tiny and there are intercepts. A solver hands over to the next when its gap no longer halves
 while its steps double, of which it gets 64; in haste, when it has not fallen to a quarter, in 6 steps (12, if
-the loss has kinks) and whenever they double. `bundle` is always the last. For rows that are elsewhere `choice.passes` has a table of its own. The choice and the reason are
-logged under `gapfit` at level INFO.
+the loss has kinks) and whenever they double. `bundle` is always the last. The choice and the reason are
+logged under `gapfit` at level INFO. Rows that are elsewhere have a table of their own: `choice.passes`.
 """
 
 import logging
