@@ -46,8 +46,8 @@ def test_every_loss_and_solver_finds_the_optimum_of_memory(name):
 @pytest.mark.parametrize("loss", ["hinge", "logistic", "squared", "softmax", "f_beta", "poisson"])
 def test_these_solvers_take_parts(loss):
     expected = {
-        "hinge": {"bundle", "semismooth_newton", "smoothing", "line_search_bundle", "pragam"},
-        "logistic": {"bundle", "newton", "newton_cg", "lbfgs", "smoothing"},
+        "hinge": {"bundle", "dual_cd", "semismooth_newton", "smoothing", "line_search_bundle", "pragam"},
+        "logistic": {"bundle", "dual_cd", "newton", "newton_cg", "lbfgs"},
         "squared": {"bundle", "newton", "newton_cg", "lbfgs", "least_squares", "semismooth_newton"},
         "softmax": {"bundle", "newton_cg", "lbfgs"},
         "f_beta": {"bundle", "pragam_entropy"},

@@ -107,14 +107,16 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
 
 
 _KINDS: dict[str, Any] = {
-    "str": str, "int": int, "bool": bool, "str | None": str | None, "list[str] | None": list | None,
-    "dict[str, Any]": dict, "list[Shard]": list,
+    **dict.fromkeys(("file", "xxh3", "kind", "dtype"), str),
+    **dict.fromkeys(("rows", "entries", "bytes", "mtime_ns", "columns"), int),
+    **dict.fromkeys(("weight", "qid", "complete"), bool),
+    "y": str | None, "names": list | None, "source": dict, "shards": list,
 }  # fmt: skip
 
 
 def _check_kinds(record: Any) -> None:
     for one in fields(record):
-        value, kind = getattr(record, one.name), _KINDS[getattr(one.type, "__name__", str(one.type))]
+        value, kind = getattr(record, one.name), _KINDS[one.name]
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
             raise ValueError(f"{one.name} is {value!r}")
     if any(not isinstance(name, str) for name in getattr(record, "names", None) or ()):
