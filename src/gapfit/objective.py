@@ -180,9 +180,7 @@ class Objective:
     def scores(self, w: Slope) -> Vector:
         """A w + offset."""
         scores = self.design.scores(w)
-        if self.shifted:
-            scores += self.offset
-        return scores
+        return scores + self.offset if self.shifted else scores
 
     def evaluate(self, w: Slope, b: Vector) -> float:
         """J(w, b)."""

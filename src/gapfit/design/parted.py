@@ -1,6 +1,7 @@
 """A design whose rows are in parts, wherever these are: every verb is a map over them and an ordered sum.
 
-What is said of a row is computed where the row is, by the `MemoryDesign` of its part, rounding included. What
+Every product is a pass, so the last ones are remembered: a solver and the driver that asks after it have one
+in common. What is said of a row is computed where the row is, by the `MemoryDesign` of its part, rounding included. What
 is said of a column is a sum over the parts, added up in a shape that depends on nothing but their number.
 """
 
@@ -16,6 +17,7 @@ from gapfit.design.base import Design, Precise
 from gapfit.design.forms import PartRows, Plain, RowSums
 from gapfit.design.memory import MemoryDesign
 from gapfit.design.parts import ChosenParts, LocalParts, Parts, stacked
+from gapfit.fingerprint import fingerprint
 from gapfit.rounding import gamma, two_sum
 from gapfit.solution import Cost
 
@@ -38,6 +40,8 @@ class PartedDesign(Design):
         self.parts, self.resident = parts, resident
         self.shape = int(parts.edges[-1]), parts.columns
         self.dtype, self.size = np.dtype(parts.dtype), parts.size
+        self._scores: dict[str, Vector] = {}  # the last, by the fingerprint of what they belong to
+        self._slopes: dict[str, Slope] = {}
         if not self.shape[0]:
             raise ValueError("X has no rows")
 
@@ -69,11 +73,26 @@ class PartedDesign(Design):
         limits.look()
         if not w.any():
             return np.zeros((self.shape[0], *w.shape[1:]))  # where every fit starts
-        return np.concatenate(self.over(MemoryDesign.scores, w=w))
+        mark = fingerprint(w)
+        if mark not in self._scores:
+            self.remember_scores(mark, np.concatenate(self.over(MemoryDesign.scores, w=w)))
+        return self._scores[mark]
 
     def adjoint(self, u: Vector) -> Slope:
         """X'u."""
-        return self.adjoints(u)[0]
+        mark = fingerprint(u)
+        if mark not in self._slopes:
+            self.remember_slope(mark, self.adjoints(u)[0])
+        return self._slopes[mark].copy()
+
+    def remember_scores(self, mark: str, scores: Vector) -> None:
+        """Those of the w with this fingerprint, which somebody has computed: the next who asks need not."""
+        scores.flags.writeable = False
+        self._scores = {mark: scores}
+
+    def remember_slope(self, mark: str, slope: Slope) -> None:
+        """That of the u with this fingerprint."""
+        self._slopes = {mark: slope}
 
     def adjoints(self, *vectors: Vector) -> list[Slope]:
         """X'u for one or two u, in one pass."""

@@ -3,14 +3,14 @@
 | the problem                                 | solver              | passes to three digits, about |
 |---------------------------------------------|---------------------|-------------------------------|
 | squared loss, few features                  | `least_squares`     | 4                             |
-| smooth loss, quadratic penalty, few         | `newton`            | 12 to 28                      |
-| lines and parabolas, L2, rows one by one    | `dual_cd`           | 3 to 19                       |
+| smooth loss, quadratic penalty, few         | `newton`            | 11 to 25                      |
+| lines, L2, or many features: rows here      | `dual_cd`           | 4 to 40                       |
 | lines and parabolas, L2, few features       | `semismooth_newton` | 16 to 74                      |
 | smooth loss, L2                             | `newton_cg`         | 18 to 130                     |
 | differentiable loss and penalty             | `lbfgs`             | 24 to 300                     |
 | anything else                               | `bundle`            | 31 to 350                     |
 
-"Few" are features whose Hessian is summed up and factorised in the time of a pass. `dual_cd` goes first in
+"Rows here" are parts that this process loads itself: on a cluster there are none. "Few" are features whose Hessian is summed up and factorised in the time of a pass. `dual_cd` goes first in
 haste, counted in passes: on hard problems it is endless.
 """
 
@@ -22,7 +22,7 @@ from gapfit.problem import Problem
 from gapfit.solvers.choice.shapes import has_lines
 
 FEW = 2000  # features
-HASTE = 4  # passes, from the first one on
+HASTE = 12  # passes, from the first one on
 
 
 def is_elsewhere(problem: Problem) -> bool:
@@ -40,7 +40,7 @@ def by_passes(problem: Problem, takes: Callable[[str], bool]) -> Iterator[tuple[
         yield "least_squares", "moments are one pass", 0
     if few and takes("newton") and not lines:
         yield "newton", "its passes are few", 0
-    if takes("dual_cd") and lines:
+    if takes("dual_cd") and (lines or not few):
         yield "dual_cd", "rows that matter can be held", HASTE
     if few and takes("semismooth_newton"):
         yield "semismooth_newton", "its passes are few", 0

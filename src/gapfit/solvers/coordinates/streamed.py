@@ -1,21 +1,26 @@
 """Dual coordinate descent on rows that come part by part: see `dual_cd`.
 
-A pass loads each part, sweeps a few times over its rows and copies those that did not come to rest, as many
-as the design lets this process hold. Then these are swept over until their gap is a tenth of what it was, and
-the next pass looks at all rows again. Where few samples matter, as in most problems, a pass does the work of
-tens of sweeps. Rows that are copied and rows of a part are stores as any other; only who fills them differs.
+A pass loads each part, sweeps a few times over its rows, and copies those that may still move, the least firm
+first, as many as the design lets this process hold. Then these are swept over until their gap is a hundredth of
+what it was, and the next pass looks at all rows again. Where few samples matter, as in most problems, a pass
+does the work of tens of sweeps. A part and the rows that are held are stores as any other of dual coordinate
+descent; only who fills them differs.
+
+What the driver asks of a point, the scores of all rows and the slope of the bound, is computed in the pass
+that follows it: each part is at hand by then. So a look costs no pass, and comes one later.
 """
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gapfit import limits
-from gapfit._types import Indices, Slope
+from gapfit._types import Indices, Slope, Vector
 from gapfit.design.forms import PartRows
-from gapfit.design.memory import MemoryDesign
+from gapfit.design.parts import Tree
 from gapfit.design.rows import packed
+from gapfit.fingerprint import fingerprint
+from gapfit.losses.forms import Conjugate
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.records import Kept
@@ -28,57 +33,63 @@ from gapfit.solvers.coordinates.rows import MEMORY, Store
 class Pace(NamedTuple):
     """How long rows are swept over."""
 
-    inner: int = 3  # sweeps over a part while it is there
-    enough: float = 0.1  # of the gap of the rows that are held, left in them, ends their sweeps
+    inner: int = 6  # sweeps over a part while it is there
+    enough: float = 0.01  # of the gap of the rows that are held, left in them, ends their sweeps
     sweeps: int = 300  # over the rows that are held, at most
     visits: int = 8  # to the rows that are held, at most, in units of all rows
-    missed: float = 10.0  # times the gap that was told, at most, was shown by the next pass
 
 
 USUAL = Pace()
+_PROJECTIONS = 4  # the last ones change nothing but rounding
 
 
 def streamed(problem: Problem, state: dict[str, Any], seed: int, pace: Pace = USUAL) -> Steps:
-    """One step: a pass over the parts, and sweeps over what is held of them."""
+    """One step: sweeps over what is held, and a pass over the parts that looks at where they have led."""
     descent = _Streamed(problem, state, seed, pace)
     while True:
-        limits.look()
-        held = descent.pass_over_parts()
-        descent.sweep_over(held)
-        yield Iterate(
-            descent.point, descent.offset(), descent.minorant, None, descent.snapshot, descent.estimate
-        )
+        descent.sweep_over_held()
+        at = descent.place()
+        descent.pass_over_parts(at)
+        primal, b, _ = problem.best(at.w, at.offsets)  # the scores are there
+        yield Iterate(at.w, b, at.bound, primal, descent.snapshot)
+
+
+class _At(NamedTuple):
+    """A point, and the dual point that it belongs to."""
+
+    problem: Problem
+    w: Slope
+    offsets: Vector
+    u: Vector
+
+    def bound(self) -> Minorant:
+        return self.problem.minorant_at(self.u)
 
 
 class _Streamed(Kept):
-    """The dual variables of all rows, and the point that they stand for."""
+    """The dual variables of all rows, and the rows that are held."""
 
-    KEPT = ("z", "b", "s", "c", "threshold", "estimate", "missed", "random", "passes")
+    KEPT = ("z", "b", "s", "c", "threshold", "random")
 
     def __init__(self, problem: Problem, state: dict[str, Any], seed: int, pace: Pace) -> None:
         from gapfit.compiled import dual  # compiled code is loaded only when it is to run
 
         self.compiled, self.problem, self.pace = dual, problem, pace
-        self.design = problem.form(PartRows).design
+        self.design = design = problem.form(PartRows).design
         self.kind = next(kind for kind in KINDS if problem.has(kind.form))
         self.table, self.total = self.kind.table(problem)
-        d = self.design.shape[1]
-        self.centre: Slope = self.design.middle if problem.n_offsets else np.zeros(d)
-        self.middle = float(self.centre @ self.centre)
+        d = design.shape[1]
+        self.centre: Slope = design.middle if problem.n_offsets else np.zeros(d)
+        self.middle, self.rho = float(self.centre @ self.centre), 0.0
         self.z, self.b, self.s, self.c = np.zeros(d), 0.0, 0.0, 0.0
         self.random = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
-        self.threshold, self.estimate, self.missed, self.passes = np.inf, np.inf, 1.0, 0
-        squares = self.design.row_sizes**2
-        if problem.n_offsets:
-            self.table["along"] = self.design.scores(self.centre)
-            squares = np.maximum(squares - 2 * self.table["along"] + self.middle, 0.0)
-            self.b = float(problem.at_zero.b.sum())
-        self.table["curvature"] = squares / problem.alpha
-        self.rho = 0.0
+        self.threshold, self.placed = np.inf, False
+        self.held: Store | None = None
         if problem.n_offsets:  # a share of the coordinates' own curvature, and what the losses need
-            mean_square = float(problem.weight @ squares) / float(problem.weight.sum())
-            need = self.kind.offset_per_imbalance(problem, self.table)
-            self.rho = 0.01 * mean_square / problem.alpha + need
+            share = problem.weight / problem.weight.sum()
+            squares = max(float(share @ design.row_sizes**2) - self.middle, 0.0)
+            self.rho = 0.01 * squares / problem.alpha + self.kind.offset_per_imbalance(problem, self.table)
+            self.b = float(problem.at_zero.b.sum())
             self.s = self.total - float(self.table["v"].sum())
         if "u" in state:
             self._begin_at(state)
@@ -89,6 +100,11 @@ class _Streamed(Kept):
             self.table["kink"] = state["column"]
         if state.get("same"):
             self.restore(state)
+            members = state["members"]
+            if len(members):
+                self._measure_all()
+                rows = _compiled_rows(self.design.take(members))
+                self.held = Store(rows, self.table.take(members), members)
             return
         v = self.table["v"]
         self.z = self.design.adjoint(v)
@@ -97,87 +113,110 @@ class _Streamed(Kept):
             self.s, self.c = self.total - float(v.sum()), float(self.z @ self.centre)
 
     def snapshot(self) -> dict[str, Any]:
-        return {**self.state(), "u": -self.table["v"], "column": self.table["kink"].copy()}
+        members = np.empty(0, np.intp) if self.held is None else self.held.members
+        return {
+            **self.state(), "u": -self.table["v"], "column": self.table["kink"].copy(), "members": members,
+        }  # fmt: skip
 
     # -- a pass ---------------------------------------------------------------------------------------------
 
-    def pass_over_parts(self) -> "Store | None":
-        """Sweep over each part, and hold what moves; returns these rows."""
-        self.passes += 1
-        seen, held = 0.0, _Held(self.design)
-        for first, part in self._parts():
-            table = self.table[first : first + part.shape[0]]
-            store = Store(_compiled_rows(part), table, np.arange(first, first + len(table)))
-            order, gap = self._sweeps(store, np.arange(len(table)), self.pace.inner, 0.0)
-            seen += gap
-            held.add(store, order, part.dtype)
-        if np.isfinite(self.estimate) and self.estimate > 0:
-            self.missed = float(np.clip(seen / self.estimate, 1.0, self.pace.missed))
-        self.estimate = seen
-        return held.store(self.table)
-
-    def _parts(self) -> Iterator[tuple[int, MemoryDesign]]:
+    def pass_over_parts(self, at: _At) -> None:
+        """Compute for each part what is asked of `at`; sweep over it, and hold what may move."""
+        scores, slope, held = [], Tree(), _Held(self.design)
+        lots = np.random.default_rng(int(self.random))
         for rows, part in self.design.each():
             limits.look()
-            yield rows.start, part
+            scores.append(part.scores(at.w))
+            slope.add(part.adjoint(at.u[rows]))
+            table = self.table[rows]
+            if not self.placed:
+                self._measure(table, rows, part.scores(self.centre))
+            store = Store(_compiled_rows(part), table, np.arange(rows.start, rows.stop))
+            self._sweeps(store, self.pace.inner, 0.0)
+            held.add(store, self._firmness(store), lots.random(len(table), np.float32), part.dtype)
+        self.placed, self.held = True, held.store(self.table)
+        self.design.remember_scores(fingerprint(at.w), np.concatenate(scores))
+        self.design.remember_slope(fingerprint(at.u), slope.total())
 
-    def sweep_over(self, held: "Store | None") -> None:
-        """The rows that are held, until their gap is a tenth of what it was."""
-        if held is None:
+    def _measure(self, table: Any, rows: slice, along: Vector) -> None:
+        """What the dual needs to know of rows."""
+        squares = self.design.row_sizes[rows] ** 2
+        if self.problem.n_offsets:
+            table["along"] = along
+            squares = np.maximum(squares - 2 * along + self.middle, 0.0)
+        table["curvature"] = squares / self.problem.alpha
+
+    def _measure_all(self) -> None:
+        self._measure(self.table, slice(None), self.design.scores(self.centre))
+        self.placed = True
+
+    def _firmness(self, store: Store) -> Vector:
+        """By how much the derivative of each row would have to change to move it; -1 if it moves anyway."""
+        n = len(store.table)
+        if self.kind.entropic:
+            return np.full(n, -1.0)
+        firmness, place = np.empty(n), self.compiled.Place(self.z, self.b, self.s, self.c)
+        self.compiled.survey(self._dual(store), place, 0.0, np.arange(n), 0, n, firmness)
+        return firmness
+
+    def sweep_over_held(self) -> None:
+        """Until their gap is a small part of what it was."""
+        if self.held is None:
             return
-        _, self.estimate = self._sweeps(held, np.arange(len(held.table)), self.pace.sweeps, self.pace.enough)
-        self.estimate *= self.missed
+        held, self.held = self.held, None
+        self._sweeps(held, self.pace.sweeps, self.pace.enough)
         self.table["v"][held.members] = held.table["v"]
         if self.kind.entropic:
             self.table["kink"][held.members] = held.table["kink"]
+        if self.problem.n_offsets:  # afresh, for rounding must not add up
+            self.s = self.total - float(self.table["v"].sum())
 
-    def _sweeps(self, store: Store, order: Indices, sweeps: int, enough: float) -> tuple[Indices, float]:
-        """Sweeps and steps beyond. Returns the rows that did not come to rest; and the gap of the store: as
-        the first sweep saw it, or if `enough` ends them, as it is by then."""
-        problem, compiled, d = self.problem, self.compiled, len(self.z)
-        dual = compiled.Dual(
-            store.rows, store.table, self.kind.entropic, 1 / problem.alpha, self.middle, self.rho
-        )
-        Z, spare, latest = np.zeros((MEMORY, d)), np.empty(d), 0
+    def _dual(self, store: Store) -> Any:
+        constants = 1 / self.problem.alpha, self.middle, self.rho
+        return self.compiled.Dual(store.rows, store.table, self.kind.entropic, *constants)
+
+    def _sweeps(self, store: Store, sweeps: int, enough: float) -> None:
+        """So many sweeps with steps beyond at most, or until the gap of the store is a share of the first."""
+        compiled, d = self.compiled, len(self.z)
+        dual, Z, spare, latest = self._dual(store), np.zeros((MEMORY, d)), np.empty(d), 0
         place = compiled.Place(self.z, self.b, self.s, self.c)
-        epoch = compiled.Epoch(order, self.random, self.threshold, np.inf, np.inf, 0, 0)
-        most = self.pace.visits * len(self.table) if enough else 2**62
-        gap = 0.0
-        while True:
+        order = np.arange(len(store.table))
+        epoch = compiled.Epoch(order, self.random, np.inf, np.inf, np.inf, 0, 0)
+        visits = self.pace.visits * len(self.table) if enough else 2**62
+        ends = compiled.Ends(enough, visits, sweeps, 1, -1.0, -1.0)
+        over = False
+        while not over:
             limits.look()
             if epoch.sweeps > 0:
                 ways = compiled.Ways(store.V, Z, latest, spare, store.spare)
-                place, (latest, spare) = compiled.step_on(
-                    dual, compiled.Place(*place), ways, len(epoch.order)
-                )
-            ends = compiled.Ends(enough, most, sweeps, most if enough else 1, -1.0, -1.0)
+                now, (latest, spare) = compiled.step_on(dual, place, ways, len(epoch.order))
+                place = compiled.Place(*now)
             ways = compiled.Ways(store.V, Z, latest, spare, store.spare)
-            place, (latest, spare), told, now = compiled.descend(
-                dual, compiled.Place(*place), ways, epoch, ends
-            )
-            epoch = compiled.Epoch(*told)._replace(state=np.uint64(told[1]))
-            gap = now[3] if enough else epoch.full_gap
-            if now[1]:
-                break
+            now, (latest, spare), told, (_, over, _, _) = compiled.descend(dual, place, ways, epoch, ends)
+            place, epoch = compiled.Place(*now), compiled.Epoch(*told)._replace(state=np.uint64(told[1]))
         self.z, self.b, self.s, self.c = place
-        self.random, self.threshold = epoch.state, epoch.threshold
-        return epoch.order, float(gap)
+        self.random = epoch.state
 
     # -- what is told of it ---------------------------------------------------------------------------------
 
-    def point(self) -> Slope:
-        """w = (z + s centre) / alpha."""
-        w = self.z / self.problem.alpha
-        if self.s != 0 and self.problem.n_offsets:
-            w += (self.s / self.problem.alpha) * self.centre
-        return w
+    def place(self) -> _At:
+        """w = (z + s centre) / alpha, as it will be returned; and u, as a bound is made of it."""
+        problem, s = self.problem, self.s
+        w = self.z / problem.alpha
+        if s != 0 and problem.n_offsets:
+            w += (s / problem.alpha) * self.centre
+        w = problem.penalty.rounded(w, problem.dtype).astype(np.float64)
+        along = (self.c + s * self.middle) / problem.alpha
+        return _At(problem, w, np.full(problem.n_offsets, self.b - along), self._feasible())
 
-    def offset(self) -> Any:
-        along = (self.c + self.s * self.middle) / self.problem.alpha
-        return np.full(self.problem.n_offsets, self.b - along)
-
-    def minorant(self) -> Minorant:
-        return self.problem.minorant_at(-self.table["v"])
+    def _feasible(self) -> Vector:
+        """u, so that `Problem` finds nothing to change in it: else what the pass computes would be in vain."""
+        project, u = self.problem.form(Conjugate).project, -self.table["v"]
+        for _ in range(_PROJECTIONS):
+            before, u = u, project(u, balanced=self.problem.n_offsets > 0)
+            if np.array_equal(before, u):
+                break
+        return u
 
 
 class _Held:
@@ -188,15 +227,15 @@ class _Held:
         self.packs: list[Any] = []
         self.members: list[Indices] = []
 
-    def add(self, store: Store, order: Indices, dtype: Any) -> None:
-        """Those of these rows that there is room for: such as are between their bounds first."""
-        table, indptr = store.table[order], store.rows.indptr
+    def add(self, store: Store, firmness: Vector, lots: Any, dtype: Any) -> None:
+        """The least firm rows, as many as there is room for; of those that move, other ones each time."""
+        indptr = store.rows.indptr
         entry = np.dtype(dtype).itemsize + (4 if len(store.rows.indices) else 0)
         room = self.design.resident * len(store.table) / self.design.shape[0]
-        bound = (table["v"] <= table["lower"]) | (table["v"] >= table["upper"])
-        first = np.argsort(bound, kind="stable")
-        cost = np.cumsum((indptr[order + 1] - indptr[order])[first] * entry)
-        rows = np.sort(order[first[: int(np.searchsorted(cost, room, side="right"))]])
+        order = np.lexsort((lots, firmness))
+        cost = np.cumsum(np.diff(indptr)[order] * entry)
+        rows = np.sort(order[: int(np.searchsorted(cost, room, side="right"))])
+        rows = rows[firmness[rows] < np.inf]
         if len(rows):
             self.packs.append(packed(store.rows, rows, dtype))
             self.members.append(store.members[rows])
@@ -215,7 +254,7 @@ class _Held:
         return Store(rows, table.take(members), members)
 
 
-def _compiled_rows(part: MemoryDesign) -> Any:
+def _compiled_rows(part: Any) -> Any:
     from gapfit.compiled.rows import as_rows
 
     return as_rows(*part.rows())
