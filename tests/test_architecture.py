@@ -65,7 +65,7 @@ ARROWS: dict[str, set[str]] = {
     "rounding": {"compiled"},
     "compiled": set(),
     "projections": {"compiled"},
-    "design": {"compiled", "penalties"},
+    "design": {"cluster", "compiled", "penalties"},
     "losses": {"compiled", "projections"},
     "penalties": {"projections", "design"},
     "structures": DATA,
@@ -86,7 +86,9 @@ ARROWS: dict[str, set[str]] = {
     "path": {"checkpoint", "foresight", "problem", "solve"},
     "versions": {"__init__"},
     "reductions": {"design"},
-    "datasets": {"compiled"},
+    "datasets": {"compiled", "shards"},
+    "shards": {"cluster", "datasets", "design", "reductions"},
+    "cluster": {"design"},
     "testing": ENGINE | {"structures"},
     "measures": set(),
     "metrics": {"losses", "measures"},
@@ -96,6 +98,7 @@ ARROWS: dict[str, set[str]] = {
     "lab": ENGINE | {"datasets"},
     "cli": {
         "datasets",
+        "design",
         "estimators",
         "lab",
         "losses",
@@ -106,6 +109,7 @@ ARROWS: dict[str, set[str]] = {
         "ranking_metrics",
         "registry",
         "selection",
+        "shards",
         "structures",
         "versions",
     },
@@ -116,6 +120,7 @@ ARROWS: dict[str, set[str]] = {
 # `registry` serves `problem`, so it reaches for the solvers (which know `problem`) only when asked.
 # A kernel design turns L2 into the norm of its space, and `penalties` know designs.
 # `persistence` and `checkpoint` ask the package for its version, which is complete only after it.
+# Rows on disk and on clusters are for who has the extras: `design` and `datasets` reach for them when asked.
 # Estimators declare how files hold what they have; which estimators there are is asked when a file is read.
 LAZY = {
     ("registry", "solvers"),
@@ -123,6 +128,9 @@ LAZY = {
     ("persistence", "estimators"),
     ("checkpoint", "__init__"),
     ("design", "penalties"),
+    ("design", "cluster"),
+    ("datasets", "shards"),
+    ("shards", "cluster"),
 } | {
     (unit, "compiled")
     for unit in ("solvers", "losses", "projections", "design", "datasets", "fingerprint", "rounding")
@@ -315,7 +323,8 @@ def test_import_loads_no_heavy_library() -> None:
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = set(run.stdout.split())
     assert "gapfit" in loaded
-    assert not loaded & {"numba", "torch", "dask", "matplotlib", "cvxpy", "pandas"}
+    assert not loaded & {"numba", "torch", "dask", "distributed", "matplotlib", "cvxpy", "pandas"}
+    assert not loaded & {"pyarrow", "xxhash"}
 
 
 @every_file
@@ -531,6 +540,8 @@ GATHER = [
     "estimators",
     "checkpoint",
     "offset",
+    "shards",
+    "cluster",
 ]
 
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from gapfit.names import meant
 
-__all__ = ["CheckpointError", "CheckpointWarning", "ContractError", "DataError", "GapfitError"]
+__all__ = ["CheckpointError", "CheckpointWarning", "ClusterLost", "ContractError", "DataError"]
+__all__ += ["GapfitError"]
 __all__ += ["IncompatibleSolver", "ModelFileError", "ModelVersionWarning", "TooLarge", "UnboundedProblem"]
 
 
@@ -27,6 +28,10 @@ class UnboundedProblem(GapfitError, ValueError):
 
 class TooLarge(GapfitError, MemoryError):
     """What was asked for needs more memory than there is; the message says what would do with less."""
+
+
+class ClusterLost(GapfitError, ConnectionError):
+    """The scheduler of a cluster is gone, or its workers have not answered by the deadline of a round."""
 
 
 class IncompatibleSolver(GapfitError, TypeError):

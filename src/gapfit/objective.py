@@ -16,6 +16,7 @@ import numpy as np
 from gapfit._types import Indices, Slope, Vector
 from gapfit.checks import as_column, as_groups, as_weights
 from gapfit.design.base import Design
+from gapfit.design.given import unpacked
 from gapfit.design.memory import as_design
 from gapfit.errors import IncompatibleSolver, UnboundedProblem, as_positive
 from gapfit.fingerprint import fingerprint
@@ -62,6 +63,7 @@ class Objective:
         self.loss = as_loss(loss)
         self.penalty = as_penalty(penalty)
         self.alpha = float(as_positive("alpha", alpha))
+        X, y, sample_weight, groups = unpacked(X, y, sample_weight, groups)
         design = as_design(X)
         n = design.n_samples
         y = self.loss.as_target(y, n)
@@ -69,7 +71,7 @@ class Objective:
         groups = None if groups is None else as_groups(groups, n)
         present = np.flatnonzero(weight)  # weight zero equals absence
         if len(present) < n:
-            design, y, weight = design.take(present), y[present], weight[present]
+            design, y, weight = design.keeping(present), y[present], weight[present]
             groups = None if groups is None else groups[present]
         self.risk = self.loss.bind(y, weight, groups)
         if self.risk.outputs > 1:
@@ -186,9 +188,7 @@ class Objective:
     def scores(self, w: Slope) -> Vector:
         """A w + offset."""
         scores = self.design.scores(w)
-        if self.shifted:
-            scores += self.offset
-        return scores
+        return scores + self.offset if self.shifted else scores
 
     def evaluate(self, w: Slope, b: Vector) -> float:
         """J(w, b)."""

@@ -71,11 +71,22 @@ def project_dual_box(u: Vector, lower: Vector, upper: Vector, p: Vector, balance
     """
     if balance is None:
         return np.clip(u, lower, upper)
+    if _is_there(u, lower, upper, balance):
+        return u.copy()  # what is computed of it stays true
     if np.isfinite(u.sum()) and lower.sum() < balance < upper.sum():
         near = project_between(u, lower, upper, np.ones_like(u), balance, p)
     else:
         near = project_box_hyperplane(u, lower, upper, np.ones_like(u), balance, weights=1.0 / p)
     return _balanced(near, lower, upper, balance)
+
+
+def _is_there(u: Vector, lower: Vector, upper: Vector, balance: float) -> bool:
+    """Is it in the box, and its sum what it should be, to the last bit?"""
+    if not abs(float(u.sum()) - balance) <= 64 * EPS * (abs(balance) + float(np.abs(u).sum())):
+        return False
+    if not ((u >= lower).all() and (u <= upper).all()):
+        return False
+    return exact_sum(np.append(u, -balance)).value == 0
 
 
 def _balanced(u: Vector, lower: Vector, upper: Vector, balance: float) -> Vector:

@@ -49,6 +49,12 @@ class Multiset(NamedTuple):
         merged = np.bincount(number, weight[rows]).astype(np.float64, copy=False)
         return cls(rows[different], merged, _places(len(weight), rows, number))
 
+    @classmethod
+    def unlike(cls, weight: Vector) -> "Multiset":
+        """Of samples that are not compared."""
+        rows = np.arange(len(weight))
+        return cls(rows, weight, rows)
+
     def ordered(self, order: NDArray[np.intp]) -> "Multiset":
         """The same in another order; those that are left out have no weight."""
         new = np.full(len(self.rows), -1)

@@ -9,7 +9,7 @@ from gapfit._types import Slope, Vector
 from gapfit.minorant import Minorant
 from gapfit.records import storable
 
-__all__ = ["Certificate", "Iterate", "Progress", "Record", "Solution", "Status"]
+__all__ = ["Certificate", "Cost", "Iterate", "Progress", "Record", "Solution", "Status"]
 
 
 class Status(Enum):
@@ -82,6 +82,19 @@ class Certificate(NamedTuple):
         return self.gap / scale if 0 < scale < float("inf") else float("inf")
 
 
+class Cost(NamedTuple):
+    """What passes over data that are elsewhere have cost: their number, bytes that were read or sent, and the
+    seconds that they took. On a cluster a pass is a round."""
+
+    passes: int = 0
+    bytes: float = 0.0
+    seconds: float = 0.0
+
+    def since(self, earlier: "Cost") -> "Cost":
+        """What came after that."""
+        return Cost(self.passes - earlier.passes, self.bytes - earlier.bytes, self.seconds - earlier.seconds)
+
+
 @dataclass(frozen=True)
 class Solution:
     """The answer: a point, its certificate, and how it was reached."""
@@ -96,6 +109,7 @@ class Solution:
     solver: str
     fingerprint: str | None = field(repr=False)  # of the risk that the minorant belongs to
     state: dict[str, Any] = field(default_factory=dict, repr=False)
+    cost: Cost | None = None  # of passes over data that are not in memory
 
     @property
     def dual_point(self) -> Vector | None:

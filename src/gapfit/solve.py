@@ -83,7 +83,7 @@ def solve(
         raise TypeError(f"max_iter must be an integer, got {max_iter!r}")
     if not (as_number("max_iter", max_iter) >= 0 and as_number("max_time", max_time) >= 0):
         raise ValueError(f"max_iter and max_time must not be negative, got {max_iter!r} and {max_time!r}")
-    began = perf_counter()
+    began, spent = perf_counter(), problem.design.cost
     method, callbacks = as_solver(solver), tuple(callbacks)
     check_needs(method, problem)
     problem.design.check_convex()
@@ -108,6 +108,10 @@ def solve(
             if part is not None and status in ENDED:
                 part.end(as_plain(solution, tol))
     best = fit.best
+    if spent is not None and (now := problem.design.cost) is not None:
+        solution = replace(solution, cost=now.since(spent))
+        told = (name, solution.cost.passes, solution.cost.bytes / 1e6, solution.cost.seconds)
+        logger.info("%s: %d passes, %.1f MB, %.2f s of passing", *told)
     if interrupts.pressed:  # perhaps when all was done: who pressed wants no more fits after this one
         solution = replace(solution, status=Status.INTERRUPTED)
     logger.info("%s: %s after %d steps, gap %.3g", name, status.name, best.n_iter, solution.certificate.gap)

@@ -1,6 +1,7 @@
 """Options and readers that the commands share."""
 
 import json
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -24,7 +25,12 @@ output_format = click.option(
 
 
 def read(path: str, data_format: str | None, target: str | None, n_features: int | None = None) -> Data:
-    """A data file; `target` may be the number of a column."""
+    """A data file, or a folder of shards; `target` may be the number of a column."""
+    if os.path.isdir(path):
+        if data_format is not None or target is not None:
+            raise click.UsageError("a folder of shards knows its format and its targets")
+        shards = datasets.open_shards(path)
+        return Data(shards, shards.y, shards.groups, shards.names)
     column = int(target) if target is not None and target.lstrip("-").isdigit() else target
     return datasets.load(path, format=data_format, target=column, n_features=n_features)
 

@@ -17,6 +17,7 @@ COMMANDS = {
     "info": "Show the parameters of MODEL, its certificate and its largest weights.",
     "convert": "Read SOURCE and write OUT: svmlight, CSV, npz or Parquet, by their names "
     "(- is a standard stream).",
+    "shard": "Convert SOURCE, of any size, to a folder OUT of shards that fits read from disk.",
     "compare": "Race every applicable solver on DATA: certified gap against time, "
     "in one picture and one table.",
     "lab": "Run the papers behind gapfit: their theorems and their experiments.",

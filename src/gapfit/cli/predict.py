@@ -1,5 +1,6 @@
 """`gapfit predict data model out`: predictions, one a line."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -10,6 +11,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from gapfit.cli.files import data_format, output_format, read, say, target_column
 from gapfit.cli.measure import measure_name
 from gapfit.datasets import Data
+from gapfit.design.given import Given
 from gapfit.estimators import LinearClassifier, LinearRegressor, MetricClassifier
 from gapfit.persistence import load
 
@@ -51,27 +53,32 @@ def predict(
     """
     fitted = load(model)
     names = names_of(fitted)
+    _check_asked(fitted, asked)
     samples = read(data, data_format, target, None)
-    X = matched(samples, fitted, names)
-    columns = _columns(fitted, X, asked)
     if asked["robust"] is not None:
-        if not isinstance(fitted, LinearClassifier):
-            raise click.UsageError("--robust is for linear classifiers")
         seen = read(asked["robust"], data_format, target, None)
-        found = fitted.influence(X, change="flip", X=matched(seen, fitted, names), y=seen.y)
-        columns.append(found.robust.astype(int))
+        asked["robust"] = matched(seen, fitted, names), seen.y
+    predictions = []
     with click.open_file(out, "w") as file:
-        for row in zip(*(_table(column).tolist() for column in columns), strict=True):
-            file.write(" ".join(_word(value) for part in row for value in part) + "\n")
+        for X in _blocks(samples, fitted, names):
+            columns = _columns(fitted, X, asked)
+            predictions.append(columns[0])
+            for row in zip(*(_table(column).tolist() for column in columns), strict=True):
+                file.write(" ".join(_word(value) for part in row for value in part) + "\n")
     if samples.y is not None and not quiet and out != "-":
-        name, value = score(fitted, X, samples.y, columns[0])
+        name, value = score(fitted, samples.X, samples.y, np.concatenate(predictions))
         if name:
-            say(
-                output,
-                f"{name} {value:.6g} on {len(columns[0])} rows",
-                {name: value, "rows": len(columns[0])},
-            )
+            rows = len(samples.y)
+            say(output, f"{name} {value:.6g} on {rows} rows", {name: value, "rows": rows})
     return 0
+
+
+def _check_asked(fitted: Any, asked: dict[str, Any]) -> None:
+    """Refuse what the model cannot say, before anything is read or written."""
+    if asked["certified"] and not hasattr(fitted, "certified"):
+        raise click.UsageError("--certified is for classifiers and novelty detectors")
+    if asked["robust"] is not None and not isinstance(fitted, LinearClassifier):
+        raise click.UsageError("--robust is for linear classifiers")
 
 
 def _columns(fitted: Any, X: Any, asked: dict[str, Any]) -> list[Any]:
@@ -83,10 +90,20 @@ def _columns(fitted: Any, X: Any, asked: dict[str, Any]) -> list[Any]:
     if asked["probabilities"]:
         columns.append(fitted.predict_proba(X))
     if asked["certified"]:
-        if not hasattr(fitted, "certified"):
-            raise click.UsageError("--certified is for classifiers and novelty detectors")
         columns.append(fitted.certified(X).astype(int))
+    if asked["robust"] is not None:
+        seen, labels = asked["robust"]
+        columns.append(fitted.influence(X, change="flip", X=seen, y=labels).robust.astype(int))
     return columns
+
+
+def _blocks(samples: Data, fitted: Any, names: Any) -> Iterator[Any]:
+    """The features in the model's order: those of a file at once, shards one after the other."""
+    if isinstance(samples.X, Given):
+        for X in samples.X.blocks():
+            yield matched(Data(X, names=samples.names), fitted, names)
+    else:
+        yield matched(samples, fitted, names)
 
 
 def score(fitted: Any, X: Any, y: Any, predictions: Any) -> tuple[str, float]:

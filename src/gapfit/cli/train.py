@@ -1,5 +1,6 @@
 """`gapfit train data model`: from a data file to a certified model file."""
 
+import os
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -90,7 +91,8 @@ def train(
 ) -> int:
     """Fit a model to DATA and write it to MODEL.
 
-    DATA is an svmlight, CSV, npz or Parquet file, possibly compressed, or - for standard input.
+    DATA is an svmlight, CSV, npz or Parquet file, possibly compressed, or - for standard input; or a folder
+    of shards that `gapfit shard` has written, for data larger than the memory.
     """
     if (model is None) == (folds is None):
         raise click.UsageError("give MODEL, the file to write, or -v FOLDS for cross-validation")
@@ -105,6 +107,8 @@ def train(
         if folds is not None or options["metric"] is not None or options["C"] is not None:
             raise click.UsageError("--alpha search goes without -v, -c and --metric")
     estimator = make_estimator(samples, Asked.of(options))
+    if os.path.isdir(data) and (folds is not None or search):
+        raise click.UsageError("-v and --alpha search cut samples into folds, which shards are not made for")
     if search:
         found, seconds = watched(
             lambda: make_search(estimator, options).fit(samples.X, samples.y), quiet=quiet

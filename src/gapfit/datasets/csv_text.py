@@ -3,8 +3,10 @@
 import csv
 import io
 import math
+import os
 from array import array
 from collections.abc import Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -65,7 +67,24 @@ def read_csv(
     >>> data.X.tolist(), data.y.tolist(), data.names
     ([[30.0, 1.7], [41.0, 1.8]], ['no', 'yes'], ('age', 'height'))
     """
+    blocks = iter_csv(source, None, target=target, qid=qid, header=header, delimiter=delimiter, dtype=dtype)
+    return next(blocks)[0]
+
+
+def iter_csv(
+    source: Source,
+    block_bytes: int | None,
+    *,
+    target: Column | None = None,
+    qid: Column | None = None,
+    header: bool = True,
+    delimiter: str = ",",
+    dtype: DTypeLike = np.float64,
+) -> Iterator[tuple[Data, float]]:
+    """Read a table in blocks of about so many bytes (None: all at once): each, and the share of the file that
+    is read by then. Parameters as of `read_csv`."""
     dtype = as_dtype(dtype)
+    whole = os.path.getsize(source) if block_bytes and isinstance(source, str | os.PathLike) else 0
     with opened(source) as file:
         lines = Lines(file, name_of(source))
         records = _records(lines, delimiter)
@@ -80,7 +99,11 @@ def read_csv(
             table.add(line, fields)
         for line, fields in records:
             table.add(line, fields)
-    return table.data(dtype)
+            if block_bytes and 8 * len(table.values) >= block_bytes:
+                yield table.data(dtype), file.tell() / max(whole, 1)
+                table = table.emptied()
+        if not block_bytes or len(table.lines):
+            yield table.data(dtype), 1.0
 
 
 def _records(lines: Lines, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -122,6 +145,14 @@ class _Table:
         self.special = sorted((k for k in special if k is not None), reverse=True)
         self.values, self.queries, self.lines = array("d"), array("q"), array("q")
         self.targets: list[str] = []
+        self.words: bool | None = None  # are targets words? The first one tells
+
+    def emptied(self) -> "_Table":
+        """For the records that follow."""
+        other = copy(self)
+        other.values, other.queries, other.lines = array("d"), array("q"), array("q")
+        other.targets = []
+        return other
 
     def add(self, line: int, fields: list[str]) -> None:
         if len(fields) != len(self.names):
@@ -162,7 +193,9 @@ class _Table:
 
     def _targets(self, column: int) -> NDArray[Any]:
         """Numbers if the first one is a number, so that a slip of the pen is not taken for a class."""
-        if self.targets and not _is_number(self.targets[0]):
+        if self.words is None:
+            self.words = bool(self.targets) and not _is_number(self.targets[0])
+        if self.words:
             return np.array(self.targets, dtype=np.str_)
         y = np.empty(len(self.targets))
         for i, field in enumerate(self.targets):

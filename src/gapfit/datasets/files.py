@@ -30,6 +30,8 @@ WRITERS: dict[str, Callable[..., None]] = {
     "parquet": write_parquet,
 }
 SUFFIXES = {".csv": "csv", ".tsv": "csv", ".npz": "npz", ".parquet": "parquet", ".pq": "parquet"}
+SUFFIXES |= {".npy": "npy"}
+FORMATS = (*READERS, "npy")  # a matrix alone, which is only converted to shards
 TABLES = ("csv", "parquet")
 
 
@@ -72,7 +74,7 @@ def load(
         If the file is not what it should be; the message names the place.
     """
     name = name_of(path)
-    chosen = _format_of(name, format)
+    chosen = format_of(name, format)
     if chosen in TABLES:
         options |= {"target": target}
     elif target is not None:
@@ -80,6 +82,8 @@ def load(
     if chosen == "svmlight":
         options |= {"n_features": n_features}
     options = _delimited(name, chosen, options)
+    if chosen not in READERS:
+        raise ValueError(f"a {chosen} file has no targets of its own: np.load reads it")
     data = READERS[chosen](path, dtype=dtype, **options)
     if chosen != "svmlight":
         check_features(n_features, data.X.shape[1], name)
@@ -101,7 +105,9 @@ def save(path: Target, data: Data, *, format: str | None = None, **options: Any)
         For the writer of the format: `write_svmlight`, `write_csv`, `write_npz`, `write_parquet`.
     """
     name = name_of(path)
-    chosen = _format_of(name, format)
+    chosen = format_of(name, format)
+    if chosen not in WRITERS:
+        raise ValueError(f"a {chosen} file has no targets of its own: np.save writes it")
     WRITERS[chosen](path, data, **_delimited(name, chosen, options))
 
 
@@ -110,11 +116,12 @@ def _suffix_of(name: str) -> str:
     return (path.with_suffix("") if packing_of(name) else path).suffix.lower()
 
 
-def _format_of(name: str, format: str | None) -> str:
+def format_of(name: str, format: str | None) -> str:
+    """The format of a file, by its name unless it is told."""
     if format is None:
         return SUFFIXES.get(_suffix_of(name), "svmlight")
-    if format not in READERS:
-        raise ValueError(f"format must be one of {', '.join(READERS)}, got {format!r}")
+    if format not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
     return format
 
 

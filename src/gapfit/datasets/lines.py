@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
 
-from gapfit.datasets.packed import unpacked
+from gapfit.datasets.packed import Plain, unpacked
 from gapfit.errors import DataError
 
 Source = str | os.PathLike[str] | IO[bytes]
@@ -55,6 +55,7 @@ class Lines:
         self.name = name
         self.file = unpacked(file, name)
         self.line = 1
+        self.at = 0  # bytes of the text in the blocks so far
         self.chunk_bytes, self.line_limit = min(chunk_bytes, line_limit), line_limit
 
     def blocks(self) -> Iterator[tuple[bytearray, int]]:
@@ -63,6 +64,7 @@ class Lines:
         del rest[self._fill(memoryview(rest)) :]
         if rest == BOM:
             rest.clear()
+            self.at += len(BOM)
         ended = False
         step = min(FIRST_BYTES, self.chunk_bytes)
         while not ended:
@@ -82,7 +84,20 @@ class Lines:
                     raise DataError(f"more than {self.line_limit} bytes in one line", self.name, self.line)
             rest = block[cut:size]
             if cut:
+                self.at += cut
                 yield block, cut
+
+    def skip(self, size: int) -> None:
+        """Go on after so many bytes of the text: at once, if the file is the text and can be entered."""
+        if size and isinstance(self.file, Plain) and self.file.enter(size):
+            left = 0
+        else:
+            left = size
+        self.at, piece = size, bytearray(min(left, CHUNK_BYTES))
+        while left and (more := self.file.readinto(memoryview(piece)[: min(left, len(piece))])):
+            left -= more
+        if left:
+            raise DataError(f"the file ends before byte {size}, up to where it was read", self.name)
 
     def texts(self) -> Iterator[str]:
         """The lines one by one, as UTF-8; ``line`` is the number of the one that is looked at."""

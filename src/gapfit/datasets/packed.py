@@ -33,7 +33,7 @@ def packing_of(name: str) -> str | None:
 
 def unpacked(file: IO[bytes], name: str) -> "io.RawIOBase":
     """The file itself if it is not packed, and what is in it otherwise; corrupt data raise DataError."""
-    raw = _Counted(file)
+    raw = Plain(file)
     head = raw.peek(max(map(len, MAGIC.values())))
     kind = next((k for k, magic in MAGIC.items() if head.startswith(magic)), None)
     if kind is None and packing_of(name):
@@ -67,7 +67,7 @@ def _zstd(name: str) -> Any:
     raise DataError("zstd needs Python 3.14, or the package zstandard (pip install zstandard)", name)
 
 
-class _Counted(io.RawIOBase):
+class Plain(io.RawIOBase):
     """A binary file that counts what was taken from it, and whose first bytes can be looked at."""
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -82,6 +82,14 @@ class _Counted(io.RawIOBase):
         while len(self.head) < size and (more := self._read(size - len(self.head))):
             self.head += more
         return self.head
+
+    def enter(self, place: int) -> bool:
+        """Go on from there, if the file can be entered anywhere."""
+        if not (hasattr(self.file, "seekable") and self.file.seekable()):
+            return False
+        self.file.seek(place)
+        self.head = b""
+        return True
 
     def _read(self, size: int) -> bytes:
         found = self.file.read(size)
@@ -109,7 +117,7 @@ class _Counted(io.RawIOBase):
 class _Unpacked(io.RawIOBase):
     """What is in a packed file."""
 
-    def __init__(self, raw: _Counted, kind: str, name: str) -> None:
+    def __init__(self, raw: Plain, kind: str, name: str) -> None:
         self.raw, self.name = raw, name
         self.given = 0
         self.errors: tuple[type[Exception], ...] = (EOFError, OSError, zlib.error, lzma.LZMAError)

@@ -1,6 +1,7 @@
 """Tables in Parquet files, where pyarrow is installed."""
 
 import importlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,19 @@ def read_parquet(
     `DataError` tells that the file is damaged or pyarrow is missing, or the column and row of a value that is
     missing, infinite or no number.
     """
+    return next(iter_parquet(source, None, target=target, qid=qid, dtype=dtype))[0]
+
+
+def iter_parquet(
+    source: Source,
+    block_bytes: int | None,
+    *,
+    target: Column | None = None,
+    qid: Column | None = None,
+    dtype: DTypeLike = np.float64,
+) -> Iterator[tuple[Data, float]]:
+    """Read a table in blocks of about so many bytes (None: all at once): each, and the share of the rows that
+    is read by then. Parameters as of `read_parquet`."""
     dtype = as_dtype(dtype)
     name = name_of(source)
     arrow, parquet = _pyarrow(name)
@@ -41,17 +55,33 @@ def read_parquet(
         raise DataError("a Parquet file cannot be read from standard input", name)
     with opened(source) as file:
         try:
-            table = parquet.read_table(file)
-            columns = choose(table.column_names, target, qid, name)
-            X = np.empty((table.num_rows, len(columns.features)), dtype=dtype)
-            for place, k in enumerate(columns.features):
-                with np.errstate(over="ignore"):
-                    X[:, place] = _column(table, k, "biuf", name)
-                _check_finite(X[:, place], table.column_names[k], name)
-            y = None if columns.target is None else _column(table, columns.target, "biufU", name)
-            queries = None if columns.qid is None else _column(table, columns.qid, "iu", name)
+            whole = parquet.ParquetFile(file)
+            rows, done = whole.metadata.num_rows, 0
+            step = rows if block_bytes is None else block_bytes // (8 * max(whole.metadata.num_columns, 1))
+            for table in _tables(arrow, whole, None if block_bytes is None else max(step, 1)):
+                done += table.num_rows
+                yield _data(table, target, qid, dtype, name), done / max(rows, 1)
         except (arrow.ArrowException, OSError, UnicodeError) as error:
             raise DataError(f"not a Parquet file, or damaged: {error}", name) from error
+
+
+def _tables(arrow: Any, whole: Any, rows: int | None) -> Iterator[Any]:
+    if rows is None:
+        yield whole.read()
+        return
+    for batch in whole.iter_batches(batch_size=rows):
+        yield arrow.Table.from_batches([batch])
+
+
+def _data(table: Any, target: Column | None, qid: Column | None, dtype: np.dtype[Any], name: str) -> Data:
+    columns = choose(table.column_names, target, qid, name)
+    X = np.empty((table.num_rows, len(columns.features)), dtype=dtype)
+    for place, k in enumerate(columns.features):
+        with np.errstate(over="ignore"):
+            X[:, place] = _column(table, k, "biuf", name)
+        _check_finite(X[:, place], table.column_names[k], name)
+    y = None if columns.target is None else _column(table, columns.target, "biufU", name)
+    queries = None if columns.qid is None else _column(table, columns.qid, "iu", name)
     if queries is not None and ((queries < 0) | (queries > 2**63 - 1)).any():
         raise DataError(f"a qid must be an integer from 0 to {2**63 - 1}", name)
     names = tuple(table.column_names[k] for k in columns.features)

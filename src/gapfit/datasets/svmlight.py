@@ -67,7 +67,7 @@ def read_svmlight(
     """
     with opened(source) as file:
         lines = Lines(file, name_of(source), line_limit=line_limit)
-        parser = _Parser(lines, n_features, as_dtype(dtype), zero_based, multilabel)
+        parser = Parser(lines, n_features, as_dtype(dtype), zero_based, multilabel)
         rows = Rows(parser.dtype, multilabel)
         for block, size in lines.blocks():
             parser.parse(block, size, rows)
@@ -100,7 +100,7 @@ def iter_svmlight(
     """
     with opened(source) as file:
         lines = Lines(file, name_of(source), chunk_bytes, line_limit)
-        parser = _Parser(lines, n_features, as_dtype(dtype), zero_based, multilabel)
+        parser = Parser(lines, n_features, as_dtype(dtype), zero_based, multilabel)
         for block, size in lines.blocks():
             rows = Rows(parser.dtype, multilabel)
             parser.parse(block, size, rows)
@@ -108,7 +108,7 @@ def iter_svmlight(
                 yield parser.take(rows)
 
 
-class _Parser:
+class Parser:
     """What is known about the file, and the way from text to rows."""
 
     def __init__(

@@ -6,6 +6,7 @@ the number of samples that y, weights and queries speak of is told apart.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +17,7 @@ from gapfit.design.forms import Plain
 from gapfit.fingerprint import fingerprint
 from gapfit.forms import HasForms
 from gapfit.rounding import EPS, TINY, Estimate, gamma, length
+from gapfit.solution import Cost
 
 if TYPE_CHECKING:
     from gapfit.losses.base import Risk
@@ -60,6 +62,14 @@ class Design(HasForms, ABC):
     @abstractmethod
     def take(self, rows: Any) -> "Design":
         """The design of some of the samples."""
+
+    def keeping(self, rows: Any) -> "Design":
+        """The same, for a design that may be large: it need not be copied."""
+        return self.take(rows)
+
+    def over(self, function: Callable[..., Any], *row_vectors: Any, **shared: Any) -> list[Any]:
+        """function(part, its rows of the vectors, what is shared) for each part of the rows: for all."""
+        return [function(self, *row_vectors, **shared)]
 
     def widened(self, outputs: int) -> "Design":
         """The design of so many scores a sample, each with weights of its own."""
@@ -133,6 +143,11 @@ class Design(HasForms, ABC):
 
     def precise_adjoint(self, u: Vector) -> "Precise | None":
         """A'u with twice the digits, where the design knows how."""
+        return None
+
+    @property
+    def cost(self) -> Cost | None:
+        """What passes over the data have cost so far, where these are not in memory."""
         return None
 
     def digest(self) -> str:

@@ -7,6 +7,7 @@ from gapfit.forms import design_form
 
 if TYPE_CHECKING:
     from gapfit.design.memory import MemoryDesign
+    from gapfit.design.parted import PartedDesign
 
 
 @design_form("weights that are a plain vector")
@@ -22,9 +23,31 @@ class Rows(NamedTuple):
     matrix: "MemoryDesign"
 
 
+@design_form("sums over the rows of X, one score each")
+class RowSums(NamedTuple):
+    """The map is w -> X w, and sums over the rows of X are to be had, wherever the rows are."""
+
+    matrix: "MemoryDesign | PartedDesign"
+
+
 @design_form("the rows of X, several scores each")
 class WideRows(NamedTuple):
     """The map is w -> X W, flat, W the (features, outputs) matrix of w."""
 
     matrix: "MemoryDesign"
+    outputs: int
+
+
+@design_form("the rows of X, part by part")
+class PartRows(NamedTuple):
+    """The map is w -> X w, and this process can have the rows of one part after the other."""
+
+    design: "PartedDesign"
+
+
+@design_form("sums over the rows of X, several scores each")
+class WideSums(NamedTuple):
+    """The map is that of `WideRows`, and sums over the rows of X are to be had, wherever the rows are."""
+
+    matrix: "MemoryDesign | PartedDesign"
     outputs: int

@@ -16,15 +16,16 @@ from sklearn.utils import check_array
 from gapfit import limits, threads
 from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.design.base import Design, Precise
-from gapfit.design.forms import Plain, Rows
-from gapfit.design.rows import row_norms, rows_of_csr, take_rows
+from gapfit.design.elsewhere import as_parted, is_collection
+from gapfit.design.forms import Plain, Rows, RowSums
+from gapfit.design.row_range import RowRange
+from gapfit.design.rows import row_norms, take_rows
 from gapfit.design.sparse_indices import check_sparse_indices
 from gapfit.rounding import TINY, UNIT, gamma
 
 if TYPE_CHECKING:
     from gapfit.penalties.base import Penalty
 
-_BLOCK_ELEMENTS = 2**21
 _GRAM_ELEMENTS = 2**17  # of X in a block whose Gram matrix is taken: they stay in the cache
 _FEW = 32  # times as many columns of a dense X are read in the time that it takes to pick some out
 _CANCELLED = 1e-9  # of a squared distance may be rounding
@@ -45,6 +46,7 @@ class MemoryDesign(Design):
     def forms(self) -> Iterator[Any]:
         yield Rows(self)
         yield Plain()
+        yield RowSums(self)
 
     def scores(self, w: Slope) -> Vector:
         """X w."""
@@ -62,10 +64,10 @@ class MemoryDesign(Design):
         threads.each(partial(self._put_narrow if narrow else self._put, w, scores), self._parts)
         return scores
 
-    def _put(self, w: Slope, scores: Vector, part: "_Part") -> None:
+    def _put(self, w: Slope, scores: Vector, part: "RowRange") -> None:
         scores[part.rows] = part.scores(w)
 
-    def _put_narrow(self, w: Slope, scores: Vector, part: "_Part") -> None:
+    def _put_narrow(self, w: Slope, scores: Vector, part: "RowRange") -> None:
         from gapfit.compiled.products import put_scores
 
         put_scores(self._kernel_rows, w, part.rows.start, part.rows.stop, scores)
@@ -74,12 +76,12 @@ class MemoryDesign(Design):
         """X'u."""
         if self.size > threads.PAYS:
             return self.adjoints(u)[0]
-        return threads.total(partial(_Part.adjoint, u=u), self._adjoint_parts)
+        return threads.total(partial(RowRange.adjoint, u=u), self._adjoint_parts)
 
     def adjoints(self, *vectors: Vector) -> list[Slope]:
         """X'u for one or two u, in one pass over X; by compiled code where X is sparse, whatever its size."""
         if vectors[0].ndim > 1 or not sparse.issparse(self.X):
-            return [threads.total(partial(_Part.adjoint, u=u), self._adjoint_parts) for u in vectors]
+            return [threads.total(partial(RowRange.adjoint, u=u), self._adjoint_parts) for u in vectors]
         rows = [part.rows for part in self._adjoint_parts]
         return list(threads.total(partial(self._partial_adjoints, vectors), rows))
 
@@ -137,12 +139,20 @@ class MemoryDesign(Design):
             add_weighted_gram(self._kernel_rows, weight, first, last, gram)
         return gram
 
-    def column_squares(self, weight: Vector) -> Vector:
-        """The sum of weight_i x_ij^2, for every column j."""
+    def squares(self, weight: Vector) -> Slope:
+        """The sum of weight_i x_ij^2 for each column j."""
         if sparse.issparse(self.X):
-            wide = self.X.astype(np.float64)
-            return np.asarray(wide.multiply(wide).T @ weight).ravel()
-        return np.asarray(np.einsum("ij,ij,i->j", self.X, self.X, weight, dtype=np.float64, casting="safe"))
+            squared = sparse.csr_array((np.square(self.X.data, dtype=np.float64), self.X.indices, self.X.indptr), self.shape)
+            return np.asarray(squared.T @ weight)
+        return threads.total(
+            lambda part: sum(weight[part.rows][rows] @ np.square(block) for rows, block in part.blocks()),
+            self._parts,
+        )
+
+    def bend(self, weight: Vector, v: Slope, shift: float) -> tuple[Vector, Slope]:
+        """The scores f = X v - shift, and X'(weight f)."""
+        scores = self.scores(v) - shift
+        return scores, self.adjoints(weight * scores)[0]
 
     def dense(self) -> Matrix:
         """A copy of X, dense and in float64: for small data."""
@@ -235,49 +245,28 @@ class MemoryDesign(Design):
         return as_rows(*self.rows())
 
     @cached_property
-    def _parts(self) -> list["_Part"]:
-        return [_Part(self.X, rows) for rows in threads.parts(self.shape[0], self.size)]
+    def _parts(self) -> list["RowRange"]:
+        return [RowRange(self.X, rows) for rows in threads.parts(self.shape[0], self.size)]
 
     @cached_property
-    def _adjoint_parts(self) -> list["_Part"]:
+    def _adjoint_parts(self) -> list["RowRange"]:
         """Fewer of them where X is so wide that adding up their slopes would cost more than it saves."""
         worth = min(self.size, threads.PAYS * self.size / (2 * self.shape[1]))
-        return [_Part(self.X, rows) for rows in threads.parts(self.shape[0], worth)]
+        return [RowRange(self.X, rows) for rows in threads.parts(self.shape[0], worth)]
 
 
-class _Part:
-    """Some consecutive rows, the work of one thread at a time."""
-
-    def __init__(self, X: Data, rows: slice) -> None:
-        self.rows = rows
-        whole = rows.start == 0 and rows.stop == X.shape[0]
-        self.X = X if whole else rows_of_csr(X, rows) if sparse.issparse(X) else X[rows]
-
-    def scores(self, w: Slope) -> Vector:
-        pieces = [block @ w for _, block in self._blocks()]
-        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-
-    def adjoint(self, u: Vector) -> Slope:
-        total = np.zeros((self.X.shape[1], *u.shape[1:]))
-        for rows, block in self._blocks():
-            total += block.T @ u[self.rows][rows]
-        return total
-
-    def _blocks(self) -> Iterator[tuple[slice, Data]]:
-        """The rows in float64: all at once if that is what they are, else a block at a time."""
-        n, d = self.X.shape
-        per_row = d if not sparse.issparse(self.X) else self.X.nnz / max(n, 1)
-        size = n if self.X.dtype == np.float64 else int(max(1, _BLOCK_ELEMENTS // max(per_row, 1)))
-        for first in range(0, n, max(size, 1)):
-            rows = slice(first, min(first + size, n))
-            block = self.X if size >= n else self.X[rows]
-            yield rows, block.astype(np.float64, copy=False)
+def design_of(X: Data | Design) -> Design:
+    """The design of a matrix that is as it should be; a design is one already."""
+    return X if isinstance(X, Design) else MemoryDesign(X)
 
 
 def as_design(X: Any) -> Design:
     """A validated design: finite numbers, float32 or float64, C-ordered or CSR with indices in range."""
     if isinstance(X, Design):
         return X
+    if is_collection(X):
+        found: Design = as_parted(X)
+        return found
     if sparse.issparse(X):
         check_sparse_indices(X)
     X = check_array(

@@ -12,7 +12,8 @@ from scipy import sparse
 
 from gapfit._types import Slope, Vector
 from gapfit.design.base import Design, Precise
-from gapfit.design.forms import Plain, Rows, WideRows
+from gapfit.design.forms import Plain, Rows, RowSums, WideRows, WideSums
+from gapfit.solution import Cost
 
 if TYPE_CHECKING:
     from gapfit.penalties.base import Penalty
@@ -32,6 +33,12 @@ class WideDesign(Design):
         yield Plain()
         if (rows := self.narrow.form(Rows)) is not None:
             yield WideRows(rows.matrix, self.outputs)
+        if (sums := self.narrow.form(RowSums)) is not None:
+            yield WideSums(sums.matrix, self.outputs)
+
+    @property
+    def cost(self) -> Cost | None:
+        return self.narrow.cost
 
     @property
     def n_samples(self) -> int:
@@ -45,14 +52,14 @@ class WideDesign(Design):
         """X W, flat."""
         if not w.any():
             return np.zeros(self.shape[0])  # where every fit starts
-        if (rows := self.narrow.form(Rows)) is not None:
-            return rows.matrix.scores(w.reshape(-1, self.outputs)).ravel()
+        if (sums := self.narrow.form(RowSums)) is not None:
+            return sums.matrix.scores(w.reshape(-1, self.outputs)).ravel()
         return self._each(self.narrow.scores, w)
 
     def adjoint(self, u: Vector) -> Slope:
         """X'U, flat."""
-        if (rows := self.narrow.form(Rows)) is not None:
-            return rows.matrix.adjoint(u.reshape(-1, self.outputs)).ravel()
+        if (sums := self.narrow.form(RowSums)) is not None:
+            return sums.matrix.adjoint(u.reshape(-1, self.outputs)).ravel()
         return self._each(self.narrow.adjoint, u)
 
     def _each(self, product: Callable[[Vector], Vector], flat: Vector) -> Vector:
@@ -79,17 +86,23 @@ class WideDesign(Design):
     def take(self, rows: Any) -> "WideDesign":
         return WideDesign(self.narrow.take(rows), self.outputs)
 
+    def keeping(self, rows: Any) -> "WideDesign":
+        return WideDesign(self.narrow.keeping(rows), self.outputs)
+
     def distances(self, penalty: "Penalty", centre: Slope) -> Vector:
-        if penalty.euclidean:
-            columns = [
-                self.narrow.distances(penalty, column) for column in centre.reshape(-1, self.outputs).T
-            ]
-            return np.stack(columns, axis=1).ravel()
-        rows = self.narrow.form(Rows)
-        if rows is None:
-            raise TypeError(f"{self.narrow!r} knows the distances of several scores in the L2 norm only")
-        X = sparse.kron(sparse.csr_array(rows.matrix.X), sparse.eye_array(self.outputs), format="csr")
-        return penalty.dual_norms(X, centre)
+        shared = dict(penalty=penalty, centre=centre, outputs=self.outputs)
+        return np.concatenate(self.narrow.over(_distances, **shared))
+
+
+def _distances(narrow: Design, penalty: "Penalty", centre: Slope, outputs: int) -> Vector:
+    if penalty.euclidean:
+        columns = [narrow.distances(penalty, column) for column in centre.reshape(-1, outputs).T]
+        return np.stack(columns, axis=1).ravel()
+    rows = narrow.form(Rows)
+    if rows is None:
+        raise TypeError(f"{narrow!r} knows the distances of several scores in the L2 norm only")
+    X = sparse.kron(sparse.csr_array(rows.matrix.X), sparse.eye_array(outputs), format="csr")
+    return penalty.dual_norms(X, centre)
 
 
 def _side_by_side(columns: list[Precise | None]) -> Precise | None:

@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from gapfit._types import Data, Matrix, Maybe, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
-from gapfit.design.memory import MemoryDesign
+from gapfit.design.memory import design_of
 from gapfit.design.wide import WideDesign
+from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing, warn_caller
 from gapfit.estimators.linear import LinearParts, Posed, WithIntercept
@@ -128,7 +129,7 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, WhatIf):
 
     @all_or_nothing
     def fit(
-        self, X: Any, y: Any, sample_weight: Maybe = None, offset: Maybe = None, watch: Any = None
+        self, X: Any, y: Any = None, sample_weight: Maybe = None, offset: Maybe = None, watch: Any = None
     ) -> "LinearClassifier":
         """y : labels of shape (n,), of any kind; or an indicator matrix (n, L) of zeros and ones
         offset : array of shape (n,), default=None
@@ -138,7 +139,7 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, WhatIf):
             Rows whose labels are to be certain, for stop_when="predictions".
         """
         loss = self._loss()
-        several = as_indicators(y)
+        several = None if y is None else as_indicators(y)
         if target_of(loss) & JOINT and offset is not None:
             raise ValueError(f"offset has one number a sample, and {loss!r} has several scores: leave it out")
         if several is not None:
@@ -215,10 +216,12 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, WhatIf):
         """How many scores a sample has that one problem determines together."""
         return len(w) // self.n_features_in_
 
+    @by_blocks
     def decision_function(self, X: Any) -> Vector:
         """Scores of shape (n,), positive for the second class; with k > 2 classes (n, k), one for each."""
         return self._scores(X)
 
+    @by_blocks
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of each row of X; an indicator matrix if y was one."""
         scores = self.decision_function(X)
@@ -227,6 +230,7 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, WhatIf):
         return Labels(self.classes_).invert(scores)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    @by_blocks
     def predict_proba(self, X: Any) -> Vector:
         """Probabilities of shape (n, k), for "logistic" and "softmax".
 
@@ -296,5 +300,5 @@ def _weights_and_intercepts(w: Slope, b: Any, outputs: int) -> tuple[NDArray[Any
 
 def _joint_bounds(ball: Ball, X: Data, outputs: int) -> tuple[Matrix, Matrix]:
     """Bounds on the scores of the optimum, a column for each output; infinite where there are intercepts."""
-    lo, hi = ball.score_bounds(WideDesign(MemoryDesign(X), outputs))
+    lo, hi = ball.score_bounds(WideDesign(design_of(X), outputs))
     return lo.reshape(-1, outputs), hi.reshape(-1, outputs)

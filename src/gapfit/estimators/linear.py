@@ -12,7 +12,8 @@ from scipy import sparse
 from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.checkpoint import Checkpoint
 from gapfit.declaration import attribute, declared, parameter
-from gapfit.design.memory import MemoryDesign
+from gapfit.design.base import Design
+from gapfit.design.memory import MemoryDesign, design_of
 from gapfit.driver.at_once import at_once, is_plain
 from gapfit.errors import UnboundedProblem
 from gapfit.estimators.certified import CertifiedFit, Parts
@@ -135,11 +136,13 @@ class LinearModel(Linear, CertifiedFit, SaidLater):
         small = samples.copied and parts.design.size <= _KEPT
         self._kept = Posed(samples, targets, loss, intercept) if small else None
         self._unsay()
-        at_once = parts.design.size > _SMALL or not samples.copied
+        here = isinstance(parts.design, MemoryDesign)
+        at_once = here and (parts.design.size > _SMALL or not samples.copied)
         shape = np.shape(self.coef_)
-        self._later = partial(_statements, parts.solved, samples.origin, shape, sharply=not at_once)
+        sharply = here and not at_once
+        self._later = partial(_statements, parts.solved, samples.origin, shape, sharply=sharply)
         if at_once:
-            self._say_all()
+            self._say_all()  # else on request, for it takes passes over what is elsewhere
 
     def __getstate__(self) -> Any:
         """Without the samples."""
@@ -174,7 +177,7 @@ class LinearParts(Parts):
         self.model, self.samples, self.targets, self.loss = model, samples, targets, loss
         self.watched = None if watched is None else MemoryDesign(watched)
         self.intercept, self.penalty = intercept, model._penalty()
-        self.design, self.count = MemoryDesign(samples.X), len(targets)
+        self.design, self.count = design_of(samples.X), len(targets)
         self.n_offsets = 0
         self.solved: list[tuple[Problem, Solution]] = []
 
@@ -266,17 +269,23 @@ def _statements(
     }
 
 
-def products(X: Data, W: Matrix) -> Matrix:
+def products(X: Data | Design, W: Matrix) -> Matrix:
     """X W' in float64, row by row.
 
     With BLAS the rounding of a row depends on the rows around it, and an optimum has exact ties: samples on
     the margins of two classes. The same row shall always be given the same label.
     """
+    if isinstance(X, Design):
+        return np.concatenate(X.over(_part_products, W=W))
     if sparse.issparse(X):
         return np.asarray(X @ W.T)
     size = max(1, _BLOCK_ELEMENTS // X.shape[1])
     blocks = (X[first : first + size] for first in range(0, X.shape[0], size))
     return np.concatenate([np.einsum("ij,kj->ik", np.ascontiguousarray(b, np.float64), W) for b in blocks])
+
+
+def _part_products(part: MemoryDesign, W: Matrix) -> Matrix:
+    return products(part.X, W)
 
 
 def _columns(values: NDArray[Any]) -> NDArray[Any]:

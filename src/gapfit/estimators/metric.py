@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from gapfit._types import Maybe, Vector
 from gapfit.checks import as_tolerance, as_weights
 from gapfit.declaration import attribute, declared, parameter
+from gapfit.design.base import Design
 from gapfit.design.memory import MemoryDesign
 from gapfit.errors import as_number, as_numbers
 from gapfit.estimators.classes import Classes
@@ -152,6 +153,11 @@ class MetricClassifier(ClassifierMixin, WithIntercept, Classes, Fitting):
         if not 0 < as_number("score_weight", self.score_weight) < np.inf:
             raise ValueError(f"score_weight must be positive and finite, got {self.score_weight!r}")
         given = self._samples(X, y, as_labels, sample_weight)
+        if isinstance(given.X, Design):
+            raise TypeError(
+                "MetricClassifier chooses on folds that it holds in memory. For rows that are elsewhere, "
+                "solve(Problem(X, y, loss)) takes losses that are made of measures, such as RocArea()"
+            )
         labels = Labels.of(given.y)
         if len(labels.classes) > 2:
             raise ValueError(

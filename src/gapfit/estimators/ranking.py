@@ -8,7 +8,9 @@ from numpy.typing import ArrayLike
 
 from gapfit._types import Indices, Maybe, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
+from gapfit.design.given import unpacked
 from gapfit.estimators.assertions import Assertions
+from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.linear import LinearParts, WithIntercept
 from gapfit.estimators.samples import Samples
@@ -86,7 +88,7 @@ class Ranker(WithIntercept, Assertions):
         return tags
 
     @all_or_nothing
-    def fit(self, X: Any, y: ArrayLike, qid: Maybe = None, sample_weight: Maybe = None) -> "Ranker":
+    def fit(self, X: Any, y: Maybe = None, qid: Maybe = None, sample_weight: Maybe = None) -> "Ranker":
         """X : array or sparse matrix of shape (n, d)
             A document a row.
         y : array of shape (n,)
@@ -97,6 +99,7 @@ class Ranker(WithIntercept, Assertions):
             For "ndcg" and "map" whole numbers.
         """
         loss = check_loss(self.loss, Target.RELEVANCE, NAMES)
+        _, y, sample_weight, qid = unpacked(X, y, sample_weight, qid)
         samples = self._samples(X, y, as_real, sample_weight)
         n = samples.given
         if n == 1:
@@ -111,6 +114,7 @@ class Ranker(WithIntercept, Assertions):
     def _point(self, parts: LinearParts, w: Sequence[Slope], b: Sequence[Any]) -> dict[str, Any]:
         return {"coef_": w[0], "intercept_": 0.0}
 
+    @by_blocks
     def predict(self, X: Any) -> Vector:
         """The score x'coef_ of each row of X: the larger, the higher up among the documents of its query."""
         return self._scores(X)

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
 from gapfit._types import Maybe, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
+from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.linear import LinearParts, Posed, WithIntercept
 from gapfit.estimators.targets import as_real, check_loss, target_of
@@ -63,7 +63,7 @@ class LinearRegressor(RegressorMixin, WithIntercept, WhatIf):
 
     @all_or_nothing
     def fit(
-        self, X: Any, y: ArrayLike, sample_weight: Maybe = None, offset: Maybe = None
+        self, X: Any, y: Maybe = None, sample_weight: Maybe = None, offset: Maybe = None
     ) -> "LinearRegressor":
         """offset : array of shape (n,), default=None
         Known numbers added to the scores while fitting (and not when predicting), such as the logarithm
@@ -81,6 +81,7 @@ class LinearRegressor(RegressorMixin, WithIntercept, WhatIf):
     def _point(self, parts: LinearParts, w: Sequence[Slope], b: Sequence[Any]) -> dict[str, Any]:
         return {"coef_": w[0], "intercept_": b[0]}
 
+    @by_blocks
     def predict(self, X: Any) -> Vector:
         """The prediction for each row of X: x'coef_ + intercept_, and its exponential for loss="poisson"."""
         scores = self._scores(X)

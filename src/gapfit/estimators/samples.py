@@ -13,6 +13,10 @@ from gapfit import threads
 from gapfit._types import Data, Vector
 from gapfit.checks import as_column, as_weights
 from gapfit.declaration import attribute, declared
+from gapfit.design.base import Design
+from gapfit.design.elsewhere import is_collection
+from gapfit.design.given import Given, unpacked
+from gapfit.design.memory import MemoryDesign, as_design
 from gapfit.design.rows import take_rows
 from gapfit.design.sparse_indices import check_sparse_indices
 from gapfit.estimators.targets import naming
@@ -79,19 +83,34 @@ class Rows(BaseEstimator):
         self, X: Any, y: Any, as_target: Callable[[Any, int], Any], sample_weight: Any, offset: Any = None
     ) -> Samples:
         """Everything `fit` is given, validated. `as_target` checks y, and is told the number of rows."""
-        X = self._rows(X, reset=True)
+        names = X.names if isinstance(X, Given) else None
+        X, y, sample_weight, _ = unpacked(X, y, sample_weight, None)
+        X = X.X if isinstance(X, MemoryDesign) else X
+        X = self._elsewhere(X) if isinstance(X, Design) or is_collection(X) else self._rows(X, reset=True)
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
         n = X.shape[0]
         y, weight = as_target(y, n), as_weights(sample_weight, n)
         offset = None if offset is None else as_column("offset", offset, n)
+        if isinstance(X, Design):
+            origin = Multiset.unlike(weight)
+            return Samples(X, y, weight, offset, origin, y, weight)
         with threads.using(self.n_jobs):
             origin = Multiset.of(X, y, weight, offset)
             X, apply = origin.apply(X), origin.apply
             return Samples(X, apply(y), origin.weight, apply(offset), origin, y, weight)
 
+    def _elsewhere(self, X: Any) -> Design:
+        """Rows that are not in memory, where they are."""
+        design = as_design(X)
+        self.n_features_in_ = design.shape[1]
+        vars(self).pop("feature_names_in_", None)
+        return design
+
     def _checked(self, X: Any) -> Data:
         """X for a fitted model."""
         check_is_fitted(self)
-        return self._rows(X, reset=False)
+        return X if isinstance(X, Design) else self._rows(X, reset=False)
 
     def _rows(self, X: Any, *, reset: bool) -> Data:
         if sparse.issparse(X):

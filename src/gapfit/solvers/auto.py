@@ -31,7 +31,7 @@ still is.
 where data are tiny and there are intercepts. A solver hands over to the next when its gap no longer halves
 while its steps double, of which it gets 64; in haste, when it has not fallen to a quarter, in 6 steps (12, if
 the loss has kinks) and whenever they double. `bundle` is always the last. The choice and the reason are
-logged under `gapfit` at level INFO.
+logged under `gapfit` at level INFO. Rows that are elsewhere have a table of their own: `choice.passes`.
 """
 
 import logging
@@ -50,6 +50,7 @@ from gapfit.registry import as_solver
 from gapfit.solution import Iterate
 from gapfit.solvers.base import OVERFLOWS, Steps, missing_need, takes_seed
 from gapfit.solvers.choice.larger_alphas import from_larger_alphas
+from gapfit.solvers.choice.passes import by_passes, is_elsewhere
 from gapfit.solvers.choice.patience import Patience, Watch
 from gapfit.solvers.choice.shapes import (
     CHEAP,
@@ -170,6 +171,10 @@ def plan(problem: Problem) -> Iterator[Choice]:
 
     if takes("smo"):
         yield Choice("smo", "there is a kernel")
+        yield LAST
+        return
+    if is_elsewhere(problem):
+        yield from (Choice(name, why, haste=haste) for name, why, haste in by_passes(problem, takes))
         yield LAST
         return
     one_step = is_parabola(problem)

@@ -22,6 +22,9 @@ Acceleration: sweeps alone converge like a gradient method. Minimising also over
 sweep's way and the two before it makes them the preconditioner of a conjugate gradient method, and costs a
 few sums.
 
+Rows that are on disk come part by part: `coordinates.streamed` sweeps over them as they pass, and holds those
+that are active.
+
 The gap is a sum over rows, and a sweep sees each term in passing: the driver knows when a look is worth it.
 """
 
@@ -31,7 +34,7 @@ import numpy as np
 
 from gapfit import limits, threads
 from gapfit._types import Slope, Vector
-from gapfit.design.forms import Rows
+from gapfit.design.forms import PartRows, Rows
 from gapfit.losses.forms import BinaryEntropy
 from gapfit.losses.piecewise import Atoms
 from gapfit.minorant import Minorant
@@ -40,13 +43,14 @@ from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.coordinates.descent import Descent, Tuning
+from gapfit.solvers.coordinates.streamed import streamed
 
 __all__ = ["Tuning", "dual_cd"]
 
 USUAL = Tuning()
 
 
-@needs((Atoms, BinaryEntropy), Euclidean, Rows)
+@needs((Atoms, BinaryEntropy), Euclidean, (Rows, PartRows))
 def dual_cd(
     problem: Problem,
     state: dict[str, Any] | None = None,
@@ -65,6 +69,9 @@ def dual_cd(
     most_active : give up if a larger share of the samples than this is still active after the first sweep.
     tuning : how long active rows are visited before all are looked at, and when the driver is told.
     """
+    if not problem.has(Rows):
+        yield from streamed(problem, state or {}, seed)
+        return
     descent = Descent(problem, state or {}, seed, tuning)
     while True:
         limits.look()

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg import cho_solve
 
 from gapfit._types import Matrix, Slope
-from gapfit.design.forms import Rows
+from gapfit.design.forms import RowSums
 from gapfit.losses.forms import Parabola
 from gapfit.penalties.forms import Net, Quadratic
 from gapfit.problem import Problem
@@ -40,7 +40,7 @@ def _effort(problem: Problem) -> Effort:
     return Effort(0.5 * d * size, 2.0 * size + d**3 / 3, 1, 8.0 * 4 * d**2)
 
 
-@needs(Parabola, (Quadratic, Net), Rows, squares=4, effort=_effort)
+@needs(Parabola, (Quadratic, Net), RowSums, squares=4, effort=_effort)
 def least_squares(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     """One step: the minimum of the model by its moments. The first is all, but for rounding."""
     state = state or {}
@@ -80,7 +80,7 @@ class Moments(NamedTuple):
 
     @classmethod
     def _computed(cls, problem: Problem) -> "Moments":
-        design, (target, weight) = problem.form(Rows).matrix, problem.form(Parabola)
+        design, (target, weight) = problem.form(RowSums).matrix, problem.form(Parabola)
         target = target - problem.offset if problem.shifted else target
         centre, level = np.zeros(design.shape[1]), 0.0
         if problem.n_offsets:

@@ -28,7 +28,7 @@ import numpy as np
 from scipy.linalg import cho_solve
 
 from gapfit._types import Matrix, Slope, Vector
-from gapfit.design.forms import Rows
+from gapfit.design.forms import RowSums
 from gapfit.errors import UnboundedProblem
 from gapfit.losses.forms import Curvature
 from gapfit.penalties.forms import Quadratic
@@ -67,7 +67,7 @@ def _effort(problem: Problem) -> Effort:
     return Effort(0.5 * d * size, 2.0 * size + 0.25 * d * size + d**3 / 3, 8, 8.0 * 6 * d**2)
 
 
-@needs(Curvature, Quadratic, Rows, squares=6, effort=_effort)
+@needs(Curvature, Quadratic, RowSums, squares=6, effort=_effort)
 def newton(
     problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0, tuning: Tuning = USUAL
 ) -> Steps:
@@ -182,7 +182,7 @@ class _Descent:
         return s, t, -float(gradient @ s) - float(e @ t)
 
     def _look_anew(self) -> _Known:
-        problem, design, centre = self.problem, self.problem.form(Rows).matrix, self.centre
+        problem, design, centre = self.problem, self.problem.form(RowSums).matrix, self.centre
         D = problem.form(Curvature).at(self.point.scores, self.point.b)
         known, change = self.known, D
         if known is not None:

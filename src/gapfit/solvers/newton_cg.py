@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg.blas import daxpy
 
 from gapfit._types import Slope, Vector
-from gapfit.design.forms import Rows, WideRows
+from gapfit.design.forms import RowSums, WideSums
 from gapfit.losses.forms import Curvature
 from gapfit.losses.multiclass import ClassCurvature
 from gapfit.penalties.forms import Euclidean
@@ -48,7 +48,7 @@ class _Step(NamedTuple):
     curve: float
 
 
-@needs((ClassCurvature, Curvature), Euclidean, (WideRows, Rows))
+@needs((ClassCurvature, Curvature), Euclidean, (WideSums, RowSums))
 def newton_cg(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     """One step: for softmax a system, solved in part, and a line search; for other losses one product with X
     and one with its transpose. For any number of features."""
@@ -58,7 +58,7 @@ def newton_cg(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
 
 
 def _newton_cg_classes(problem: Problem, state: dict[str, Any]) -> Steps:
-    stand_in = Kronecker(*problem.form(WideRows), problem.alpha, problem.n_offsets > 0)
+    stand_in = Kronecker(*problem.form(WideSums), problem.alpha, problem.n_offsets > 0)
     if state.get("same"):  # a run that goes on has already reported its point
         point = state["point"]
         stand_in.restore(state["stand_in"])

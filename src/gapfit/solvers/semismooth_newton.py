@@ -24,8 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit._types import Slope, Vector
-from gapfit.design.forms import Rows
-from gapfit.design.memory import MemoryDesign
+from gapfit.design.forms import Rows, RowSums
 from gapfit.losses.piecewise import Atoms
 from gapfit.minorant import Minorant
 from gapfit.penalties.forms import Euclidean
@@ -72,7 +71,7 @@ def _effort(problem: Problem) -> Effort:
     return Effort(2.0 * size, 2.0 * size + 0.25 * d * size + d**3 / 3, 40, 8.0 * 6 * d**2)
 
 
-@needs(Atoms, Euclidean, Rows, squares=6, effort=_effort)
+@needs(Atoms, Euclidean, RowSums, squares=6, effort=_effort)
 def semismooth_newton(
     problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0, tuning: Tuning = USUAL
 ) -> Steps:
@@ -117,11 +116,11 @@ def _learn_from_a_share(
     return {}  # this is no place to learn
 
 
-def _where_not_zero(design: MemoryDesign, *vectors: Vector) -> tuple[MemoryDesign, list[Vector]]:
+def _where_not_zero(design: Any, *vectors: Vector) -> tuple[Any, list[Vector]]:
     """A dense design and vectors less the samples where these are zero, if most are; sparse products pass
-    over them anyway."""
+    over them anyway, and rows that are elsewhere are not fetched for one product."""
     n, d = design.shape
-    if design.size == n * d:
+    if design.size == n * d and design.has(Rows):
         rows = np.flatnonzero(np.any(vectors, axis=0))
         if _FEW * len(rows) < n:
             return design.take(rows), [u[rows] for u in vectors]
@@ -255,11 +254,11 @@ class _Path(Kept):
         loss, bound, total, self.bend, self.curved, self.changed = sums
         self.imbalance = 0.0
         if self.problem.n_offsets:  # the samples whose curvature has changed are among those that move
-            design, vectors = _where_not_zero(self.problem.form(Rows).matrix, self.moved, self.change)
+            design, vectors = _where_not_zero(self.problem.form(RowSums).matrix, self.moved, self.change)
             movement, self.change_of_rows = design.adjoints(*vectors)
             self.imbalance = self.losses.total - total
         else:
-            design, vectors = _where_not_zero(self.problem.form(Rows).matrix, self.moved)
+            design, vectors = _where_not_zero(self.problem.form(RowSums).matrix, self.moved)
             movement = design.adjoint(*vectors)
         self.z += movement
         return loss, bound
@@ -272,7 +271,7 @@ class _Path(Kept):
         few = self.changed < self.curved
         self.curved_rows = self.curved_rows + self.change_of_rows
         weight, rows = (self.change, self.change_of_rows) if few else (self.curvature, self.curved_rows)
-        design, (weight,) = _where_not_zero(self.problem.form(Rows).matrix, weight)
+        design, (weight,) = _where_not_zero(self.problem.form(RowSums).matrix, weight)
         gram = design.weighted_gram(weight, self.mean, rows)
         self.gram = self.gram + gram if few else gram
         self.in_gram, self.curvature = self.curvature, self.in_gram

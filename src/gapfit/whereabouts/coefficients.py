@@ -36,7 +36,7 @@ def slope_doubt(problem: Problem, gap: float) -> Vector | None:
     if bent is None or rows is None or not np.isfinite(gap):
         return None
     most, X = bent.most(), rows.matrix
-    squares = X.column_squares(most)
+    squares = X.squares(most)
     room = gamma(len(most) + 16) * squares
     if problem.n_offsets:
         mass = float(most.sum())

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from gapfit._types import Slope, Vector
-from gapfit.design.forms import Rows
 from gapfit.losses.forms import Curvature
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
@@ -101,7 +100,7 @@ class _Descent(Kept):
         self.D = problem.form(Curvature).at(point.scores, point.b)
         self.total = float(self.D.sum())
         offset = problem.n_offsets > 0 and self.total > 0
-        slope = problem.form(Rows).matrix.adjoints(point.u)[0]
+        slope = self.rows.design.adjoints(point.u)[0]
         self.gradient = problem.alpha * problem.penalty.subgradient(point.w) + slope
         self.mean = self.rows.mean(self.D) if offset else np.zeros_like(slope)
         self.diagonal = problem.alpha + self.total * self.rows.spread

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from gapfit import threads
 from gapfit._types import Slope, Vector
-from gapfit.design.forms import Rows
+from gapfit.design.forms import Rows, RowSums
 from gapfit.problem import Problem
 
 _BLOCK = 2**17  # entries that stay in the cache
@@ -28,16 +28,16 @@ class CurvedRows:
     """
 
     def __init__(self, problem: Problem) -> None:
-        self.design = design = problem.form(Rows).matrix
+        self.design: Any = problem.form(RowSums).matrix
+        design = self.design
         self.shape = n, d = design.shape
         self.centre: Slope = problem.mean if problem.n_offsets else np.zeros(d)
         weight = problem.weight / problem.weight.sum()
-        X = design.X
-        self.sparse = self.exact = sparse.issparse(X)
-        if self.sparse:
-            squares = sparse.csr_array((np.square(X.data), X.indices, X.indptr), shape=(n, d))
-            self.spread = np.maximum(squares.T @ weight - self.centre**2, 0.0)
+        self.as_it_is = self.exact = not design.has(Rows) or sparse.issparse(design.X)
+        if self.as_it_is:
+            self.spread = np.maximum(design.squares(weight) - self.centre**2, 0.0)
             return
+        X = design.X
         kind = np.float32 if 1 / _RANGE < design.largest < _RANGE else np.float64
         self.exact = kind == np.float64
         self.parts = threads.parts(n, design.size)
@@ -58,16 +58,16 @@ class CurvedRows:
     def mean(self, weight: Vector) -> Slope:
         """The weighted mean row."""
         total = float(weight.sum())
-        if self.sparse:
+        if self.as_it_is:
             return np.asarray(self.design.adjoints(weight)[0] / total)
         of = partial(self._adjoint, (weight / total).astype(self.X.dtype))
         return np.asarray(self.centre + threads.total(of, self.parts))
 
     def product(self, weight: Vector, v: Slope, shift: float) -> tuple[Vector, Slope]:
         """The scores f = Xv - shift, and X'(weight f); with an intercept weight f must add up to zero."""
-        if self.sparse:
-            scores = self.design.scores(v) - shift
-            return scores, self.design.adjoints(weight * scores)[0]
+        if self.as_it_is:
+            found: tuple[Vector, Slope] = self.design.bend(weight, v, shift)
+            return found
         scale = max(float(np.abs(v).max()), 1e-300)  # single precision has a short range
         v, weight = (v / scale).astype(self.X.dtype), weight.astype(self.X.dtype)
         scores, shift = np.empty(self.shape[0]), (shift - float(self.centre @ v * scale)) / scale

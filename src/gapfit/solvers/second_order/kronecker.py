@@ -7,11 +7,12 @@ by v. The eigenvectors of G and S diagonalise it. Here v_i is the trace of D_i, 
 G is expensive and changes slowly: its eigenvectors are kept until as much work was done as they cost.
 """
 
+from typing import Any
+
 import numpy as np
 
 from gapfit._types import Matrix, Slope, Vector
-from gapfit.design.memory import MemoryDesign
-from gapfit.design.rows import row_norms
+from gapfit.penalties import L2
 from gapfit.records import Kept
 from gapfit.solvers.second_order.definite import spectrum
 
@@ -25,7 +26,7 @@ class Kronecker(Kept):
 
     KEPT = ("centre", "G_values", "G_vectors", "left")
 
-    def __init__(self, rows: MemoryDesign, outputs: int, alpha: float, intercept: bool) -> None:
+    def __init__(self, rows: Any, outputs: int, alpha: float, intercept: bool) -> None:
         self.rows, self.outputs, self.alpha, self.intercept = rows, outputs, alpha, intercept
         d = rows.shape[1]
         self.dense = d <= _MOST
@@ -51,7 +52,7 @@ class Kronecker(Kept):
             self.G_values, self.G_vectors = spectrum(self.rows.weighted_gram(v, self.centre))
             self.G_values = np.maximum(self.G_values, 0.0)
         else:
-            spread = float(v @ row_norms(self.rows.X, self.centre) ** 2) / d
+            spread = float(v @ self.rows.distances(L2(), self.centre) ** 2) / d
             self.G_values, self.G_vectors = np.full(d, spread), np.zeros((0, 0))
 
     def solve(self, gradient: Slope, slopes: Vector) -> tuple[Slope, Vector]:

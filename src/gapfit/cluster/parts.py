@@ -1,0 +1,141 @@
+"""Parts that live on the workers of a cluster.
+
+A part is a future of its load from the source, so that the scheduler can rebuild one that is lost. Each load
+has new keys: those of tasks that were on dying workers carry suspicion. What all parts share goes out once a
+round, not inside tasks; sums are added up on the workers in the shape of `design.parts.Tree`.
+"""
+
+import operator
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from gapfit import threads
+from gapfit._types import Indices, Vector
+from gapfit.cluster.rounds import PATIENCE, finished, repeated
+from gapfit.design.memory import MemoryDesign
+from gapfit.design.parts import FAN_IN, Parts, Work, added
+from gapfit.fingerprint import fingerprint
+
+_SMALL = 2**14  # bytes of a vector that travel inside a task: to send them apart costs more
+
+
+class ClusterParts(Parts):
+    """Parts of a matrix on the workers of a client.
+
+    Parameters
+    ----------
+    client : the user's `distributed.Client`; nothing is started and nothing is closed here.
+    loads : makes futures of all parts anew, `MemoryDesign`s, in their order.
+    edges, columns, dtype, size : of the matrix.
+    patience : seconds that a round may take, repetitions included; then `ClusterLost` is raised.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        loads: Callable[[], list[Any]],
+        edges: Indices,
+        columns: int,
+        dtype: Any,
+        size: int,
+        patience: float = PATIENCE,
+    ) -> None:
+        self.client, self.loads, self.patience = client, loads, patience
+        self.edges, self.columns, self.dtype, self.size = edges, columns, dtype, size
+        self.loaded: list[Any] | None = None
+
+    def run(self, work: Work, vectors: Sequence[Vector], shared: dict[str, Any]) -> tuple[list[Any], Any]:
+        began = perf_counter()
+
+        def attempt(deadline: float) -> tuple[list[Any], Any]:
+            return self._round(work, vectors, shared, deadline)
+
+        kept, total = repeated(self.client, attempt, self._forget, self.patience)
+        sent = sum(vector.nbytes for vector in vectors) + _bytes(list(shared.values()))
+        self._count(began, float(sent + _bytes([kept, total])))
+        return kept, total
+
+    def _forget(self) -> None:
+        """The parts, which are loaded again."""
+        self.loaded = None
+
+    def _round(
+        self, work: Work, vectors: Sequence[Vector], shared: dict[str, Any], deadline: float
+    ) -> tuple[list[Any], Any]:
+        client = self.client
+        if self.loaded is None:
+            self.loaded = self.loads()
+        together = client.scatter(shared, hash=False) if shared else {}
+        together = {name: together[name] for name in shared}
+        slices = [[self._sent(vector[rows]) for rows in self.slices] for vector in vectors]
+        pairs = [
+            client.submit(_apply, work, part, *own, pure=False, **together)
+            for part, *own in zip(self.loaded, *slices, strict=True)
+        ]
+        wanted = list(pairs) if not work.adds else []
+        if work.keeps and work.adds:
+            wanted = client.map(operator.itemgetter(0), pairs, pure=False)
+        top = self._summed(pairs) if work.adds else None
+        ends = [*wanted, *([] if top is None else [top])]
+        finished(client, ends, deadline)
+        found = client.gather(ends)
+        total = found.pop() if top is not None else None
+        if work.adds:
+            return (found if work.keeps else [None] * len(pairs)), total
+        return [kept for kept, _ in found], None
+
+    def _sent(self, piece: Vector) -> Any:
+        """A slice of a vector, on its own if it is large."""
+        return piece if piece.nbytes <= _SMALL else self.client.scatter(piece, hash=False)
+
+    def _summed(self, pairs: list[Any]) -> Any:
+        """The future of the sum of what the pairs add: eight at a time, then eight of those."""
+        level = [
+            self.client.submit(_sum_of_pairs, pairs[k : k + FAN_IN], pure=False)
+            for k in range(0, len(pairs), FAN_IN)
+        ]
+        while len(level) > 1:
+            level = [
+                self.client.submit(_sum, level[k : k + FAN_IN], pure=False)
+                for k in range(0, len(level), FAN_IN)
+            ]
+        return level[0]
+
+    def digest(self) -> str:
+        return fingerprint(self.run(Digest(), (), {})[0])
+
+
+class Digest:
+    """What the data of a part are."""
+
+    keeps, adds = True, False
+
+    def __call__(self, part: MemoryDesign) -> tuple[str, None]:
+        return part.digest(), None
+
+
+def _apply(work: Work, part: MemoryDesign, *vectors: Any, **shared: Any) -> Any:
+    """On a worker: by one thread, whatever else it does, so that the bytes are those of any machine."""
+    with threads.using(1):
+        return work(part, *vectors, **shared)
+
+
+def _sum_of_pairs(pairs: Sequence[Any]) -> Any:
+    return _sum([more for _, more in pairs])
+
+
+def _sum(terms: Sequence[Any]) -> Any:
+    total = None
+    for term in terms:
+        total = added(total, np.copy(term) if total is None and term is not None else term)
+    return total
+
+
+def _bytes(things: Any) -> int:
+    """Of all arrays in them."""
+    if isinstance(things, (list, tuple)):
+        return sum(map(_bytes, things))
+    return int(getattr(things, "nbytes", 8))

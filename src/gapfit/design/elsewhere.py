@@ -1,0 +1,25 @@
+"""Collections of Dask, known by their names: nothing is loaded for who has none."""
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["as_parted", "is_collection", "mapped"]
+
+
+def is_collection(X: Any) -> bool:
+    """Is it an array or a data frame of Dask's?"""
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
+
+
+def as_parted(X: Any) -> Any:
+    """The design of a collection, whose rows stay where they are."""
+    from gapfit.cluster import as_design
+
+    return as_design(X)
+
+
+def mapped(function: Callable[[Any], Any], X: Any) -> Any:
+    """The function of each block, as a collection."""
+    from gapfit.cluster import mapped as over_blocks
+
+    return over_blocks(function, X)

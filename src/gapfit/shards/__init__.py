@@ -1,0 +1,7 @@
+"""Data on disk in shards: Arrow files that are mapped into memory as they are, and a manifest."""
+
+from gapfit.shards.convert import shard
+from gapfit.shards.source import Shards, open_shards
+from gapfit.shards.writer import ShardWriter
+
+__all__ = ["ShardWriter", "Shards", "open_shards", "shard"]

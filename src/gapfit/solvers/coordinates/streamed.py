@@ -1,0 +1,260 @@
+"""Dual coordinate descent on rows that come part by part: see `dual_cd`.
+
+A pass loads each part, sweeps a few times over its rows, and copies those that may still move, the least firm
+first, as many as the design lets this process hold. Then these are swept over until their gap is a hundredth of
+what it was, and the next pass looks at all rows again. Where few samples matter, as in most problems, a pass
+does the work of tens of sweeps. A part and the rows that are held are stores as any other of dual coordinate
+descent; only who fills them differs.
+
+What the driver asks of a point, the scores of all rows and the slope of the bound, is computed in the pass
+that follows it: each part is at hand by then. So a look costs no pass, and comes one later.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gapfit import limits
+from gapfit._types import Indices, Slope, Vector
+from gapfit.design.forms import PartRows
+from gapfit.design.parts import Tree
+from gapfit.design.rows import packed
+from gapfit.fingerprint import fingerprint
+from gapfit.losses.forms import Conjugate
+from gapfit.minorant import Minorant
+from gapfit.problem import Problem
+from gapfit.records import Kept
+from gapfit.solution import Iterate
+from gapfit.solvers.base import Steps
+from gapfit.solvers.coordinates.kinds import KINDS
+from gapfit.solvers.coordinates.rows import MEMORY, Store
+
+
+class Pace(NamedTuple):
+    """How long rows are swept over."""
+
+    inner: int = 6  # sweeps over a part while it is there
+    enough: float = 0.01  # of the gap of the rows that are held, left in them, ends their sweeps
+    sweeps: int = 300  # over the rows that are held, at most
+    visits: int = 8  # to the rows that are held, at most, in units of all rows
+
+
+USUAL = Pace()
+_PROJECTIONS = 4  # the last ones change nothing but rounding
+
+
+def streamed(problem: Problem, state: dict[str, Any], seed: int, pace: Pace = USUAL) -> Steps:
+    """One step: sweeps over what is held, and a pass over the parts that looks at where they have led."""
+    descent = _Streamed(problem, state, seed, pace)
+    while True:
+        descent.sweep_over_held()
+        at = descent.place()
+        descent.pass_over_parts(at)
+        primal, b, _ = problem.best(at.w, at.offsets)  # the scores are there
+        yield Iterate(at.w, b, at.bound, primal, descent.snapshot)
+
+
+class _At(NamedTuple):
+    """A point, and the dual point that it belongs to."""
+
+    problem: Problem
+    w: Slope
+    offsets: Vector
+    u: Vector
+
+    def bound(self) -> Minorant:
+        return self.problem.minorant_at(self.u)
+
+
+class _Streamed(Kept):
+    """The dual variables of all rows, and the rows that are held."""
+
+    KEPT = ("z", "b", "s", "c", "threshold", "random")
+
+    def __init__(self, problem: Problem, state: dict[str, Any], seed: int, pace: Pace) -> None:
+        from gapfit.compiled import dual  # compiled code is loaded only when it is to run
+
+        self.compiled, self.problem, self.pace = dual, problem, pace
+        self.design = design = problem.form(PartRows).design
+        self.kind = next(kind for kind in KINDS if problem.has(kind.form))
+        self.table, self.total = self.kind.table(problem)
+        d = design.shape[1]
+        self.centre: Slope = design.middle if problem.n_offsets else np.zeros(d)
+        self.middle, self.rho = float(self.centre @ self.centre), 0.0
+        self.z, self.b, self.s, self.c = np.zeros(d), 0.0, 0.0, 0.0
+        self.random = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
+        self.threshold, self.placed = np.inf, False
+        self.held: Store | None = None
+        if problem.n_offsets:  # a share of the coordinates' own curvature, and what the losses need
+            share = problem.weight / problem.weight.sum()
+            squares = max(float(share @ design.row_sizes**2) - self.middle, 0.0)
+            self.rho = 0.01 * squares / problem.alpha + self.kind.offset_per_imbalance(problem, self.table)
+            self.b = float(problem.at_zero.b.sum())
+            self.s = self.total - float(self.table["v"].sum())
+        if "u" in state:
+            self._begin_at(state)
+
+    def _begin_at(self, state: dict[str, Any]) -> None:
+        self.table["v"] = -state["u"]
+        if "column" in state:
+            self.table["kink"] = state["column"]
+        if state.get("same"):
+            self.restore(state)
+            members = state["members"]
+            if len(members):
+                self._measure_all()
+                rows = _compiled_rows(self.design.take(members))
+                self.held = Store(rows, self.table.take(members), members)
+            return
+        v = self.table["v"]
+        self.z = self.design.adjoint(v)
+        self.b = float(state.get("b", self.b))
+        if self.problem.n_offsets:
+            self.s, self.c = self.total - float(v.sum()), float(self.z @ self.centre)
+
+    def snapshot(self) -> dict[str, Any]:
+        members = np.empty(0, np.intp) if self.held is None else self.held.members
+        return {
+            **self.state(), "u": -self.table["v"], "column": self.table["kink"].copy(), "members": members,
+        }  # fmt: skip
+
+    # -- a pass ---------------------------------------------------------------------------------------------
+
+    def pass_over_parts(self, at: _At) -> None:
+        """Compute for each part what is asked of `at`; sweep over it, and hold what may move."""
+        scores, slope, held = [], Tree(), _Held(self.design)
+        lots = np.random.default_rng(int(self.random))
+        for rows, part in self.design.each():
+            limits.look()
+            scores.append(part.scores(at.w))
+            slope.add(part.adjoint(at.u[rows]))
+            table = self.table[rows]
+            if not self.placed:
+                self._measure(table, rows, part.scores(self.centre))
+            store = Store(_compiled_rows(part), table, np.arange(rows.start, rows.stop))
+            self._sweeps(store, self.pace.inner, 0.0)
+            held.add(store, self._firmness(store), lots.random(len(table), np.float32), part.dtype)
+        self.placed, self.held = True, held.store(self.table)
+        self.design.remember_scores(fingerprint(at.w), np.concatenate(scores))
+        self.design.remember_slope(fingerprint(at.u), slope.total())
+
+    def _measure(self, table: Any, rows: slice, along: Vector) -> None:
+        """What the dual needs to know of rows."""
+        squares = self.design.row_sizes[rows] ** 2
+        if self.problem.n_offsets:
+            table["along"] = along
+            squares = np.maximum(squares - 2 * along + self.middle, 0.0)
+        table["curvature"] = squares / self.problem.alpha
+
+    def _measure_all(self) -> None:
+        self._measure(self.table, slice(None), self.design.scores(self.centre))
+        self.placed = True
+
+    def _firmness(self, store: Store) -> Vector:
+        """By how much the derivative of each row would have to change to move it; -1 if it moves anyway."""
+        n = len(store.table)
+        if self.kind.entropic:
+            return np.full(n, -1.0)
+        firmness, place = np.empty(n), self.compiled.Place(self.z, self.b, self.s, self.c)
+        self.compiled.survey(self._dual(store), place, 0.0, np.arange(n), 0, n, firmness)
+        return firmness
+
+    def sweep_over_held(self) -> None:
+        """Until their gap is a small part of what it was."""
+        if self.held is None:
+            return
+        held, self.held = self.held, None
+        self._sweeps(held, self.pace.sweeps, self.pace.enough)
+        self.table["v"][held.members] = held.table["v"]
+        if self.kind.entropic:
+            self.table["kink"][held.members] = held.table["kink"]
+        if self.problem.n_offsets:  # afresh, for rounding must not add up
+            self.s = self.total - float(self.table["v"].sum())
+
+    def _dual(self, store: Store) -> Any:
+        constants = 1 / self.problem.alpha, self.middle, self.rho
+        return self.compiled.Dual(store.rows, store.table, self.kind.entropic, *constants)
+
+    def _sweeps(self, store: Store, sweeps: int, enough: float) -> None:
+        """So many sweeps with steps beyond at most, or until the gap of the store is a share of the first."""
+        compiled, d = self.compiled, len(self.z)
+        dual, Z, spare, latest = self._dual(store), np.zeros((MEMORY, d)), np.empty(d), 0
+        place = compiled.Place(self.z, self.b, self.s, self.c)
+        order = np.arange(len(store.table))
+        epoch = compiled.Epoch(order, self.random, np.inf, np.inf, np.inf, 0, 0)
+        visits = self.pace.visits * len(self.table) if enough else 2**62
+        ends = compiled.Ends(enough, visits, sweeps, 1, -1.0, -1.0)
+        over = False
+        while not over:
+            limits.look()
+            if epoch.sweeps > 0:
+                ways = compiled.Ways(store.V, Z, latest, spare, store.spare)
+                now, (latest, spare) = compiled.step_on(dual, place, ways, len(epoch.order))
+                place = compiled.Place(*now)
+            ways = compiled.Ways(store.V, Z, latest, spare, store.spare)
+            now, (latest, spare), told, (_, over, _, _) = compiled.descend(dual, place, ways, epoch, ends)
+            place, epoch = compiled.Place(*now), compiled.Epoch(*told)._replace(state=np.uint64(told[1]))
+        self.z, self.b, self.s, self.c = place
+        self.random = epoch.state
+
+    # -- what is told of it ---------------------------------------------------------------------------------
+
+    def place(self) -> _At:
+        """w = (z + s centre) / alpha, as it will be returned; and u, as a bound is made of it."""
+        problem, s = self.problem, self.s
+        w = self.z / problem.alpha
+        if s != 0 and problem.n_offsets:
+            w += (s / problem.alpha) * self.centre
+        w = problem.penalty.rounded(w, problem.dtype).astype(np.float64)
+        along = (self.c + s * self.middle) / problem.alpha
+        return _At(problem, w, np.full(problem.n_offsets, self.b - along), self._feasible())
+
+    def _feasible(self) -> Vector:
+        """u, so that `Problem` finds nothing to change in it: else what the pass computes would be in vain."""
+        project, u = self.problem.form(Conjugate).project, -self.table["v"]
+        for _ in range(_PROJECTIONS):
+            before, u = u, project(u, balanced=self.problem.n_offsets > 0)
+            if np.array_equal(before, u):
+                break
+        return u
+
+
+class _Held:
+    """Rows that are copied while their parts are there: of each part its share of what may be held."""
+
+    def __init__(self, design: Any) -> None:
+        self.design = design
+        self.packs: list[Any] = []
+        self.members: list[Indices] = []
+
+    def add(self, store: Store, firmness: Vector, lots: Any, dtype: Any) -> None:
+        """The least firm rows, as many as there is room for; of those that move, other ones each time."""
+        indptr = store.rows.indptr
+        entry = np.dtype(dtype).itemsize + (4 if len(store.rows.indices) else 0)
+        room = self.design.resident * len(store.table) / self.design.shape[0]
+        order = np.lexsort((lots, firmness))
+        cost = np.cumsum(np.diff(indptr)[order] * entry)
+        rows = np.sort(order[: int(np.searchsorted(cost, room, side="right"))])
+        rows = rows[firmness[rows] < np.inf]
+        if len(rows):
+            self.packs.append(packed(store.rows, rows, dtype))
+            self.members.append(store.members[rows])
+
+    def store(self, table: Any) -> Store | None:
+        """All of them, side by side."""
+        from gapfit.compiled.rows import as_rows
+
+        if not self.members:
+            return None
+        members = np.concatenate(self.members)
+        data, indices = (np.concatenate([pack[k] for pack in self.packs]) for k in (0, 1))
+        lengths = np.concatenate([np.diff(pack[2]) for pack in self.packs])
+        self.packs.clear()
+        rows = as_rows(data, indices, np.concatenate(([0], np.cumsum(lengths))))
+        return Store(rows, table.take(members), members)
+
+
+def _compiled_rows(part: Any) -> Any:
+    from gapfit.compiled.rows import as_rows
+
+    return as_rows(*part.rows())

@@ -1,0 +1,190 @@
+"""Rows on a cluster: the optimum of memory, whoever dies on the way."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+pytest.importorskip("distributed", reason="clusters need distributed: pip install 'gapfit[dask]'")
+pytest.importorskip("dask.array", reason="clusters need dask: pip install 'gapfit[dask]'")
+
+import dask
+import dask.array as da
+from local import QUIET, cluster
+
+from gapfit import LinearClassifier, LinearRegressor, Problem, Status, solve
+from gapfit.cluster import as_design
+from gapfit.design.parted import PartedDesign
+from gapfit.design.parts import MemoryParts
+from gapfit.errors import ClusterLost
+from gapfit.testing import check_design
+
+pytestmark = QUIET
+
+LOSSES = ["hinge", "logistic", "quantile", "crammer_singer", "roc_area", "f_beta"]
+
+
+@pytest.fixture(scope="module")
+def client():
+    with cluster() as made:
+        yield made
+
+
+def samples(n=300, d=5, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, X @ rng.normal(size=d) + 0.5 * rng.normal(size=n)
+
+
+def targets(loss, real):
+    if loss == "quantile":
+        return real
+    if loss == "crammer_singer":
+        return np.digitize(real, [-1.0, 1.0]).astype(float)
+    return np.where(real > 0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_optimum_of_memory(client, loss):
+    X, real = samples()
+    y = targets(loss, real)
+    there = solve(Problem(da.from_array(X, chunks=(90, 2)), y, loss, alpha=1e-2), tol=1e-11, max_time=60)
+    here = solve(Problem(X, y, loss, alpha=1e-2), tol=1e-11, max_time=60)
+    assert abs(there.certificate.primal - here.certificate.primal) <= 1e-10
+    assert there.certificate.relative_gap <= 1e-9
+    assert there.cost.passes > 1 and there.cost.bytes > 0
+
+
+def test_the_bytes_of_the_same_parts(client):
+    X, real = samples()
+    y, parts = targets("hinge", real), [X[:100], X[100:200], X[200:]]
+    there = solve(Problem(da.from_array(X, chunks=(100, 5)), y, "hinge", alpha=1e-2), "bundle", tol=1e-6)
+    here = solve(Problem(PartedDesign(MemoryParts(parts)), y, "hinge", alpha=1e-2), "bundle", tol=1e-6)
+    assert there.w.tobytes() == here.w.tobytes() and there.certificate == here.certificate
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_the_contract_of_designs(client, kind):
+    X, _ = samples(40)
+    Z = da.from_array(X, chunks=(12, 5))
+    if kind == "sparse":
+        Z = Z.map_blocks(sparse.csr_matrix)
+    check_design(as_design(Z), other=as_design(2 * Z), trials=1)
+
+
+def test_estimators_take_collections(client):
+    pandas = pytest.importorskip("pandas")
+    frames = pytest.importorskip("dask.dataframe")
+    X, real = samples()
+    y = targets("hinge", real)
+    here = LinearClassifier(alpha=1e-2, tol=1e-6).fit(X, y)
+    X_there, y_there = da.from_array(X, chunks=(80, 5)), da.from_array(y, chunks=80)
+    there = LinearClassifier(alpha=1e-2, tol=1e-6).fit(X_there, y_there)
+    assert there.converged_ and abs(there.objective_ - here.objective_) <= 1e-6
+    predicted = there.predict(X_there)
+    assert isinstance(predicted, da.Array)
+    np.testing.assert_array_equal(predicted.compute(), there.predict(X))
+    np.testing.assert_allclose(there.decision_function(X_there).compute(), there.decision_function(X))
+    table = frames.from_pandas(pandas.DataFrame(X, columns=list("abcde")), npartitions=4)
+    regressor = LinearRegressor(alpha=1e-2, tol=1e-6).fit(table, real)
+    np.testing.assert_allclose(
+        regressor.coef_, LinearRegressor(alpha=1e-2, tol=1e-6).fit(X, real).coef_, atol=1e-4
+    )
+    np.testing.assert_allclose(regressor.predict(table).compute(), regressor.predict(X))
+    classes = LinearClassifier(loss="logistic", alpha=1e-2).fit(X_there, np.digitize(real, [-1.0, 1.0]))
+    assert classes.predict_proba(X_there).compute().shape == (300, 3)
+
+
+def test_errors_of_the_data_are_told_as_they_are(client):
+    X, real = samples(60)
+    X[30, 2] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        Problem(da.from_array(X, chunks=(20, 5)), targets("hinge", real), "hinge")
+
+
+def test_without_a_client_blocks_are_computed_here():
+    X, real = samples(60)
+    y = targets("hinge", real)
+    with dask.config.set(scheduler="synchronous"):
+        design = as_design(da.from_array(X, chunks=(20, 5)), client=None)
+        found = solve(Problem(design, y, "hinge", alpha=1e-2), tol=1e-6)
+    assert (
+        abs(found.certificate.primal - solve(Problem(X, y, "hinge", alpha=1e-2)).certificate.primal) <= 1e-6
+    )
+
+
+# -- losses on the way ------------------------------------------------------------------------------------
+
+
+class Killer(threading.Thread):
+    """Kills a registered worker every now and then, while somebody else fits."""
+
+    def __init__(self, client, kills, seed=0):
+        super().__init__(daemon=True)
+        self.client, self.left, self.rng, self.done = client, kills, np.random.default_rng(seed), 0
+        self.over = threading.Event()
+
+    def run(self):
+        while self.left and not self.over.wait(self.rng.uniform(0.2, 1.0)):
+            info = self.client.scheduler_info(n_workers=-1)["workers"]
+            pids = [worker.get("metadata", {}).get("pid") or worker.get("id") for worker in info.values()]
+            known = self.client.run(os.getpid, on_error="ignore") if info else {}
+            if len(pids) and known:
+                os.kill(int(self.rng.choice(list(known.values()))), signal.SIGKILL)
+                self.left, self.done = self.left - 1, self.done + 1
+
+
+def test_workers_may_die():
+    X, real = samples(2000, 20)
+    with cluster() as client:
+        killer = Killer(client, 3)
+        killer.start()
+        statuses, fits = [], 0
+        while killer.left and fits < 60:
+            y = targets("hinge", real)
+            design = as_design(da.from_array(X, chunks=(250, 20)), client, patience=120)
+            statuses.append(solve(Problem(design, y, "hinge", alpha=1e-4), "bundle", tol=1e-4).status)
+            fits += 1
+        killer.over.set()
+        killer.join(20)
+        assert killer.done == 3 and set(statuses) == {Status.CERTIFIED}
+
+
+def test_a_lost_scheduler_is_an_error():
+    X, real = samples()
+    with cluster() as client:
+        design = as_design(da.from_array(X, chunks=(100, 5)), client)
+        problem = Problem(design, targets("hinge", real), "hinge", alpha=1e-2)
+        began = time.monotonic()
+        client.close()
+        with pytest.raises(ClusterLost, match="scheduler"):
+            solve(problem, "bundle")
+        assert time.monotonic() - began < 60
+
+
+def test_a_round_has_a_deadline():
+    X, real = samples()
+    with cluster(workers=1) as client:
+        design = as_design(da.from_array(X, chunks=(100, 5)), client, patience=3.0)
+        problem = Problem(design, targets("hinge", real), "hinge", alpha=1e-2)
+        client.cluster.scale(0)
+        began = time.monotonic()
+        with pytest.raises(ClusterLost, match="not answered"):
+            solve(problem, "bundle")
+        assert time.monotonic() - began < 60
+
+
+def test_ctrl_c_ends_a_round():
+    from gapfit import limits
+
+    X, real = samples()
+    with cluster(workers=1) as client:
+        design = as_design(da.from_array(X, chunks=(100, 5)), client)
+        problem = Problem(design, targets("hinge", real), "hinge", alpha=1e-9)
+        found = solve(problem, "bundle", tol=1e-14, max_time=1.0)
+        assert found.status is Status.TIME_LIMIT
+    assert limits
