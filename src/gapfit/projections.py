@@ -7,12 +7,10 @@ from numpy.typing import NDArray
 
 from gapfit._types import Vector
 from gapfit.errors import GapfitError, as_numbers
-from gapfit.rounding import EPS, exact_sum
+from gapfit.rounding import EPS
 
 __all__ = ["InfeasibleProjection", "project_box_hyperplane", "project_chain_marginals", "project_simplex"]
 __all__ += ["project_tree_marginals"]
-
-_TAKES = 3  # of what rounding has left of a sum
 
 
 class InfeasibleProjection(GapfitError, ValueError):
@@ -71,26 +69,17 @@ def project_dual_box(u: Vector, lower: Vector, upper: Vector, p: Vector, balance
     """
     if balance is None:
         return np.clip(u, lower, upper)
-    if np.isfinite(u.sum()) and lower.sum() < balance < upper.sum():
-        near = project_between(u, lower, upper, np.ones_like(u), balance, p)
-    else:
-        near = project_box_hyperplane(u, lower, upper, np.ones_like(u), balance, weights=1.0 / p)
-    return _balanced(near, lower, upper, balance)
+    from gapfit.compiled.projection import balance as take_rest
+    from gapfit.compiled.projection import onto_balanced_box
 
-
-def _balanced(u: Vector, lower: Vector, upper: Vector, balance: float) -> Vector:
-    """u with what rounding has left of sum(u) - balance taken off the smallest entries that have room for it:
-    the smaller an entry, the finer it is resolved."""
-    for _ in range(_TAKES):
-        rest = exact_sum(np.append(u, -balance)).value
-        if rest == 0:
-            break
-        room = (u - rest >= lower) & (u - rest <= upper)
-        k = int(np.where(room, np.abs(u), np.inf).argmin())
-        if not room[k]:
-            break
-        u[k] -= rest
-    return u
+    near = np.empty_like(u)
+    if not onto_balanced_box(u, p, lower, upper, balance, 4 * EPS, near):
+        if np.isfinite(u.sum()) and lower.sum() < balance < upper.sum():
+            near = project_between(u, lower, upper, np.ones_like(u), balance, p)
+        else:
+            near = project_box_hyperplane(u, lower, upper, np.ones_like(u), balance, weights=1.0 / p)
+        take_rest(near, lower, upper, balance)
+    return near
 
 
 def project_simplex(m: Any, total: float = 1.0) -> NDArray[np.float64]:

@@ -65,6 +65,18 @@ def add_adjoint(rows, u, high, low, size):
 
 
 @jit
+def exact_total(x, start, stop, total):
+    """total + lost is the given total and the entries from start to stop, and size the sum of what each
+    addition has lost."""
+    lost = size = 0.0
+    for i in range(start, stop):
+        total, rest = two_sum(total, x[i])
+        lost += rest
+        size += abs(rest)
+    return total, lost, size
+
+
+@jit
 def column_sums(columns, total, lost, size):
     """total_j + lost_j is the sum of column j, and size_j that of what each addition has lost."""
     for i in range(columns.shape[0]):

@@ -74,7 +74,8 @@ class MemoryDesign(Design):
         """X'u."""
         if self.size > threads.PAYS:
             return self.adjoints(u)[0]
-        return threads.total(partial(_Part.adjoint, u=u), self._adjoint_parts)
+        limits.look()
+        return self._adjoint_parts[0].adjoint(u)
 
     def adjoints(self, *vectors: Vector) -> list[Slope]:
         """X'u for one or two u, in one pass over X; by compiled code where X is sparse, whatever its size."""
@@ -247,10 +248,14 @@ class _Part:
         self.X = X if whole else rows_of_csr(X, rows) if sparse.issparse(X) else X[rows]
 
     def scores(self, w: Slope) -> Vector:
+        if self.X.dtype == np.float64:
+            return np.asarray(self.X @ w)
         pieces = [block @ w for _, block in self._blocks()]
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
     def adjoint(self, u: Vector) -> Slope:
+        if self.X.dtype == np.float64:
+            return np.asarray(self.X.T @ u[self.rows])
         total = np.zeros((self.X.shape[1], *u.shape[1:]))
         for rows, block in self._blocks():
             total += block.T @ u[self.rows][rows]

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
+from math import isfinite
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -15,7 +16,7 @@ from gapfit.losses.base import FREE, Certain, Leaning, Loss, Rest, Risk
 from gapfit.losses.forms import Conjugate, Curvature, Parabola, Smooth
 from gapfit.losses.weighted_quantile import weighted_quantile
 from gapfit.projections import project_dual_box
-from gapfit.rounding import SUM, UNIT, Estimate, exact_dot, exact_sum, gamma, plain_sum
+from gapfit.rounding import SUM, TINY, UNIT, Estimate, exact_dot, exact_sum, gamma, plain_sum
 
 Out = TypeVar("Out", bound=tuple[Any, ...])
 
@@ -69,18 +70,18 @@ class Atoms(NamedTuple):
 
         return self._run(maximise, f, (np.empty_like(f), np.empty_like(f)))
 
-    def maximise_around(self, f: Vector, low: Vector, shift: float, slack: Vector) -> tuple[Vector, Vector]:
-        """phi(f + low + shift), and how much higher phi is anywhere within the slack of that."""
-        from gapfit.compiled.atoms import maximise_around
+    def sums_around(self, f: Vector, low: Vector, shift: float, slack: Vector) -> tuple[float, float, float]:
+        """The sum of phi(f + low + shift), that of absolute values, and that of how much higher phi is anywhere
+        within the slack."""
+        from gapfit.compiled.atoms import sums_around
 
-        around = f, low, shift, slack, UNIT
-        return self._run(maximise_around, around, (np.empty_like(f), np.empty_like(f)))
+        return self._total(sums_around, (f, low, shift, slack, UNIT), len(f))
 
-    def conjugate(self, u: Vector) -> tuple[Vector, Vector]:
-        """The conjugates at u, sample by sample, and what is added up to them in absolute values."""
-        from gapfit.compiled.atoms import conjugate
+    def conjugate_sums(self, u: Vector) -> tuple[float, float]:
+        """The sum of the conjugates at u, and that of what is added up to them in absolute values."""
+        from gapfit.compiled.atoms import conjugate_sums
 
-        return self._run(conjugate, u, (np.empty_like(u), np.empty_like(u)))
+        return self._total(conjugate_sums, u, len(u))
 
     def certain(self, lowest: Vector, highest: Vector) -> Certain:
         """What is certain of the derivatives while scores are between these."""
@@ -94,6 +95,14 @@ class Atoms(NamedTuple):
         parts = threads.parts(len(out[0]), _WORK * len(out[0]))
         threads.each(lambda rows: kernel(self, given, rows.start, rows.stop, *out), parts)
         return out
+
+    def _total(self, kernel: Any, given: Any, n: int) -> Any:
+        """The sums that compiled code makes of all samples, some at a time."""
+        parts = threads.parts(n, _WORK * n)
+        if len(parts) == 1:
+            return kernel(self, given, 0, n)
+        each = threads.each(lambda rows: kernel(self, given, rows.start, rows.stop), parts)
+        return tuple(map(sum, zip(*each, strict=True)))
 
 
 _WORK = 8  # multiplications for a sample
@@ -155,12 +164,16 @@ class PiecewiseRisk(Risk):
 
     def value_above(self, scores: Vector, low: Vector, b: Vector, slack: Vector) -> Estimate:
         shift = float(b.sum())
-        values, rises = self.atoms.maximise_around(scores, low, shift, slack)
-        rise, own = float(rises.sum()), self.atoms.total * shift
-        value = plain_sum(np.append(values, own) if own else values, _ROUNDINGS)
-        if not np.isfinite(value.value + rise):
+        value, size, rise = self.atoms.sums_around(scores, low, shift, slack)
+        own = self.atoms.total * shift
+        if not isfinite(value + own + rise):
             return Estimate(np.inf, 0.0)
-        return Estimate(value.value, value.error + UNIT * abs(own) + 1.01 * rise)
+        return Estimate(value + own, self.sum_error(size + 2 * abs(own), len(scores)) + 1.01 * rise)
+
+    @staticmethod
+    def sum_error(size: Any, terms: Any) -> Any:
+        """Of sums of so many terms, of this size in all: blocks are added up with what that loses."""
+        return gamma(SUM + threads.MOST_PARTS + _ROUNDINGS) * size + terms * TINY
 
     def curvature(self, scores: Vector, b: Vector) -> Vector:
         atoms = self.atoms
@@ -193,14 +206,17 @@ class PiecewiseRisk(Risk):
 
     def leaning(self, scores: Vector, b: Vector) -> Leaning | None:
         """Those at the ends of the dual box, if it has them: all slopes are least there, or largest."""
-        ends = np.stack(self._dual_box)
-        if b.size != 1 or not np.isfinite(ends).all():
+        lower, upper = self._dual_box
+        least, most = float(lower.sum()), float(upper.sum())
+        if b.size != 1 or not isfinite(most - least):
             return None
-        slopes = self.atoms.total + ends.sum(axis=1)
-        heights = np.array([float(u @ scores) - self.conjugate(u) for u in ends]) + slopes * b[0]
-        if not np.isfinite(heights).all():
+        low, high = (float(u @ scores) - self.conjugate(u) for u in (lower, upper))
+        if not isfinite(low + high):
             return None
-        return Leaning(slopes[:, None], heights, np.abs(ends).max(axis=0), lambda shares: shares @ ends)
+        slopes = np.array([[least], [most]]) + self.atoms.total
+        at_b = np.array([low, high]) + slopes[:, 0] * b[0]
+        mixture = lambda shares: shares[0] * lower + shares[1] * upper  # noqa: E731
+        return Leaning(slopes, at_b, np.maximum(-lower, upper), mixture)
 
     def affine_offset(self) -> tuple[Vector, Estimate] | None:
         """Parabolas everywhere: the derivatives weight (f + b - target) add up to zero."""
@@ -220,16 +236,16 @@ class PiecewiseRisk(Risk):
         return self.loss.unattained(self.y)
 
     def conjugate(self, u: Vector) -> float:
-        return float(self.atoms.conjugate(u)[0].sum())
+        return self.atoms.conjugate_sums(u)[0]
 
     def imbalance(self, u: Vector) -> Rest:
-        rest = exact_sum(np.append(u, self.atoms.total))
+        rest = exact_sum(u, self.atoms.total)
         return Rest(np.array([rest.value]), np.array([rest.error]))
 
     def conjugate_above(self, u: Vector, *, exact: bool) -> Estimate:
         if not exact:
-            values, sizes = self.atoms.conjugate(u)
-            return plain_sum(values, _ROUNDINGS, float(sizes.sum()))
+            value, size = self.atoms.conjugate_sums(u)
+            return Estimate(value, self.sum_error(size, len(u)))
         _, lin, kink, quad, *_ = self.atoms
         a = -self.atoms.sign * u
         bent = kink * np.abs(a) + 0.5 * quad * a * a

@@ -35,7 +35,7 @@ logged under `gapfit` at level INFO.
 """
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -43,7 +43,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit._types import Slope, Vector
-from gapfit.losses.forms import Smooth
+from gapfit.losses.forms import BinaryEntropy, Curvature, Smooth
 from gapfit.losses.piecewise import Atoms
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
@@ -60,6 +60,9 @@ from gapfit.solvers.choice.shapes import (
     passes_of_a_hessian,
 )
 from gapfit.solvers.dual_cd import dual_cd
+from gapfit.solvers.least_squares import least_squares
+from gapfit.solvers.newton import newton as newton_steps
+from gapfit.solvers.small_newton import small_newton
 
 logger = logging.getLogger("gapfit")
 
@@ -173,7 +176,7 @@ def plan(problem: Problem) -> Iterator[Choice]:
         yield LAST
         return
     one_step = is_parabola(problem)
-    if is_small(problem) and takes("small_newton") and not one_step:
+    if for_small_data(problem) is small_newton:  # others are what the table says anyway
         yield Choice("small_newton", "the data are small")
     near = d <= MANY and (d <= FEW or d**3 / CHEAP <= PASSES * size)
     few = near and (d <= FEW or size / n <= CHEAP * PASSES or not takes("dual_cd"))
@@ -239,6 +242,20 @@ def plan(problem: Problem) -> Iterator[Choice]:
     elif takes("lbfgs"):
         yield Choice("lbfgs", "loss and penalty are differentiable")
     yield LAST
+
+
+def for_small_data(problem: Problem) -> Callable[..., Steps] | None:
+    """The solver that goes first where data are so small that nothing else need be asked, if there is one."""
+    n, d = problem.design.shape
+    if not is_small(problem):
+        return None
+    method = small_newton
+    if is_parabola(problem):
+        method = least_squares
+    elif problem.has(Curvature) and not problem.has(BinaryEntropy) and not problem.has(Atoms):
+        method = newton_steps
+    enough = method is small_newton or n >= d
+    return method if enough and missing_need(method, problem) is None else None
 
 
 def _most_in_play(problem: Problem) -> bool:

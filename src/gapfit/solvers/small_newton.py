@@ -5,10 +5,9 @@ near a guess of the dual solution, Newton's method solves the rounded problem, i
 guess, and the rounding is sharpened. Smooth losses need no rounding. Where the penalty has an l1 part, the
 quadratic model of a step is minimised by coordinates instead of by a factorisation.
 
-X is copied, dense and centred. A step of the solver is as many of Newton's as leave a tenth of the gap.
+X is copied, dense and centred. A step of the solver is as many of Newton's as leave a hundredth of the gap.
 """
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -69,12 +68,16 @@ class _Path:
         self.X -= self.mean
         net, alpha = problem.form(Net), problem.alpha
         self.net = small.Net(alpha * net.l1, alpha * net.l2, bool(problem.n_offsets), total, 0.0, 0.0)
-        rows, columns, square = (partial(np.zeros, shape) for shape in (n, d, (d, d)))
+        f, v, centre, curvature, along = np.zeros((5, n))
+        w, z, step, mean = np.zeros((4, d))
         self.place = small.Place(
-            w=columns(), f=rows(), v=rows(), z=columns(), centre=rows(), curvature=rows(), step=columns(),
-            along=rows(), hessian=square(), mean=columns(), rows=np.zeros(n + 3, np.int64),
+            w=w, f=f, v=v, z=z, centre=centre, curvature=curvature, step=step, along=along,
+            hessian=np.zeros((d, d)), mean=mean, rows=np.zeros(n + 3, np.int64),
         )  # fmt: skip
-        self.corners = small_model.Corners(columns(), square(), columns(), np.zeros(d, np.int64))
+        self.corners = None
+        if net.l1:
+            at, change = np.zeros((2, d))
+            self.corners = small_model.Corners(at, np.zeros((d, d)), change, np.zeros(d, np.int64))
 
     def start(self, w: Slope | None) -> None:
         """Begin at w, or from nothing with a rounding that reaches most samples."""
@@ -106,8 +109,9 @@ class _Path:
         self.course = self.small.Course(b, c, _SHARPEST * first_c, 0, 0.0, 0.0, 0.0, 0.0, 0.0, True)
 
     def improve(self) -> None:
-        corners = self.corners if self.net.l1 else None
-        self.course = self.small.improve(self.X, self.losses, self.net, self.place, self.course, corners)
+        self.course = self.small.improve(
+            self.X, self.losses, self.net, self.place, self.course, self.corners
+        )
 
     @property
     def w(self) -> Slope:

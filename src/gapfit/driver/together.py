@@ -1,0 +1,73 @@
+"""Many small fits that nobody watches, proved together: see `at_once` for one.
+
+All take some steps, all are proved, and those whose gaps are not small enough take some more.
+"""
+
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+
+from gapfit import limits
+from gapfit._types import Vector
+from gapfit.driver.at_once import QUIETLY
+from gapfit.problems import Problems
+from gapfit.solution import Certificate, Record, Status
+from gapfit.solvers.pairs.together import Machines
+from gapfit.solvers.pairs.whole import FACTOR, FIRST
+
+_ROUNDS = 4  # of steps and proofs
+
+
+class Together(NamedTuple):
+    """The solutions of all problems, the numbers of samples one problem after the other."""
+
+    w: Vector
+    b: Vector
+    u: Vector  # dual points, on which the lower bounds rest
+    since: Vector  # after how many steps each coefficient last came to a bound or left one
+    certificates: list[Certificate]
+    histories: list[list[Record]]
+    statuses: list[Status]
+
+    def each(self) -> list["End"]:
+        """How each of the fits ended."""
+        ends = zip(self.certificates, self.statuses, self.histories, strict=True)
+        return [End(*end, end[2][-1].n_iter) for end in ends]
+
+
+class End(NamedTuple):
+    """How a fit ended."""
+
+    certificate: Certificate
+    status: Status
+    history: list[Record]
+    n_iter: int
+
+
+def together(problems: Problems, tol: float) -> Together | None:
+    """Solutions with certified gaps, whichever way they were found; None where some are not certified soon.
+
+    Ctrl-C ends it with the points that it has.
+    """
+    began, machines = perf_counter(), Machines(problems)
+    histories: list[list[Record]] = [[] for _ in problems.sizes]
+    done, enough = np.zeros(len(problems.sizes), dtype=bool), FIRST
+    with np.errstate(**QUIETLY), limits.Interrupts() as interrupts:
+        for n_iter in range(1, _ROUNDS + 1):
+            machines.ascend(enough, done)
+            proved = problems.proved(machines.v, machines.dual_points())
+            seconds = perf_counter() - began
+            for k in np.flatnonzero(~done).tolist():
+                certificate = proved.certificates[k]
+                histories[k].append(Record(n_iter, seconds, *certificate[:3]))
+                done[k] = certificate.relative_gap <= tol
+            if done.all() or interrupts.pressed:
+                ends = [Status.CERTIFIED if one else Status.INTERRUPTED for one in done]
+                return Together(
+                    machines.v, proved.b, proved.u, machines.since, proved.certificates, histories, ends
+                )
+            enough *= FACTOR
+    if interrupts.pressed:
+        raise KeyboardInterrupt
+    return None
