@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from gapfit._types import Matrix, Vector
+from gapfit._types import Indices, Matrix, Vector
 from gapfit.certify import judged
 from gapfit.design.kernel import KernelDesign, KeptGram
 from gapfit.losses.base import Loss
-from gapfit.losses.piecewise import PiecewiseLoss, PiecewiseRisk
+from gapfit.losses.piecewise import Atoms, PiecewiseLoss, PiecewiseRisk
 from gapfit.projections import project_dual_box
 from gapfit.proofs import attained, balanced, bounded, left_over, near_square, square, taken_away
 from gapfit.rounding import EPS, TINY, UNIT, Estimate, gamma
@@ -52,19 +52,17 @@ class Problems:
     first[k] to first[k + 1].
     """
 
-    def __init__(self, K: Matrix, parts: Sequence[Part], risk: PiecewiseRisk, first: Any) -> None:
+    def __init__(self, K: Matrix, rows: Indices, sizes: Any, alpha: Vector, risk: PiecewiseRisk) -> None:
         from gapfit.compiled import machines  # compiled code is loaded only when it is to run
 
-        self.compiled, self.K, self.risk, self.first = machines, K, risk, first
-        self.sizes = np.diff(first)
-        self.most = int(self.sizes.max())
-        self.alpha = np.array([part.alpha for part in parts])
-        self.each_alpha = np.repeat(self.alpha, self.sizes)
-        rows = np.concatenate([part.rows for part in parts])
-        self.parts = machines.Parts(rows, first)
+        self.compiled, self.K, self.rows, self.sizes = machines, K, rows, sizes
+        self.alpha, self.risk = alpha, risk
+        self.first = np.concatenate([[0], np.cumsum(sizes)])
+        self.most = int(sizes.max())
+        self.each_alpha = np.repeat(alpha, sizes)
+        self.parts = machines.Parts(rows, self.first, *_runs(rows, self.first))
         self.lower, self.upper = risk._dual_box
-        diagonal = np.diagonal(K)[rows]
-        self.lengths = np.sqrt(np.maximum(diagonal, 0.0)) * (1 + 8 * EPS)  # of the samples
+        self.lengths = np.sqrt(np.maximum(np.diagonal(K)[rows], 0.0)) * (1 + 8 * EPS)  # of the samples
         self.zeros = np.zeros(len(rows))
 
     @classmethod
@@ -73,16 +71,29 @@ class Problems:
         kept = design.form(KeptGram)
         if kept is None or not isinstance(loss, PiecewiseLoss) or design.indefinite is not None:
             return None
-        sizes = [len(part.target) for part in parts]
-        first = np.concatenate([[0], np.cumsum(sizes)])
-        y = np.concatenate([part.target for part in parts])
-        weights = np.concatenate([weight[part.rows] for part in parts])
-        p = weights / np.repeat(np.add.reduceat(weights, first[:-1]), sizes)
+        sizes, rows = np.array([len(part.target) for part in parts]), [part.rows for part in parts]
+        rows, y = np.concatenate(rows), np.concatenate([part.target for part in parts])
+        total = np.add.reduceat(weight[rows], np.cumsum(sizes) - sizes)
+        p = weight[rows] / np.repeat(total, sizes)
         loss.check_target(y)
         risk = PiecewiseRisk(loss, loss.atoms(y).weighted(p), y, p, loss.infimum)
-        made = cls(np.ascontiguousarray(kept.K), parts, risk, first)
-        plain = risk.atoms.total == 0 and not risk.atoms.quad.any()
-        return made if plain and made._can_be_balanced() else None
+        if risk.atoms.total != 0 or risk.atoms.quad.any():
+            return None
+        made = cls(
+            np.ascontiguousarray(kept.K), rows, sizes, np.array([part.alpha for part in parts]), risk
+        )
+        return made if made._can_be_balanced() else None
+
+    def some(self, chosen: Any, places: Any) -> Self:
+        """Some of the problems, and the places of their samples."""
+        risk, atoms = self.risk, self.risk.atoms
+        part = Atoms(*(values[places] for values in atoms[:-1]), atoms.total)
+        other = type(self)(
+            self.K, self.rows[places], self.sizes[chosen], self.alpha[chosen],
+            PiecewiseRisk(risk.loss, part, risk.y[places], risk.p[places], risk.infimum),
+        )  # fmt: skip
+        other._can_be_balanced()
+        return other
 
     def _can_be_balanced(self) -> bool:
         """Are there planes that lean either way in b? Those at the ends of the boxes are the steepest."""
@@ -176,3 +187,11 @@ class Problems:
         sums = np.empty((count, len(self.alpha)))
         function(*arguments, sums)
         return sums
+
+
+def _runs(rows: Indices, first: Any) -> tuple[Any, Any]:
+    """Where runs of rows one after the other begin, and which of them each part has."""
+    begins = np.concatenate([[True], np.diff(rows) != 1])
+    begins[first[:-1]] = True
+    run = np.flatnonzero(begins)
+    return np.append(run, len(rows)), np.append(np.searchsorted(run, first[:-1]), len(run))

@@ -17,32 +17,31 @@ from gapfit.compiled.smo import Limits, second_order
 
 
 class Parts(NamedTuple):
-    """Which samples each machine is about."""
+    """Which samples each machine is about. Most come in runs of rows one after the other: the r-th run is
+    the places run[r] to run[r + 1], and the k-th machine has the runs runs[k] to runs[k + 1]."""
 
     rows: Any
     first: Any
+    run: Any
+    runs: Any
 
 
 @jit
 def ascend(K, parts, G, v, limits, steps, target, taken, violation):
     """Steps on pairs in each machine whose violation is above its target; see `smo.second_order`."""
-    rows, first = parts
-    most = 0
+    first, most = parts.first, 0
     for k in range(len(first) - 1):
         if first[k + 1] - first[k] < len(K):
             most = max(most, first[k + 1] - first[k])
     room, known = np.empty(most * most), np.empty(2)
     for k in range(len(first) - 1):
-        start, stop = first[k], first[k + 1]
         if not violation[k] > target[k]:
             continue
+        start, stop = first[k], first[k + 1]
         n, largest, block = stop - start, 0.0, K  # itself, if the machine is about all samples
         if n < len(K):
             block = room[: n * n].reshape(n, n)
-            for i in range(n):
-                row = K[rows[start + i]]
-                for j in range(n):
-                    block[i, j] = row[rows[start + j]]
+            _copy_block(K, parts, k, block)
         for i in range(n):
             largest = max(largest, abs(block[i, i]))
         known[0] = known[1] = np.nan
@@ -53,6 +52,18 @@ def ascend(K, parts, G, v, limits, steps, target, taken, violation):
         )  # fmt: skip
         taken[k] += more
         violation[k] = left
+
+
+@jit
+def _copy_block(K, parts, k, block):
+    """The rows and columns of K that the k-th machine is about."""
+    rows, run, start = parts.rows, parts.run, parts.first[k]
+    for i in range(len(block)):
+        row, out = K[rows[start + i]], block[i]
+        for r in range(parts.runs[k], parts.runs[k + 1]):
+            base = rows[run[r]] - run[r]
+            for j in range(run[r], run[r + 1]):
+                out[j - start] = row[base + j]
 
 
 @jit
@@ -71,16 +82,17 @@ def project(parts, k, u, p, lower, upper, rounding, out):
 @jit(fast=True)
 def products(K, parts, w, scores):
     """Write K w, each machine in its own rows and columns."""
-    rows, first = parts
+    rows, first, run = parts.rows, parts.first, parts.run
     for k in range(len(first) - 1):
-        start, stop = first[k], first[k + 1]
-        for i in range(start, stop):
+        for i in range(first[k], first[k + 1]):
             scores[i] = 0.0
-        for j in range(start, stop):
+        for j in range(first[k], first[k + 1]):
             if w[j] != 0.0:
-                row = K[rows[j]]
-                for i in range(start, stop):
-                    scores[i] += w[j] * row[rows[i]]
+                row, share = K[rows[j]], w[j]
+                for r in range(parts.runs[k], parts.runs[k + 1]):
+                    base = rows[run[r]] - run[r]
+                    for i in range(run[r], run[r + 1]):
+                        scores[i] += share * row[base + i]
 
 
 @jit

@@ -17,14 +17,15 @@ from gapfit.solvers.pairs.together import Machines
 from gapfit.solvers.pairs.whole import FACTOR, FIRST
 
 _ROUNDS = 4  # of steps and proofs
+NOTHING = Certificate(np.inf, -np.inf, np.inf, "none")  # is known yet
 
 
 class Together(NamedTuple):
     """The solutions of all problems, the numbers of samples one problem after the other."""
 
     w: Vector
-    b: Vector
     u: Vector  # dual points, on which the lower bounds rest
+    b: Vector
     since: Vector  # after how many steps each coefficient last came to a bound or left one
     certificates: list[Certificate]
     histories: list[list[Record]]
@@ -51,22 +52,29 @@ def together(problems: Problems, tol: float) -> Together | None:
     Ctrl-C ends it with the points that it has.
     """
     began, machines = perf_counter(), Machines(problems)
-    histories: list[list[Record]] = [[] for _ in problems.sizes]
-    done, enough = np.zeros(len(problems.sizes), dtype=bool), FIRST
+    count, enough = len(problems.sizes), FIRST
+    found = Together(
+        *np.zeros((2, len(problems.rows))), np.zeros(count), np.zeros(len(problems.rows), np.int64),
+        [NOTHING] * count, [[] for _ in range(count)], [Status.INTERRUPTED] * count,
+    )  # fmt: skip
+    left, places = np.arange(count), np.arange(len(problems.rows))
     with np.errstate(**QUIETLY), limits.Interrupts() as interrupts:
         for n_iter in range(1, _ROUNDS + 1):
-            machines.ascend(enough, done)
-            proved = problems.proved(machines.v, machines.dual_points())
+            machines.ascend(enough)
+            proved = machines.problems.proved(machines.v, machines.dual_points())
             seconds = perf_counter() - began
-            for k in np.flatnonzero(~done).tolist():
-                certificate = proved.certificates[k]
-                histories[k].append(Record(n_iter, seconds, *certificate[:3]))
-                done[k] = certificate.relative_gap <= tol
-            if done.all() or interrupts.pressed:
-                ends = [Status.CERTIFIED if one else Status.INTERRUPTED for one in done]
-                return Together(
-                    machines.v, proved.b, proved.u, machines.since, proved.certificates, histories, ends
-                )
+            found.w[places], found.u[places], found.since[places] = machines.v, proved.u, machines.since
+            found.b[left] = proved.b
+            for k, certificate in zip(left.tolist(), proved.certificates, strict=True):
+                found.certificates[k] = certificate
+                found.histories[k].append(Record(n_iter, seconds, *certificate[:3]))
+                if certificate.relative_gap <= tol:
+                    found.statuses[k] = Status.CERTIFIED
+            more = np.array([found.statuses[k] is not Status.CERTIFIED for k in left.tolist()])
+            if interrupts.pressed or not more.any():
+                return found
+            if not more.all():
+                places, left = places[machines.only(more)], left[more]
             enough *= FACTOR
     if interrupts.pressed:
         raise KeyboardInterrupt
