@@ -77,7 +77,7 @@ class Problems:
         p = weight[rows] / np.repeat(total, sizes)
         loss.check_target(y)
         risk = PiecewiseRisk(loss, loss.atoms(y).weighted(p), y, p, loss.infimum)
-        if risk.atoms.total != 0 or risk.atoms.quad.any():
+        if risk.atoms.quad.any():
             return None
         made = cls(
             np.ascontiguousarray(kept.K), rows, sizes, np.array([part.alpha for part in parts]), risk
@@ -103,7 +103,7 @@ class Problems:
             self._sums(5, self.compiled.conjugates, self.risk.atoms, self.parts, end)
             for end in (self.lower, self.upper)
         )
-        least, most = low[2], high[2]  # their sums
+        least, most = low[2], high[2]  # their slopes in b
         if not ((least < 0).all() and (most > 0).all()):
             return False
         self.price = 1.01 / np.minimum(most, -least)
@@ -124,12 +124,12 @@ class Problems:
 
     def _feasible(self, u: Vector) -> Vector:
         """The nearest dual points that are feasible and balanced; most are near, and found in one call."""
-        box = self.risk.p, self.lower, self.upper
+        box, balance = (self.risk.p, self.lower, self.upper), (-self.risk.atoms.total, 4 * EPS)
         near, k = np.empty_like(u), -1
-        while (k := self.compiled.project(self.parts, k + 1, u, *box, 4 * EPS, near)) < len(self.sizes):
+        while (k := self.compiled.project(self.parts, k + 1, u, *box, balance, near)) < len(self.sizes):
             here = slice(self.first[k], self.first[k + 1])
             p, lower, upper = (values[here] for values in box)
-            near[here] = project_dual_box(u[here], lower, upper, p, 0.0)
+            near[here] = project_dual_box(u[here], lower, upper, p, balance[0])
         return near
 
     def _least(self, u: Vector) -> Estimate:
@@ -180,7 +180,8 @@ class Problems:
     def _risks(self, scores: Vector, slack: Vector, b: Vector) -> Estimate:
         around = (scores, self.zeros, slack, UNIT)
         value, size, rise = self._sums(3, self.compiled.values, self.risk.atoms, self.parts, around, b)
-        return Estimate(value, self.risk.sum_error(size, self.sizes) + 1.01 * rise)
+        own = self.risk.atoms.total * b
+        return Estimate(value + own, self.risk.sum_error(size + 2 * abs(own), self.sizes) + 1.01 * rise)
 
     def _sums(self, count: int, function: Any, *arguments: Any) -> Matrix:
         """So many sums for each problem, as compiled code writes them."""

@@ -67,13 +67,14 @@ def _copy_block(K, parts, k, block):
 
 
 @jit
-def project(parts, k, u, p, lower, upper, rounding, out):
-    """Write the dual points nearest to u whose sums vanish, from the k-th machine on; how many come before
-    the first for which that takes a longer search."""
+def project(parts, k, u, p, lower, upper, balance, out):
+    """Write the dual points nearest to u that are balanced, from the k-th machine on; how many come before
+    the first for which that takes a longer search. `balance` is the sum of each, and what is rounding."""
     first = parts.first
+    z, rounding = balance
     while k < len(first) - 1:
         a, b = first[k], first[k + 1]
-        if not onto_balanced_box(u[a:b], p[a:b], lower[a:b], upper[a:b], 0.0, rounding, out[a:b]):
+        if not onto_balanced_box(u[a:b], p[a:b], lower[a:b], upper[a:b], z, rounding, out[a:b]):
             break
         k += 1
     return k

@@ -1,12 +1,13 @@
 """Many small machines at once: steps on pairs in each, by one call of compiled code for all of them."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from gapfit._types import Vector
 from gapfit.problems import Problems
-from gapfit.solvers.pairs.dual import OUTSIDE
+from gapfit.solvers.pairs.dual import OUTSIDE, filled
 from gapfit.solvers.pairs.whole import STEPS
 
 
@@ -15,7 +16,14 @@ class Machines:
 
     def __init__(self, problems: Problems) -> None:
         self._about(problems)
-        self.v, self.G = np.zeros_like(self.target), -self.target
+        self.v = self._start()
+        f = np.zeros_like(self.v)
+        if self.v.any():
+            problems.compiled.products(problems.K, problems.parts, self.v, f)
+        self.G = f - self.target
+        self.scale = self._mean(np.abs(self.target))
+        self.scale[self.scale == 0] = np.sqrt(self._mean(f * f))[self.scale == 0]
+        self.scale[self.scale == 0] = 1.0
         count = len(problems.sizes)
         self.taken, self.violation = np.zeros(count, np.int64), np.full(count, np.inf)
         self.since, self.sides = np.zeros(len(self.v), np.int64), np.zeros(len(self.v))
@@ -24,8 +32,18 @@ class Machines:
         self.problems, atoms = problems, problems.risk.atoms
         self.target = atoms.sign * atoms.lin
         self.lower, self.upper = (-end / problems.each_alpha for end in (problems.upper, problems.lower))
-        self.scale = np.add.reduceat(np.abs(self.target), problems.first[:-1]) / problems.sizes
-        self.scale[self.scale == 0] = 1.0
+
+    def _mean(self, values: Vector) -> Vector:
+        """Of each machine."""
+        return np.asarray(np.add.reduceat(values, self.problems.first[:-1]) / self.problems.sizes)
+
+    def _start(self) -> Vector:
+        """Zero, or where some of the slope in b is carried by no sample, a point that makes up for it."""
+        total, first = self.problems.risk.atoms.total, self.problems.first
+        if total == 0:
+            return np.zeros_like(self.target)
+        pieces = zip(self.problems.alpha, pairwise(first), strict=True)
+        return np.concatenate([filled(self.lower[a:b], self.upper[a:b], total / at) for at, (a, b) in pieces])
 
     def only(self, chosen: Any) -> Any:
         """Go on with some of the machines; the places that the samples of these had."""
@@ -33,7 +51,7 @@ class Machines:
         self._about(self.problems.some(chosen, places))
         self.v, self.G = self.v[places], self.G[places]
         self.since, self.sides = self.since[places], self.sides[places]
-        self.taken, self.violation = self.taken[chosen], self.violation[chosen]
+        self.taken, self.violation, self.scale = self.taken[chosen], self.violation[chosen], self.scale[chosen]
         return places
 
     def ascend(self, enough: float) -> None:

@@ -16,7 +16,7 @@ from gapfit.solvers.pairs.exact import Box
 from gapfit.solvers.pairs.rules import Identification
 
 LARGEST = 2000  # samples
-FIRST = 3e-4  # the violation, in units of the targets, at the first look
+FIRST = 1e-4  # the violation, in units of the targets, at the first look: it costs as much as many steps
 FACTOR = 0.1  # of one look in terms of the last
 _LAST = 1e-6  # below it exact steps are better
 STEPS = 2000  # between two looks: where it takes more, exact steps are better, too
