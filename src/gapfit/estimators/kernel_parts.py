@@ -122,7 +122,8 @@ class KernelParts(Parts):
         for k, (part, (start, stop)) in enumerate(zip(self.parts, pieces, strict=True)):
             W[k, part.rows], since[k, part.rows] = found.w[start:stop], found.since[start:stop]
         self.machines = [Machine(w, b) for w, b in zip(W, found.b.tolist(), strict=True)]
-        self.since = list(self.samples.origin.invert(since.T, -1).T)
+        place = self.samples.origin.place
+        self.since = list(np.where(place < 0, -1, since[:, place]))
         self.solutions = [
             Evidence(found.w[start:stop], found.b[k : k + 1], found.u[start:stop], found.certificates[k])
             for k, (start, stop) in enumerate(pieces)
