@@ -40,6 +40,7 @@ RECORDS = {
     "minorant",
     "records",
     "room",
+    "proofs",
     "rounding",
     "solution",
     "threads",
@@ -49,6 +50,7 @@ MATHEMATICS = DATA | {"offset", "problem", "registry"}
 ENGINE = MATHEMATICS | {
     "solvers",
     "certify",
+    "problems",
     "checkpoint",
     "driver",
     "solve",
@@ -71,11 +73,12 @@ ARROWS: dict[str, set[str]] = {
     "objective": DATA | {"offset", "registry"},
     "problem": DATA | {"objective", "offset"},
     "certify": MATHEMATICS,
+    "problems": MATHEMATICS | {"certify", "compiled"},
     "levels": MATHEMATICS,
     "statements": MATHEMATICS | {"levels"},
-    "solvers": MATHEMATICS | {"compiled"},
+    "solvers": MATHEMATICS | {"compiled", "problems"},
     "checkpoint": {"registry", "__init__"},
-    "driver": MATHEMATICS | {"solvers", "certify", "checkpoint"},
+    "driver": MATHEMATICS | {"solvers", "certify", "checkpoint", "problems"},
     "solve": MATHEMATICS | {"solvers", "checkpoint", "driver"},
     "foresight": {"losses", "problem"},
     "path": {"checkpoint", "foresight", "problem", "solve"},
@@ -119,7 +122,16 @@ LAZY = {
     ("design", "penalties"),
 } | {
     (unit, "compiled")
-    for unit in ("solvers", "losses", "projections", "design", "datasets", "fingerprint", "rounding")
+    for unit in (
+        "solvers",
+        "problems",
+        "losses",
+        "projections",
+        "design",
+        "datasets",
+        "fingerprint",
+        "rounding",
+    )
 }
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from gapfit._types import Indices, Matrix, Vector
 from gapfit.certify import judged
-from gapfit.design.kernel import KernelDesign, KeptGram
+from gapfit.design.kernel import KeptGram, KernelDesign
 from gapfit.losses.base import Loss
 from gapfit.losses.piecewise import Atoms, PiecewiseLoss, PiecewiseRisk
 from gapfit.projections import project_dual_box
@@ -71,23 +71,23 @@ class Problems:
         kept = design.form(KeptGram)
         if kept is None or not isinstance(loss, PiecewiseLoss) or design.indefinite is not None:
             return None
-        sizes, rows = np.array([len(part.target) for part in parts]), [part.rows for part in parts]
-        rows, y = np.concatenate(rows), np.concatenate([part.target for part in parts])
+        sizes = np.array([len(part.target) for part in parts])
+        rows: Indices = np.concatenate([part.rows for part in parts])
+        y = np.concatenate([part.target for part in parts])
         total = np.add.reduceat(weight[rows], np.cumsum(sizes) - sizes)
         p = weight[rows] / np.repeat(total, sizes)
         loss.check_target(y)
         risk = PiecewiseRisk(loss, loss.atoms(y).weighted(p), y, p, loss.infimum)
         if risk.atoms.quad.any():
             return None
-        made = cls(
-            np.ascontiguousarray(kept.K), rows, sizes, np.array([part.alpha for part in parts]), risk
-        )
+        made = cls(np.ascontiguousarray(kept.K), rows, sizes, np.array([part.alpha for part in parts]), risk)
         return made if made._can_be_balanced() else None
 
     def some(self, chosen: Any, places: Any) -> Self:
         """Some of the problems, and the places of their samples."""
         risk, atoms = self.risk, self.risk.atoms
-        part = Atoms(*(values[places] for values in atoms[:-1]), atoms.total)
+        sign, lin, kink, quad, lo, hi = (values[places] for values in atoms[:-1])
+        part = Atoms(sign, lin, kink, quad, lo, hi, atoms.total)
         other = type(self)(
             self.K, self.rows[places], self.sizes[chosen], self.alpha[chosen],
             PiecewiseRisk(risk.loss, part, risk.y[places], risk.p[places], risk.infimum),
@@ -115,7 +115,7 @@ class Problems:
         """What the points w with their best offsets, and the dual points nearest to u, prove."""
         near = self._feasible(np.where(np.isfinite(u), u, 0.0))
         lower, (upper, b) = self._least(near), self._most(w)
-        numbers = zip(*(column.tolist() for column in (*upper, *lower)), strict=True)
+        numbers = np.stack([*upper, *lower], axis=1).tolist()
         certificates = [
             judged(Estimate(most, above), Estimate(least, below), "conjugate", self.risk.loss)
             for most, above, least, below in numbers
@@ -168,14 +168,15 @@ class Problems:
 
     def _reach(self, u: Vector) -> Vector:
         """Sums of |u_i| times the length of the sample."""
-        return self._sums(2, self.compiled.dots, self.parts, u, self.lengths)[1] * (1 + gamma(self.most + 8))
+        sums = self._sums(2, self.compiled.dots, self.parts, u, self.lengths)
+        return np.asarray(sums[1] * (1 + gamma(self.most + 8)))
 
     def _best_offsets(self, scores: Vector) -> Vector:
         room, ends = np.empty((2, 2 * self.most)), np.empty((2, len(self.alpha)))
         self.compiled.offsets(self.risk.atoms, self.parts, scores, room, *ends)
         finite = np.isfinite(ends)
         known = np.where(finite, ends, 0.0).sum(axis=0)
-        return known / np.maximum(finite.sum(axis=0), 1)
+        return np.asarray(known / np.maximum(finite.sum(axis=0), 1))
 
     def _risks(self, scores: Vector, slack: Vector, b: Vector) -> Estimate:
         around = (scores, self.zeros, slack, UNIT)

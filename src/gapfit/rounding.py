@@ -101,6 +101,9 @@ def exact_dot(x: Vector, y: Vector) -> Estimate:
 
 def square_sum(x: Vector) -> Estimate:
     """The sum of the squares, block by block: long vectors are not copied."""
+    if x.size <= _BLOCK:
+        value = float(x @ x)
+        return Estimate(value, gamma(_BLOCK + SUM) * value + x.size * TINY)
     whole = x.size // _BLOCK * _BLOCK
     blocks, rest = x[:whole].reshape(-1, _BLOCK), x[whole:]
     value = float(np.einsum("ij,ij->i", blocks, blocks).sum()) + float(rest @ rest)

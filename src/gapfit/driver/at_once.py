@@ -11,7 +11,6 @@ from functools import wraps
 from itertools import islice
 from numbers import Integral
 from time import perf_counter
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,8 +28,6 @@ from gapfit.solvers.base import OVERFLOWS, Steps, inner_solver, solver_name
 logger = logging.getLogger("gapfit")
 
 STEPS = 12  # of the solver, at most
-# a step that overflows is a bad step: its point and its bound are not taken, and nobody need be told
-QUIETLY = MappingProxyType({"over": "ignore", "invalid": "ignore", "divide": "ignore"})
 
 
 class Attempt(NamedTuple):
@@ -38,6 +35,11 @@ class Attempt(NamedTuple):
 
     solution: Solution | None
     solver: Callable[..., Steps]
+
+
+def quietly() -> np.errstate:
+    """A step that overflows is a bad step: its point and its bound are not taken, and nobody need be told."""
+    return np.errstate(over="ignore", invalid="ignore", divide="ignore")
 
 
 def is_plain(how: Mapping[str, Any]) -> bool:
@@ -59,7 +61,7 @@ def at_once(problem: Problem, method: Callable[..., Steps], tol: float) -> Attem
     seen: list[Iterate] = []
     history: list[Record] = []
     try:
-        with np.errstate(**QUIETLY), limits.Interrupts() as interrupts:
+        with quietly(), limits.Interrupts() as interrupts:
             for iterate in islice(steps, STEPS):
                 seen.append(iterate)
                 if interrupts.pressed or _seems_enough(iterate, tol):

@@ -10,7 +10,7 @@ import numpy as np
 
 from gapfit import limits
 from gapfit._types import Vector
-from gapfit.driver.at_once import QUIETLY
+from gapfit.driver.at_once import quietly
 from gapfit.problems import Problems
 from gapfit.solution import Certificate, Record, Status
 from gapfit.solvers.pairs.together import Machines
@@ -53,12 +53,13 @@ def together(problems: Problems, tol: float) -> Together | None:
     """
     began, machines = perf_counter(), Machines(problems)
     count, enough = len(problems.sizes), FIRST
+    w, u = np.zeros((2, len(problems.rows)))
     found = Together(
-        *np.zeros((2, len(problems.rows))), np.zeros(count), np.zeros(len(problems.rows), np.int64),
+        w, u, np.zeros(count), np.zeros(len(problems.rows), np.int64),
         [NOTHING] * count, [[] for _ in range(count)], [Status.INTERRUPTED] * count,
     )  # fmt: skip
     left, places = np.arange(count), np.arange(len(problems.rows))
-    with np.errstate(**QUIETLY), limits.Interrupts() as interrupts:
+    with quietly(), limits.Interrupts() as interrupts:
         for n_iter in range(1, _ROUNDS + 1):
             machines.ascend(enough)
             proved = machines.problems.proved(machines.v, machines.dual_points())

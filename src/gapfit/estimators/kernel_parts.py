@@ -114,8 +114,7 @@ class KernelParts(Parts):
         if max(len(part.target) for part in self.parts) > LARGEST:
             return None
         problems = Problems.of(self.design, self.parts, self.loss, self.samples.weight)
-        found = None if problems is None else together(problems, tol)
-        if found is None:
+        if problems is None or (found := together(problems, tol)) is None:
             return None
         n, pieces = self.design.n_samples, list(pairwise(problems.first.tolist()))
         W, since = np.zeros((self.count, n)), np.full((self.count, n), -1)

@@ -95,9 +95,7 @@ class Evidence(NamedTuple):
 
     def of(self, problem: Problem) -> Solution:
         minorant, intercept = problem.minorant_at(self.u), as_intercept(self.b)
-        return Solution(
-            self.w, intercept, Status.CERTIFIED, self.certificate, 1, [], minorant, "smo", None
-        )
+        return Solution(self.w, intercept, Status.CERTIFIED, self.certificate, 1, [], minorant, "smo", None)
 
 
 def said_later(

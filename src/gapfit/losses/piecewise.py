@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from gapfit import threads
 from gapfit._types import Vector
 from gapfit.forms import loss_form
-from gapfit.losses.base import FREE, Certain, Leaning, Loss, Rest, Risk
+from gapfit.losses.base import FREE, Certain, Leaning, Loss, Rest, Risk, ends_of_a_box
 from gapfit.losses.forms import Conjugate, Curvature, Parabola, Smooth
 from gapfit.losses.weighted_quantile import weighted_quantile
 from gapfit.projections import project_dual_box
@@ -71,17 +71,19 @@ class Atoms(NamedTuple):
         return self._run(maximise, f, (np.empty_like(f), np.empty_like(f)))
 
     def sums_around(self, f: Vector, low: Vector, shift: float, slack: Vector) -> tuple[float, float, float]:
-        """The sum of phi(f + low + shift), that of absolute values, and that of how much higher phi is anywhere
-        within the slack."""
+        """The sum of phi(f + low + shift), that of its absolute values, and that of how much higher phi is
+        anywhere within the slack."""
         from gapfit.compiled.atoms import sums_around
 
-        return self._total(sums_around, (f, low, shift, slack, UNIT), len(f))
+        value, size, rise = self._total(sums_around, (f, low, shift, slack, UNIT), len(f))
+        return value, size, rise
 
     def conjugate_sums(self, u: Vector) -> tuple[float, float]:
         """The sum of the conjugates at u, and that of what is added up to them in absolute values."""
         from gapfit.compiled.atoms import conjugate_sums
 
-        return self._total(conjugate_sums, u, len(u))
+        value, size = self._total(conjugate_sums, u, len(u))
+        return value, size
 
     def certain(self, lowest: Vector, highest: Vector) -> Certain:
         """What is certain of the derivatives while scores are between these."""
@@ -133,6 +135,7 @@ class PiecewiseRisk(Risk):
         self.loss, self.atoms, self.y, self.p, self.infimum = loss, atoms, y, p, infimum
         self.farthest = float(np.abs(self.atoms.lin).max(initial=0.0))
         self.smooth = bool(self.atoms.quad.all())  # then the conjugate is strictly convex
+        self.curved = self.smooth or bool(self.atoms.quad.any())  # are there parabolas?
 
     def forms(self) -> Iterator[Any]:
         yield self.atoms
@@ -184,7 +187,7 @@ class PiecewiseRisk(Risk):
 
     def best_offset(self, scores: Vector) -> tuple[float, float] | None:
         """Polyhedral phi: every kink raises the slope in b; find where that passes zero, in O(n)."""
-        if self.atoms.quad.any():
+        if self.curved:
             return None
         sides, masses, initial = self._kinks
         positions = [at_zero - scores[rows] for rows, at_zero in sides]
@@ -205,18 +208,13 @@ class PiecewiseRisk(Risk):
         return sides, _joined(masses), total + float(self._dual_box[0].sum())
 
     def leaning(self, scores: Vector, b: Vector) -> Leaning | None:
-        """Those at the ends of the dual box, if it has them: all slopes are least there, or largest."""
         lower, upper = self._dual_box
-        least, most = float(lower.sum()), float(upper.sum())
-        if b.size != 1 or not isfinite(most - least):
-            return None
-        low, high = (float(u @ scores) - self.conjugate(u) for u in (lower, upper))
-        if not isfinite(low + high):
-            return None
-        slopes = np.array([[least], [most]]) + self.atoms.total
-        at_b = np.array([low, high]) + slopes[:, 0] * b[0]
-        mixture = lambda shares: shares[0] * lower + shares[1] * upper  # noqa: E731
-        return Leaning(slopes, at_b, np.maximum(-lower, upper), mixture)
+        box = lower, upper
+        if self.curved:  # where a box has no end, as far out as targets are apart
+            target = self.atoms.sign * self.atoms.lin
+            far = self.p * (float(self.p @ np.abs(target - self.p @ target)) or 1.0)
+            box = np.where(np.isinf(lower), -far, lower), np.where(np.isinf(upper), far, upper)
+        return ends_of_a_box(box, self.atoms.total, self.conjugate, scores, b)
 
     def affine_offset(self) -> tuple[Vector, Estimate] | None:
         """Parabolas everywhere: the derivatives weight (f + b - target) add up to zero."""

@@ -43,7 +43,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit._types import Slope, Vector
-from gapfit.losses.forms import BinaryEntropy, Curvature, Smooth
+from gapfit.losses.forms import BinaryEntropy, Smooth
 from gapfit.losses.piecewise import Atoms
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
@@ -249,13 +249,12 @@ def for_small_data(problem: Problem) -> Callable[..., Steps] | None:
     n, d = problem.design.shape
     if not is_small(problem):
         return None
-    method = small_newton
     if is_parabola(problem):
-        method = least_squares
-    elif problem.has(Curvature) and not problem.has(BinaryEntropy) and not problem.has(Atoms):
-        method = newton_steps
-    enough = method is small_newton or n >= d
-    return method if enough and missing_need(method, problem) is None else None
+        method = least_squares if n >= d else None
+    else:
+        entropies = problem.risk.has(Atoms) or problem.risk.has(BinaryEntropy)
+        method = small_newton if entropies else newton_steps if n >= d else None
+    return None if method is None or missing_need(method, problem) else method
 
 
 def _most_in_play(problem: Problem) -> bool:

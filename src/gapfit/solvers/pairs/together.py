@@ -51,7 +51,11 @@ class Machines:
         self._about(self.problems.some(chosen, places))
         self.v, self.G = self.v[places], self.G[places]
         self.since, self.sides = self.since[places], self.sides[places]
-        self.taken, self.violation, self.scale = self.taken[chosen], self.violation[chosen], self.scale[chosen]
+        self.taken, self.violation, self.scale = (
+            self.taken[chosen],
+            self.violation[chosen],
+            self.scale[chosen],
+        )
         return places
 
     def ascend(self, enough: float) -> None:
