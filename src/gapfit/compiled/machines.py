@@ -10,7 +10,7 @@ import numpy as np
 
 from gapfit.compiled._jit import jit
 from gapfit.compiled.atoms import conjugate_sums, sums_around
-from gapfit.compiled.precise import exact_total
+from gapfit.compiled.precise import sum_exactly
 from gapfit.compiled.projection import onto_balanced_box
 from gapfit.compiled.quantile import best_offset
 from gapfit.compiled.smo import Limits, second_order
@@ -116,12 +116,12 @@ def values(atoms, parts, around, b, sums):
 
 @jit
 def conjugates(atoms, parts, u, sums):
-    """Write the sums of `conjugate_sums`, and of `exact_total`."""
+    """Write the sums of `conjugate_sums`, and of `sum_exactly`."""
     first = parts.first
     for k in range(len(first) - 1):
         start, stop = first[k], first[k + 1]
         sums[0, k], sums[1, k] = conjugate_sums(atoms, u, start, stop)
-        sums[2, k], sums[3, k], sums[4, k] = exact_total(u, start, stop, atoms.total)
+        sums[2, k], sums[3, k], sums[4, k] = sum_exactly(u, start, stop, atoms.total)
 
 
 @jit

@@ -67,6 +67,12 @@ def add_adjoint(rows, u, high, low, size):
 
 @jit
 def exact_total(x, start, stop, total):
+    """For Python: see `sum_exactly`."""
+    return sum_exactly(x, start, stop, total)
+
+
+@jit(inner=True)
+def sum_exactly(x, start, stop, total):
     """total + lost is the given total and the entries from start to stop, and size the sum of what each
     addition has lost: less, if blocks are added up by themselves."""
     lost = size = 0.0

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gapfit.compiled._jit import jit
-from gapfit.compiled.precise import exact_total
+from gapfit.compiled.precise import sum_exactly
 
 _NEWTON = 6  # steps before the search by halves
 _SAMPLE = 65  # kinks whose middle one stands for the middle one of all
@@ -46,6 +46,12 @@ def multiplier(box: Any, z: float, rounding: float) -> float:
 
 @jit
 def near(m, step, sigma, lower, upper, z, rounding):
+    """For Python: see `_near`."""
+    return _near(m, step, sigma, lower, upper, z, rounding)
+
+
+@jit
+def _near(m, step, sigma, lower, upper, z, rounding):
     """A few steps of Newton's method: t twice more if that is the root, else bounds of the root."""
     t, left, right = 0.0, -np.inf, np.inf
     last, before = np.inf, t
@@ -84,20 +90,26 @@ def onto_balanced_box(m, step, lower, upper, z, rounding, out):
         size += abs(m[i])
     if not (least < z < most and size < np.inf):
         return False
-    t, left, right = near(m, step, ones, lower, upper, z, rounding)
+    t, left, right = _near(m, step, ones, lower, upper, z, rounding)
     if left != right:
         return False
     for i in range(n):
         out[i] = min(max(m[i] + t * step[i], lower[i]), upper[i])
-    balance(out, lower, upper, z)
+    _balance(out, lower, upper, z)
     return True
 
 
 @jit
 def balance(u, lower, upper, z):
+    """For Python: see `_balance`."""
+    _balance(u, lower, upper, z)
+
+
+@jit
+def _balance(u, lower, upper, z):
     """Take what rounding has left of sum(u) - z off entries of u."""
     for _ in range(_TAKES):
-        total, lost, _ = exact_total(u, 0, u.size, -z)
+        total, lost, _ = sum_exactly(u, 0, u.size, -z)
         rest = total + lost
         if rest == 0.0:
             return

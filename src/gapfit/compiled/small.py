@@ -28,7 +28,7 @@ PROGRESS = 0.01  # of a gap is left of it after a call: to call takes as long as
 MOST = 200  # Newton steps in a call
 
 
-@jit(fast=True, inline=True)
+@jit(fast=True)
 def _response(losses, i, f, centre, c):
     """The maximiser v, the curvature of the rounded loss, and the true loss."""
     margin = losses.target[i] - f
@@ -49,7 +49,7 @@ def _response(losses, i, f, centre, c):
     return v, give if inside else 0.0, (beyond - 0.5 * quad * exact) * exact
 
 
-@jit(fast=True, inline=True)
+@jit(fast=True)
 def _rounded_part(losses, i, f, v, loss):
     """By how much the loss is above the plane of v at f."""
     if losses.entropy[i] > 0.0:
