@@ -41,6 +41,7 @@ RECORDS = {
     "names",
     "records",
     "room",
+    "proofs",
     "rounding",
     "solution",
     "threads",
@@ -50,6 +51,7 @@ MATHEMATICS = DATA | {"offset", "problem", "registry"}
 ENGINE = MATHEMATICS | {
     "solvers",
     "certify",
+    "problems",
     "checkpoint",
     "driver",
     "solve",
@@ -74,13 +76,14 @@ ARROWS: dict[str, set[str]] = {
     "objective": DATA | {"offset", "registry"},
     "problem": DATA | {"objective", "offset"},
     "certify": MATHEMATICS,
+    "problems": MATHEMATICS | {"certify", "compiled"},
     "levels": MATHEMATICS,
     "statements": MATHEMATICS | {"levels"},
     "whereabouts": MATHEMATICS | {"levels", "objective", "solve", "statements"},
     "selection": {"design", "foresight", "losses", "problem", "solve", "whereabouts"},
-    "solvers": MATHEMATICS | {"compiled"},
+    "solvers": MATHEMATICS | {"compiled", "problems"},
     "checkpoint": {"registry", "__init__"},
-    "driver": MATHEMATICS | {"solvers", "certify", "checkpoint"},
+    "driver": MATHEMATICS | {"solvers", "certify", "checkpoint", "problems"},
     "solve": MATHEMATICS | {"solvers", "checkpoint", "driver"},
     "foresight": {"losses", "problem"},
     "path": {"checkpoint", "foresight", "problem", "solve"},
@@ -133,7 +136,16 @@ LAZY = {
     ("shards", "cluster"),
 } | {
     (unit, "compiled")
-    for unit in ("solvers", "losses", "projections", "design", "datasets", "fingerprint", "rounding")
+    for unit in (
+        "solvers",
+        "problems",
+        "losses",
+        "projections",
+        "design",
+        "datasets",
+        "fingerprint",
+        "rounding",
+    )
 }
 
 

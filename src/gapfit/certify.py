@@ -1,12 +1,13 @@
 """The certificate: decided here, in float64, from a point and a minorant, whatever solver found them."""
 
-import numpy as np
+from math import inf, isfinite, isnan
+from typing import Any
 
 from gapfit._types import Slope, Vector
 from gapfit.errors import ContractError
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
-from gapfit.rounding import EPS, NOTHING
+from gapfit.rounding import EPS, NOTHING, Estimate
 from gapfit.solution import Certificate
 
 
@@ -35,19 +36,24 @@ def proved(
         minorant = problem.again(minorant, exact=exact)
     minorant = problem.feasible(minorant)
     upper, lower = problem.most(w, b, scores, exact=exact), problem.least(minorant, exact=exact)
-    if lower.below > upper.above + NOTHING:
+    return judged(upper, lower, minorant.evidence, problem.loss), minorant
+
+
+def judged(upper: Estimate, lower: Estimate, evidence: str, loss: Any) -> Certificate:
+    """The certificate of J at a point and a lower bound of J."""
+    above, below = upper.above, lower.below
+    if below > above + NOTHING:
         raise ContractError(
             f"a lower bound ({lower.value:.17g}) exceeds an attained value ({upper.value:.17g}) by more than "
-            f"rounding explains: {problem.loss!r} is not convex, or its subgradient or conjugate is wrong"
+            f"rounding explains: {loss!r} is not convex, or its subgradient or conjugate is wrong"
         )
-    gap = abs(upper.above - lower.below) if np.isfinite(upper.value) else np.inf
-    if np.isnan(gap):  # an error that is not a number is none that is known
-        gap = np.inf
-    dual = min(lower.below, upper.value)
-    return Certificate(float(upper.value), float(dual), float(gap), minorant.evidence), minorant
+    gap = abs(above - below) if isfinite(upper.value) else inf
+    if isnan(gap):  # an error that is not a number is none that is known
+        gap = inf
+    return Certificate(float(upper.value), float(min(below, upper.value)), float(gap), evidence)
 
 
 def running(primal: float, minorant: Minorant, dual: float) -> Certificate:
     """What a fit goes by on its way: an objective as it was computed, and the lower bound proved."""
-    gap = max(float(primal - dual), 0.0) + (64 * EPS * abs(primal) if np.isfinite(primal) else 0.0)
+    gap = max(float(primal - dual), 0.0) + (64 * EPS * abs(primal) if isfinite(primal) else 0.0)
     return Certificate(float(primal), float(min(dual, primal)), gap, minorant.evidence)

@@ -9,6 +9,7 @@ says how far the J that was computed may be from the exact one. `problem.py` has
 from copy import copy
 from functools import cached_property
 from itertools import count
+from math import isfinite
 from typing import Any, Self
 
 import numpy as np
@@ -22,12 +23,12 @@ from gapfit.errors import IncompatibleSolver, UnboundedProblem, as_positive
 from gapfit.fingerprint import fingerprint
 from gapfit.forms import F, HasForms, lacking, part_of
 from gapfit.losses.base import Loss
-from gapfit.offset import Balanced, best_offsets, minimise_offsets
+from gapfit.offset import Balanced, best_offsets, minimise_offsets, where_least
 from gapfit.penalties import Penalty
+from gapfit.proofs import attained
 from gapfit.registry import as_loss, as_penalty
-from gapfit.rounding import SUM, UNIT, Estimate, gamma, two_sum
+from gapfit.rounding import UNIT, Estimate, two_sum
 
-WEIGHTS = 2 * SUM  # roundings of the samples' shares in the mean: J changes by no more, relatively
 _HUGE = 1e100
 _SMALL = 1e-3  # a risk that rounding may be a part of
 _makers = count(1)
@@ -76,13 +77,14 @@ class Objective:
         self.risk = self.loss.bind(y, weight, groups)
         if self.risk.outputs > 1:
             design = design.widened(self.risk.outputs)
-        offset = _known(offset, n, present, design.shape[0])
-        for name, size in (
-            ("X", design.largest),
-            ("y", np.abs(y).max()),
-            ("offset", max(offset.max(), -offset.min())),
-        ):
-            if size > _HUGE:
+        self.shifted = False
+        if offset is None:
+            offset = np.zeros(design.shape[0])
+        else:
+            offset = _known(offset, n, present, design.shape[0])
+            self.shifted = bool(offset.any())
+        for name, values in (("X", design.largest), ("y", y), ("offset", offset if self.shifted else 0.0)):
+            if (size := float(np.abs(values).max())) > _HUGE:
                 raise ValueError(
                     f"{name} holds {size:.3g}; squares of such numbers overflow: scale {name} down"
                 )
@@ -91,7 +93,6 @@ class Objective:
         self.design: Design = design
         self.dtype = design.dtype
         self.offset: Vector = offset
-        self.shifted = bool(offset.any())
         self.weight: Vector = weight
         self.y: Vector = y
         self.groups = groups
@@ -215,6 +216,13 @@ class Objective:
         risk, b = best_offsets(self.risk, scores, guess)
         return self.alpha * self.penalty.value(w) + risk, b, scores
 
+    def best_offsets(self, w: Slope, guess: Vector) -> tuple[Vector, Vector | None]:
+        """The best b at w, and the scores of w if they were needed for it."""
+        if not self.n_offsets:
+            return np.zeros(0), None
+        scores = self.scores(w)
+        return where_least(self.risk, scores, guess), scores
+
     def tangent(self, scores: Vector, guess: Vector | None = None) -> Balanced:
         """At given scores, minimised over b: the risk, a balanced subgradient u, the height of the tangent
         it belongs to (the risk, up to rounding), b, and what rounding has left of the slopes in b."""
@@ -229,12 +237,8 @@ class Objective:
         omega = self.penalty.value_above(w, exact=exact)
         if omega.below <= 0 and self.penalty.least_is_zero and np.array_equal(w, self.start()):
             omega = Estimate(0.0, 0.0)  # at its minimiser, whatever rounding makes of it
-        risk = self.risk_above(w, b, scores, exact=exact)
-        value = self.alpha * omega.value + risk.value
-        if not np.isfinite(value):
-            return Estimate(np.inf, 0.0)
-        size = self.alpha * abs(omega.value) + abs(risk.value)
-        return Estimate(value, self.alpha * omega.error + risk.error + gamma(WEIGHTS) * size)
+        made = attained(self.alpha, omega, self.risk_above(w, b, scores, exact=exact))
+        return made if isfinite(made.value) else Estimate(np.inf, 0.0)
 
     def risk_above(self, w: Slope, b: Vector, scores: Vector | None, *, exact: bool) -> Estimate:
         stray = self.penalty.astray(w) * self.design.largest  # what a weight outside the domain may add
@@ -277,8 +281,6 @@ class Objective:
 
 def _known(offset: Any, n: int, present: Indices, scores: int) -> Vector:
     """The known part of the scores, given for n samples of which some are present."""
-    if offset is None:
-        return np.zeros(scores)
     columns = [as_column("offset", column, n) for column in np.atleast_2d(np.asarray(offset).T)]
     if len(columns) * len(present) != scores:
         raise ValueError(

@@ -8,6 +8,7 @@ from a dual point), and turns a minorant into a lower bound of the optimum:
     min J >= min over w of  alpha * Omega(w) + <a, w> + c  =  c - alpha * Omega*(-a / alpha).
 """
 
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,8 +17,9 @@ from gapfit._types import Slope, Vector
 from gapfit.losses.base import Rest
 from gapfit.losses.forms import Conjugate
 from gapfit.minorant import Minorant, mix
-from gapfit.objective import WEIGHTS, Objective, OfTheData
+from gapfit.objective import Objective, OfTheData
 from gapfit.offset import Balanced, Reserve, reserve_of
+from gapfit.proofs import balanced, bounded, left_over, taken_away
 from gapfit.rounding import SUM, UNIT, Estimate, exact_dot, gamma, length, plain_sum
 
 _KEPT = 2**15  # scores, up to which a cut keeps its dual point
@@ -156,10 +158,9 @@ class Problem(Objective):
             at = height + float(
                 left.e @ (self.reserve.b - b)
             )  # where all scores are zero, at the reserve's b
-            u, balanced, e = self.reserve.balanced(u, at, left.e)
-            noise += 8 * UNIT * (abs(height) + abs(at) + abs(balanced))
-            noise += float(left.error @ abs(self.reserve.b - b))
-            height, rest = balanced, abs(e) + 8 * UNIT * abs(left.e) + left.error
+            u, mixed, e = self.reserve.balanced(u, at, left.e)
+            noise += balanced(height, at, mixed) + float(left.error @ abs(self.reserve.b - b))
+            height, rest = mixed, left_over(e, left.e, left.error)
         a, spread = self._slope(u, exact)
         size = self.design.length(a)
         error = self.risk.dual_error(u) if evidence == "conjugate" else None
@@ -180,8 +181,8 @@ class Problem(Objective):
             return 0.0, 0.0
         reserve, there = self.reserve, rest > 0
         share = float(rest[there] @ reserve.price[there])
-        noise = share * (abs(height) + 2 * reserve.height) + float(rest @ abs(reserve.b))
-        return noise, share * (size + self.design.reach(reserve.u))
+        noise, spread = taken_away(share, height, reserve.height, size, self.design.reach(reserve.u))
+        return noise + float(rest @ abs(reserve.b)), spread
 
     def _slope(self, u: Vector, exact: bool) -> tuple[Slope, float]:
         """A'u, and how far it may be from the exact one."""
@@ -236,12 +237,8 @@ class Problem(Objective):
         if minorant.spread > 0 or minorant.a.any() or not self.penalty.least_is_zero:
             mu, slack = minorant.a / -alpha, minorant.spread / alpha
             conjugate = self.penalty.conjugate_above(mu, slack, exact=exact)
-        value = minorant.c - alpha * conjugate.value
-        if not np.isfinite(value):
-            return Estimate(-np.inf, 0.0)
-        size = abs(minorant.c) + alpha * abs(conjugate.value)
-        error = minorant.noise + alpha * conjugate.error + gamma(WEIGHTS) * size
-        return Estimate(value, error) if np.isfinite(error) else Estimate(-np.inf, 0.0)
+        made = bounded(alpha, Estimate(minorant.c, minorant.noise), conjugate)
+        return made if isfinite(made.value) and isfinite(made.error) else Estimate(-np.inf, 0.0)
 
     def minimiser(self, minorant: Minorant) -> Slope:
         """The w that minimises alpha * Omega + the minorant."""

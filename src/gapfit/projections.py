@@ -12,8 +12,6 @@ from gapfit.rounding import EPS, exact_sum
 __all__ = ["InfeasibleProjection", "project_box_hyperplane", "project_chain_marginals", "project_simplex"]
 __all__ += ["project_tree_marginals"]
 
-_TAKES = 3  # of what rounding has left of a sum
-
 
 class InfeasibleProjection(GapfitError, ValueError):
     """The set to project onto is empty."""
@@ -73,11 +71,17 @@ def project_dual_box(u: Vector, lower: Vector, upper: Vector, p: Vector, balance
         return np.clip(u, lower, upper)
     if _is_there(u, lower, upper, balance):
         return u.copy()  # what is computed of it stays true
-    if np.isfinite(u.sum()) and lower.sum() < balance < upper.sum():
-        near = project_between(u, lower, upper, np.ones_like(u), balance, p)
-    else:
-        near = project_box_hyperplane(u, lower, upper, np.ones_like(u), balance, weights=1.0 / p)
-    return _balanced(near, lower, upper, balance)
+    from gapfit.compiled.projection import balance as take_rest
+    from gapfit.compiled.projection import onto_balanced_box
+
+    near = np.empty_like(u)
+    if not onto_balanced_box(u, p, lower, upper, balance, 4 * EPS, near):
+        if np.isfinite(u.sum()) and lower.sum() < balance < upper.sum():
+            near = project_between(u, lower, upper, np.ones_like(u), balance, p)
+        else:
+            near = project_box_hyperplane(u, lower, upper, np.ones_like(u), balance, weights=1.0 / p)
+        take_rest(near, lower, upper, balance)
+    return near
 
 
 def _is_there(u: Vector, lower: Vector, upper: Vector, balance: float) -> bool:
@@ -86,22 +90,7 @@ def _is_there(u: Vector, lower: Vector, upper: Vector, balance: float) -> bool:
         return False
     if not ((u >= lower).all() and (u <= upper).all()):
         return False
-    return exact_sum(np.append(u, -balance)).value == 0
-
-
-def _balanced(u: Vector, lower: Vector, upper: Vector, balance: float) -> Vector:
-    """u with what rounding has left of sum(u) - balance taken off the smallest entries that have room for it:
-    the smaller an entry, the finer it is resolved."""
-    for _ in range(_TAKES):
-        rest = exact_sum(np.append(u, -balance)).value
-        if rest == 0:
-            break
-        room = (u - rest >= lower) & (u - rest <= upper)
-        k = int(np.where(room, np.abs(u), np.inf).argmin())
-        if not room[k]:
-            break
-        u[k] -= rest
-    return u
+    return float(exact_sum(np.append(u, -balance)).value) == 0
 
 
 def project_simplex(m: Any, total: float = 1.0) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ most `gamma(k)` in terms of the absolute values that were added up, in whatever 
 `exact_sum` and `exact_dot` keep what each addition loses. docs/decisions/023-rounding.md derives the rest.
 """
 
-from math import fsum
+from math import isfinite, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,6 @@ TINY = float(np.finfo(float).tiny)  # below it, products lose digits: this much 
 NOTHING = 1e-290  # what underflow alone can make, also where a library has subnormal numbers flushed to zero
 SUM = 64  # roundings on the way of a number through NumPy's pairwise sum, of up to 2^40 numbers
 _BLOCK = 512  # numbers that are added up in whatever order
-_LANES = 8
 _SHORT = 1e-140  # squares of such numbers lose digits
 _SPLITTER = 2.0**27 + 1.0
 _SAFE = 1e150  # numbers above this are not split: their halves could overflow
@@ -65,33 +64,28 @@ def _split(x: Vector) -> tuple[Vector, Vector]:
     return high, x - high
 
 
-def exact_sum(x: Vector) -> Estimate:
-    """The sum of all entries, each addition with what it loses: nearly as if summed exactly, then rounded."""
-    whole = x.size // _LANES * _LANES  # several sums at once: each addition waits for the one before it
-    total, lost, size = _column_sums(x[:whole].reshape(-1, _LANES))
-    parts = np.concatenate([total, lost, x[whole:]])
-    if not np.isfinite(parts).all():
-        return Estimate(float(np.sum(x)), np.inf)
-    value = fsum(parts)
-    return Estimate(value, UNIT * abs(value) + gamma(x.size) * float(size.sum()) + x.size * TINY * UNIT)
+def exact_sum(x: Vector, more: float = 0.0) -> Estimate:
+    """The sum of all entries and `more`, each addition with what it loses: nearly as if summed exactly, then
+    rounded."""
+    from gapfit.compiled.precise import exact_total  # compiled code is loaded only when it is to run
+
+    total, lost, size = exact_total(x, 0, x.size, more)
+    value = total + lost
+    if not isfinite(value):
+        return Estimate(float(np.sum(x)) + more, np.inf)
+    return Estimate(value, UNIT * abs(value) + gamma(x.size) * size + x.size * TINY * UNIT)
 
 
 def exact_sums(columns: Matrix) -> tuple[Vector, Vector]:
     """The sum of every column, each addition with what it loses, and their errors."""
-    n, (total, lost, size) = len(columns), _column_sums(columns)
+    from gapfit.compiled.precise import column_sums  # compiled code is loaded only when it is to run
+
+    n, (total, lost, size) = len(columns), np.zeros((3, columns.shape[1]))
+    column_sums(np.ascontiguousarray(columns, dtype=np.float64), total, lost, size)
     values = total + lost
     # what is lost is summed up one after the other, and so small that this does not matter
     errors = UNIT * np.abs(values) + gamma(n) * size + n * TINY * UNIT
     return values, np.where(np.isfinite(values), errors, np.inf)
-
-
-def _column_sums(columns: Matrix) -> Matrix:
-    """For every column a sum, what its additions have lost, and that in absolute values."""
-    from gapfit.compiled.precise import column_sums  # compiled code is loaded only when it is to run
-
-    sums = np.zeros((3, columns.shape[1]))
-    column_sums(np.ascontiguousarray(columns, dtype=np.float64), *sums)
-    return sums
 
 
 def exact_dot(x: Vector, y: Vector) -> Estimate:
@@ -107,6 +101,9 @@ def exact_dot(x: Vector, y: Vector) -> Estimate:
 
 def square_sum(x: Vector) -> Estimate:
     """The sum of the squares, block by block: long vectors are not copied."""
+    if x.size <= _BLOCK:
+        value = float(x @ x)
+        return Estimate(value, gamma(_BLOCK + SUM) * value + x.size * TINY)
     whole = x.size // _BLOCK * _BLOCK
     blocks, rest = x[:whole].reshape(-1, _BLOCK), x[whole:]
     value = float(np.einsum("ij,ij->i", blocks, blocks).sum()) + float(rest @ rest)
@@ -115,8 +112,7 @@ def square_sum(x: Vector) -> Estimate:
 
 def length(x: Vector) -> float:
     """The Euclidean length, not below the exact one by rounding or underflow, and finite if it can be."""
-    with np.errstate(over="ignore"):
-        norm = float(np.linalg.norm(x))
+    norm = sqrt(float(x @ x))
     if not _SHORT < norm < np.inf:
         unit = float(np.abs(x).max(initial=0.0))
         norm = unit * float(np.linalg.norm(x / unit)) if 0 < unit < np.inf else unit

@@ -79,7 +79,8 @@ class _OneBlasThread:
     def __enter__(self) -> None:
         with self.lock:
             if not self.holders:
-                self.found = [(library, library.num_threads) for library in _blas()]
+                numbers = ((library, library.num_threads) for library in _blas())
+                self.found = [(library, number) for library, number in numbers if number != 1]
                 self._limit([(library, 1) for library, _ in self.found])
             self.holders.append(threading.get_ident())
 
@@ -102,7 +103,8 @@ class _OneBlasThread:
     def _limit(self, numbers: list[tuple[Any, int]]) -> None:
         for library, number in numbers:
             library.set_num_threads(number)
-        _let_go_of_blas()
+        if numbers:
+            _let_go_of_blas()
 
 
 _one_blas_thread = _OneBlasThread()

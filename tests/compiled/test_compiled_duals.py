@@ -1,6 +1,7 @@
 """Compiled steps among dual points: what they keep, what they minimise, and that they do."""
 
 import math
+from math import fsum
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from gapfit.compiled import (
     multiclass,
     pairs,
     pegasos,
+    precise,
     projection,
     proximal,
     rows,
@@ -71,6 +73,28 @@ def test_the_multiplier_of_a_box_and_a_plane(rng, far):
     z = 0.3 * total(-1e9) + 0.7 * total(1e9)
     t = projection.multiplier((m, step, sigma, lower, upper), z, 1e-15)
     assert total(t) == pytest.approx(z, abs=1e-12)
+
+
+def test_balanced_boxes(rng):
+    size, taken = 40, 0
+    for balance in (0.0, 1.0, -2.0):
+        lower, upper, step = -rng.random(size), rng.random(size), 0.1 + rng.random(size)
+        m, found = rng.normal(size=size), np.empty(size)
+        if projection.onto_balanced_box(m, step, lower, upper, balance, 1e-15, found):
+            taken += 1
+            assert abs(fsum([*found, -balance])) <= 1e-18
+            assert ((found >= lower) & (found <= upper)).all()
+            t = ((found - m) / step)[(found > lower + 1e-9) & (found < upper - 1e-9)]
+            np.testing.assert_allclose(t, t[0], atol=1e-12)  # one multiplier for all that are free
+    assert taken
+    assert not projection.onto_balanced_box(m, step, lower, upper, 1e3, 1e-15, found)
+    assert not projection.onto_balanced_box(m * np.inf, step, lower, upper, 0.0, 1e-15, found)
+
+
+def test_sums_with_all_that_is_lost(rng):
+    x = 10.0 ** rng.uniform(-12, 12, 60) * rng.choice([-1.0, 1.0], 60)
+    total, lost, size = precise.exact_total(x, 7, 50, 3.0)
+    assert total + lost == pytest.approx(fsum([3.0, *x[7:50]]), rel=1e-15) and size >= abs(lost)
 
 
 def test_the_nearest_point_of_the_simplex(rng):

@@ -1,6 +1,7 @@
 """Compiled losses, sorts and sums over labellings, against all candidates one by one."""
 
 from itertools import pairwise, permutations, product
+from math import fsum
 
 import numpy as np
 import pytest
@@ -50,11 +51,11 @@ def test_the_maximum_of_atoms(rng):
 
 def test_atoms_rise_by_no_more_than_is_said(rng):
     pieces, f, low, slack = some_atoms(rng), rng.normal(size=N), 1e-17 * rng.normal(size=N), rng.random(N)
-    value, rise = np.empty(N), np.empty(N)
-    atoms.maximise_around(pieces, (f, low, 0.3, slack, UNIT), 0, N, value, rise)
-    close(value, maximum(pieces, f + 0.3)[0], atol=1e-14)
+    value, size, rise = atoms.sums_around(pieces, (f, low, 0.3, slack, UNIT), 3, N)
+    here = maximum(pieces, f + 0.3)[0]
+    close((value, size), (here[3:].sum(), np.abs(here[3:]).sum()), atol=1e-13)
     highest = np.maximum(*(maximum(pieces, f + 0.3 + side * slack)[0] for side in (-1.0, 1.0)))
-    close(rise, np.maximum(highest - value, 0.0), atol=1e-13)
+    close(rise, np.maximum(highest - here, 0.0)[3:].sum(), atol=1e-12)
 
 
 def test_what_is_certain_of_atoms_is_so_everywhere_between(rng):
@@ -71,10 +72,19 @@ def test_what_is_certain_of_atoms_is_so_everywhere_between(rng):
 def test_the_conjugate_of_atoms(rng):
     pieces, f = some_atoms(rng), rng.normal(size=N)
     value, a = maximum(pieces, f)
-    conjugate, size = np.empty(N), np.empty(N)
-    atoms.conjugate(pieces, -pieces.sign * a, 0, N, conjugate, size)
-    close(value + conjugate, -pieces.sign * a * f, atol=1e-14)  # Fenchel and Young
-    assert (size >= np.abs(conjugate) * (1 - 1e-15)).all()
+    u = -pieces.sign * a
+    conjugate, size = atoms.conjugate_sums(pieces, u, 5, N)
+    close(value[5:].sum() + conjugate, u[5:] @ f[5:], atol=1e-13)  # Fenchel and Young
+    assert size >= abs(conjugate)
+
+
+def test_sums_in_blocks_are_off_by_no_more_than_a_few_roundings(rng):
+    size = 1000
+    lin = 10.0 ** rng.uniform(-8, 8, size) * rng.choice([-1.0, 1.0], size)
+    zero, one = np.zeros(size), np.ones(size)
+    value, absolute = atoms.conjugate_sums(Atoms(one, lin, zero, zero, -one, one, 0.0), one, 0, size)
+    assert abs(value - fsum(lin)) <= 40 * UNIT * absolute
+    close(absolute, np.abs(lin).sum())
 
 
 def test_the_worst_ranking_is_the_worst_of_all(rng):
@@ -230,3 +240,35 @@ def test_a_window_of_positions(rng):
     assert count == there.sum() and (kept[0][5 : 5 + count] == positions[there]).all()
     assert less == pytest.approx(masses[5:][positions[5:] < -0.5].sum())
     assert inside == pytest.approx(masses[there].sum())
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_where_the_mass_reaches_a_target(rng, ties):
+    for _ in range(50):
+        n = int(rng.integers(1, 30))
+        positions = rng.integers(-3, 4, n) / 1.0 if ties else rng.normal(size=n)
+        masses, passed = rng.integers(1, 5, n) / 1.0, float(rng.integers(0, 3))
+        target = passed + rng.integers(1, int(masses.sum()) + 1)
+        first, mass, above = quantile.first_reaching(positions.copy(), masses.copy(), passed, target)
+        reached = {x: passed + masses[positions <= x].sum() for x in positions}
+        assert first == min(x for x in reached if reached[x] >= target) and mass == reached[first]
+        assert above == min((x for x in reached if x > first), default=np.inf)
+
+
+def test_the_best_offset_of_lines_is_where_the_sum_is_least(rng):
+    for _ in range(30):
+        pieces, f = some_atoms(rng)._replace(quad=np.zeros(N)), rng.normal(size=N)
+        pieces = pieces._replace(hi=np.where(np.isinf(pieces.hi), 1.0, pieces.hi), total=float(rng.normal()))
+        lo, hi = quantile.best_offset(pieces, f, 4, N, np.empty((2, 2 * N)))
+        ends = np.where(pieces.sign > 0, [-pieces.hi, -pieces.lo], [pieces.lo, pieces.hi])[:, 4:]
+        least, most = ends.sum(axis=1) + pieces.total  # the slopes far out
+        if not least < 0 < most:
+            assert np.isinf(lo) and np.isinf(hi)
+            continue
+        kinks = np.concatenate([pieces.sign * (pieces.lin + s * pieces.kink) - f for s in (-1, 1)])
+
+        def total(b, pieces=pieces, f=f):
+            return maximum(pieces, f + b)[0][4:].sum() + pieces.total * b
+
+        smallest = min(map(total, kinks))
+        close([total(lo), total(hi)], smallest, atol=1e-12)

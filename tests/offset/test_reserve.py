@@ -26,7 +26,7 @@ def problem(loss, shift=0.0):
     return Problem(X, Y + shift, loss, alpha=1e-2, sample_weight=WEIGHT)
 
 
-@pytest.mark.parametrize("loss", BOUNDED, ids=str)
+@pytest.mark.parametrize("loss", [*BOUNDED, "squared", "squared_hinge", "logistic"], ids=str)
 def test_known_tangents_are_below_the_risk_and_lean_both_ways(loss):
     risk = problem(loss).risk
     scores, b = DRAW.normal(size=40), np.array([0.7])
@@ -41,12 +41,19 @@ def test_known_tangents_are_below_the_risk_and_lean_both_ways(loss):
             assert risk.value_and_subgradient(f, c)[0] >= plane - 1e-12 * scale
 
 
-@pytest.mark.parametrize("loss", ["squared", "squared_hinge"])
-def test_without_bounds_tangents_are_searched_for(loss):
-    risk = problem(loss).risk
+def test_without_bounds_tangents_are_searched_for():
+    risk = problem("exponential").risk
     assert risk.leaning(np.zeros(40), np.zeros(1)) is None
-    price = problem(loss).reserve.price
+    price = problem("exponential").reserve.price
     assert 0 < price[0] < np.inf
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e8])
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_parabolas_are_balanced_in_units_of_their_targets(shift, unit):
+    y = unit * (shift + DRAW.normal(size=40))
+    reserve = Problem(X, y, "squared", alpha=1e-2).reserve
+    assert reserve.price[0] * reserve.height <= 10 * (1 + unit) and reserve.price[0] * unit <= 10 * (1 + unit)
 
 
 @pytest.mark.parametrize("loss", BOUNDED, ids=str)

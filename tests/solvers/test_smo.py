@@ -48,7 +48,7 @@ def reference(K, y, alpha, intercept, solver):
 def ways(request, monkeypatch):
     """Among all variables, or on working sets in single precision."""
     if request.param == "many samples":
-        monkeypatch.setattr(whole, "_LARGEST", 0)
+        monkeypatch.setattr(whole, "LARGEST", 0)
 
 
 @pytest.mark.usefixtures("ways")

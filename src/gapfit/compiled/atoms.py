@@ -9,6 +9,8 @@ import math
 from gapfit.compiled._jit import jit
 from gapfit.compiled.precise import two_sum
 
+_BLOCK = 32  # numbers that are added up as usual; what their sums lose is kept: 40 roundings on a way at most
+
 
 @jit(inline=True)
 def _maximum(z, kink, quad, lo, hi):
@@ -30,23 +32,33 @@ def maximise(atoms, f, start, stop, value, u):
 
 
 @jit
-def maximise_around(atoms, around, start, stop, value, rise):
-    """Write phi(f + shift + low), and how much higher phi is anywhere within the slack.
+def sums_around(atoms, around, start, stop):
+    """The sum of phi(f + shift + low), that of its absolute values, and of how much higher phi is anywhere
+    within the slack.
 
     lin - sign f is taken with all its digits. A convex function is highest at one of the ends.
     """
     sign, lin, kink, quad, lo, hi, _ = atoms
     f, low, shift, slack, unit = around
-    for i in range(start, stop):
-        moved, lost = two_sum(f[i], shift)
-        z, rest = two_sum(lin[i], -sign[i] * moved)
-        z += rest - sign[i] * (lost + low[i])
-        reach = slack[i] + 2.0 * unit * (abs(z) + kink[i])
-        here, _ = _maximum(z, kink[i], quad[i], lo[i], hi[i])
-        least, _ = _maximum(z - reach, kink[i], quad[i], lo[i], hi[i])
-        most, _ = _maximum(z + reach, kink[i], quad[i], lo[i], hi[i])
-        value[i] = here
-        rise[i] = max(max(least, most) - here, 0.0)
+    total = lost = sizes = rises = 0.0
+    for first in range(start, stop, _BLOCK):
+        value = size = rise = 0.0
+        for i in range(first, min(first + _BLOCK, stop)):
+            moved, rest = two_sum(f[i], shift)
+            z, more = two_sum(lin[i], -sign[i] * moved)
+            z += more - sign[i] * (rest + low[i])
+            reach = slack[i] + 2.0 * unit * (abs(z) + kink[i])
+            here, _ = _maximum(z, kink[i], quad[i], lo[i], hi[i])
+            least, _ = _maximum(z - reach, kink[i], quad[i], lo[i], hi[i])
+            most, _ = _maximum(z + reach, kink[i], quad[i], lo[i], hi[i])
+            value += here
+            size += abs(here)
+            rise += max(max(least, most) - here, 0.0)
+        total, rest = two_sum(total, value)
+        lost += rest
+        sizes += size
+        rises += rise
+    return total + lost, sizes, rises
 
 
 @jit
@@ -68,12 +80,19 @@ def classify(atoms, bounds, start, stop, zero, bound, support):
 
 
 @jit
-def conjugate(atoms, u, start, stop, value, size):
-    """Write the conjugates of the losses at u = -sign a:  -lin a + kink |a| + quad a^2 / 2, and what is added
+def conjugate_sums(atoms, u, start, stop):
+    """The sum of the conjugates at u = -sign a,  -lin a + kink |a| + quad a^2 / 2, and that of what is added
     up to them, in absolute values."""
     sign, lin, kink, quad, _, _, _ = atoms
-    for i in range(start, stop):
-        a = -sign[i] * u[i]
-        line, bent = -lin[i] * a, kink[i] * abs(a) + 0.5 * quad[i] * a * a
-        value[i] = line + bent
-        size[i] = abs(line) + bent
+    total = lost = sizes = 0.0
+    for first in range(start, stop, _BLOCK):
+        value = size = 0.0
+        for i in range(first, min(first + _BLOCK, stop)):
+            a = -sign[i] * u[i]
+            line, bent = -lin[i] * a, kink[i] * abs(a) + 0.5 * quad[i] * a * a
+            value += line + bent
+            size += abs(line) + bent
+        total, rest = two_sum(total, value)
+        lost += rest
+        sizes += size
+    return total + lost, sizes

@@ -7,6 +7,7 @@ to which what is still lost is in proportion.
 from gapfit.compiled._jit import jit
 
 _SPLITTER = 134217729.0  # 2^27 + 1
+_BLOCK = 64  # numbers
 
 
 @jit
@@ -62,6 +63,29 @@ def add_adjoint(rows, u, high, low, size):
                 high[j], less = two_sum(high[j], product)
                 low[j] += lost + less
                 size[j] += abs(product)
+
+
+@jit
+def exact_total(x, start, stop, total):
+    """For Python: see `sum_exactly`."""
+    return sum_exactly(x, start, stop, total)
+
+
+@jit(inner=True)
+def sum_exactly(x, start, stop, total):
+    """total + lost is the given total and the entries from start to stop, and size the sum of what each
+    addition has lost: less, if blocks are added up by themselves."""
+    lost = size = 0.0
+    for first in range(start, stop, _BLOCK):
+        block = 0.0
+        for i in range(first, min(first + _BLOCK, stop)):
+            block, rest = two_sum(block, x[i])
+            lost += rest
+            size += abs(rest)
+        total, rest = two_sum(total, block)
+        lost += rest
+        size += abs(rest)
+    return total, lost, size
 
 
 @jit

@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from gapfit.compiled._jit import jit
+from gapfit.compiled.precise import sum_exactly
 
 _NEWTON = 6  # steps before the search by halves
 _SAMPLE = 65  # kinks whose middle one stands for the middle one of all
+_TAKES = 3  # of what rounding has left of a sum
 
 
 @jit(fast=True, reorder=True)
@@ -44,6 +46,12 @@ def multiplier(box: Any, z: float, rounding: float) -> float:
 
 @jit
 def near(m, step, sigma, lower, upper, z, rounding):
+    """For Python: see `_near`."""
+    return _near(m, step, sigma, lower, upper, z, rounding)
+
+
+@jit
+def _near(m, step, sigma, lower, upper, z, rounding):
     """A few steps of Newton's method: t twice more if that is the root, else bounds of the root."""
     t, left, right = 0.0, -np.inf, np.inf
     last, before = np.inf, t
@@ -64,6 +72,54 @@ def near(m, step, sigma, lower, upper, z, rounding):
         if not left < t < right:
             break
     return t, left, right
+
+
+@jit
+def onto_balanced_box(m, step, lower, upper, z, rounding, out):
+    """Write the nearest point whose sum is z; False where m is not near it, or there is none.
+
+    What rounding has left of the sum is taken off the smallest entries that have room for it: the smaller an
+    entry, the finer it is resolved.
+    """
+    n, least, most, size = m.size, 0.0, 0.0, 0.0
+    ones = np.empty(n)
+    for i in range(n):
+        ones[i] = 1.0
+        least += lower[i]
+        most += upper[i]
+        size += abs(m[i])
+    if not (least < z < most and size < np.inf):
+        return False
+    t, left, right = _near(m, step, ones, lower, upper, z, rounding)
+    if left != right:
+        return False
+    for i in range(n):
+        out[i] = min(max(m[i] + t * step[i], lower[i]), upper[i])
+    _balance(out, lower, upper, z)
+    return True
+
+
+@jit
+def balance(u, lower, upper, z):
+    """For Python: see `_balance`."""
+    _balance(u, lower, upper, z)
+
+
+@jit
+def _balance(u, lower, upper, z):
+    """Take what rounding has left of sum(u) - z off entries of u."""
+    for _ in range(_TAKES):
+        total, lost, _ = sum_exactly(u, 0, u.size, -z)
+        rest = total + lost
+        if rest == 0.0:
+            return
+        smallest, at = np.inf, -1
+        for i in range(u.size):
+            if abs(u[i]) < smallest and lower[i] <= u[i] - rest <= upper[i]:
+                smallest, at = abs(u[i]), i
+        if at < 0:
+            return
+        u[at] -= rest
 
 
 @jit

@@ -10,11 +10,12 @@ with h(a) = a log a + (1 - a) log(1 - a). The penalty is l1 |w|_1 + l2 |w|^2 / 2
 """
 
 import math
-from typing import Any, NamedTuple
 
 from gapfit.compiled._jit import jit
 from gapfit.compiled.rows import TINY
-from gapfit.compiled.small_model import EPS, hessian, minimise_with_l1, solve
+from gapfit.compiled.small_model import EPS, Course, Losses, Net, Place, hessian, minimise_with_l1, solve
+
+__all__ = ["Course", "Losses", "Net", "Place", "improve"]
 
 SEARCH = 40  # evaluations in a line search at most, each O(n)
 FLAT = 0.1  # of the first slope: there a line search ends
@@ -23,65 +24,11 @@ EASY, HARD, LOST = 3, 8, 25  # Newton steps for one rounded problem
 SHARPEN = 3.0  # the factor of c after an easy problem
 BLUNT = 1.0 / 64  # its factor after one that was not solved
 SHARPEST = 1e12  # the last c, in units of the first
-PROGRESS = 0.1  # of a gap is left of it after a call
+PROGRESS = 0.01  # of a gap is left of it after a call: to call takes as long as some steps on little data
 MOST = 200  # Newton steps in a call
 
 
-class Losses(NamedTuple):
-    """The losses of all samples, as data."""
-
-    target: Any
-    kink: Any
-    quad: Any
-    lower: Any
-    upper: Any
-    entropy: Any  # upper - lower where the loss has an entropy, else 0
-    p: Any
-
-
-class Net(NamedTuple):
-    """The penalty, times alpha, and what is known of b."""
-
-    l1: Any
-    l2: Any
-    free: Any  # is there an intercept?
-    total: Any  # its slope that no sample carries
-    least_bend: Any  # curvature in b, where no sample has any
-    least: Any  # and in a weight
-
-
-class Place(NamedTuple):
-    """Where the fit is. All is written to."""
-
-    w: Any
-    f: Any  # scores, with b
-    v: Any
-    z: Any  # X'v
-    centre: Any
-    curvature: Any
-    step: Any  # in w
-    along: Any  # what the step changes in the scores
-    hessian: Any
-    mean: Any  # of the rows on a curved part
-    rows: Any  # which they are
-
-
-class Course(NamedTuple):
-    """Where the fit is, in numbers."""
-
-    b: Any
-    c: Any
-    last_c: Any
-    steps: Any  # since c was changed
-    primal: Any
-    gap: Any  # a guess
-    rounding: Any  # what rounding off adds to the gap
-    imbalance: Any
-    bend: Any  # curvature in b
-    moving: Any
-
-
-@jit(fast=True, inline=True)
+@jit(fast=True)
 def _response(losses, i, f, centre, c):
     """The maximiser v, the curvature of the rounded loss, and the true loss."""
     margin = losses.target[i] - f
@@ -102,7 +49,7 @@ def _response(losses, i, f, centre, c):
     return v, give if inside else 0.0, (beyond - 0.5 * quad * exact) * exact
 
 
-@jit(fast=True, inline=True)
+@jit(fast=True)
 def _rounded_part(losses, i, f, v, loss):
     """By how much the loss is above the plane of v at f."""
     if losses.entropy[i] > 0.0:
@@ -146,8 +93,9 @@ def _look(X, losses, net, place, course):
     slack = 0.5 * imbalance * imbalance / max(bend, net.least_bend) if net.free else 0.0
     gap = primal - (share * (bound + imbalance * course.b) - conjugate) + slack
     return Course(
-        course.b, course.c, course.last_c, course.steps, primal, gap, rounding, imbalance, bend, course.moving
-    )
+        course.b, course.c, course.last_c, course.steps, primal, gap, rounding, imbalance, bend,
+        course.moving, False,
+    )  # fmt: skip
 
 
 @jit(fast=True, inline=True)
@@ -242,7 +190,48 @@ def _newton_step(X, losses, net, place, course, corners):
 
 @jit(fast=True)
 def improve(X, losses, net, place, course, corners):
-    """Newton steps until the gap has fallen to a tenth, or nothing moves any more.
+    """Newton steps as `_improve` makes them; and where losses are round, the best b."""
+    course = _improve(X, losses, net, place, course, corners)
+    if not (net.free and course.c == math.inf):
+        return course
+    b, gain, best = _best_offset(losses, net, place, course.b)
+    return Course(
+        b, course.c, course.last_c, course.steps, course.primal - gain, course.gap - gain, course.rounding,
+        course.imbalance, course.bend, course.moving, best,
+    )  # fmt: skip
+
+
+@jit(fast=True)
+def _best_offset(losses, net, place, b):
+    """Newton's method in b alone, between bounds of it: b, what it has gained, and whether it is the best."""
+    low, high, before, gain = -math.inf, math.inf, math.inf, 0.0
+    for _ in range(SEARCH):
+        value, slope, bend, size = net.total * b, net.total, 0.0, abs(net.total)
+        for i in range(len(place.f)):
+            v, curvature, loss = _response(losses, i, place.f[i], place.centre[i], math.inf)
+            value += loss
+            slope -= v
+            bend += curvature
+            size += abs(v)
+        before = value if before == math.inf else before
+        gain = before - value
+        if abs(slope) <= 4.0 * EPS * size:
+            return b, gain, True
+        low, high = (low, b) if slope > 0.0 else (b, high)
+        new = b - slope / max(bend, TINY)
+        if not low < new < high:
+            new = 0.5 * (low + high)
+        if not low < new < high:
+            return b, gain, high - low < math.inf  # neighbours; else there is none on one side
+        for i in range(len(place.f)):
+            place.f[i] += new - b
+        b = new
+    return b, gain, False
+
+
+@jit(fast=True)
+def _improve(X, losses, net, place, course, corners):
+    """Newton steps until the gap has fallen to a hundredth, or nothing moves any more.
 
     `corners` is None where the penalty has no l1 part: then no code for it is compiled.
     """
@@ -278,5 +267,5 @@ def _at(course, b, c, steps, moving):
     """The course with these."""
     return Course(
         b, c, course.last_c, steps, course.primal, course.gap, course.rounding, course.imbalance, course.bend,
-        moving,
+        moving, False,
     )  # fmt: skip

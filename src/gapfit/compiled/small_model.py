@@ -14,6 +14,61 @@ SWEEPS = 50  # over the weights at most, in a quadratic model with l1
 SETTLED = 1e-3  # of the largest change in any sweep: one that changes no more is the last
 
 
+class Losses(NamedTuple):
+    """The losses of all samples, as data."""
+
+    target: Any
+    kink: Any
+    quad: Any
+    lower: Any
+    upper: Any
+    entropy: Any  # upper - lower where the loss has an entropy, else 0
+    p: Any
+
+
+class Net(NamedTuple):
+    """The penalty, times alpha, and what is known of b."""
+
+    l1: Any
+    l2: Any
+    free: Any  # is there an intercept?
+    total: Any  # its slope that no sample carries
+    least_bend: Any  # curvature in b, where no sample has any
+    least: Any  # and in a weight
+
+
+class Place(NamedTuple):
+    """Where the fit is. All is written to."""
+
+    w: Any
+    f: Any  # scores, with b
+    v: Any
+    z: Any  # X'v
+    centre: Any
+    curvature: Any
+    step: Any  # in w
+    along: Any  # what the step changes in the scores
+    hessian: Any
+    mean: Any  # of the rows on a curved part
+    rows: Any  # which they are
+
+
+class Course(NamedTuple):
+    """Where the fit is, in numbers."""
+
+    b: Any
+    c: Any
+    last_c: Any
+    steps: Any  # since c was changed
+    primal: Any
+    gap: Any  # a guess
+    rounding: Any  # what rounding off adds to the gap
+    imbalance: Any
+    bend: Any  # curvature in b
+    moving: Any
+    best: Any  # is b known to be the best at w?
+
+
 class Corners(NamedTuple):
     """What the model of a penalty with l1 writes to."""
 

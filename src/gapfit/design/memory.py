@@ -76,7 +76,8 @@ class MemoryDesign(Design):
         """X'u."""
         if self.size > threads.PAYS:
             return self.adjoints(u)[0]
-        return threads.total(partial(RowRange.adjoint, u=u), self._adjoint_parts)
+        limits.look()
+        return self._adjoint_parts[0].adjoint(u)
 
     def adjoints(self, *vectors: Vector) -> list[Slope]:
         """X'u for one or two u, in one pass over X; by compiled code where X is sparse, whatever its size."""
@@ -142,7 +143,8 @@ class MemoryDesign(Design):
     def squares(self, weight: Vector) -> Slope:
         """The sum of weight_i x_ij^2 for each column j."""
         if sparse.issparse(self.X):
-            squared = sparse.csr_array((np.square(self.X.data, dtype=np.float64), self.X.indices, self.X.indptr), self.shape)
+            squares = np.square(self.X.data, dtype=np.float64)
+            squared = sparse.csr_array((squares, self.X.indices, self.X.indptr), self.shape)
             return np.asarray(squared.T @ weight)
         return threads.total(
             lambda part: sum(weight[part.rows][rows] @ np.square(block) for rows, block in part.blocks()),

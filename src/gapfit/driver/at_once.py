@@ -7,7 +7,6 @@ returned rests on `certify` alone, as in the loop. Where no guess comes true, th
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import wraps
 from itertools import islice
 from numbers import Integral
@@ -17,9 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit import limits
+from gapfit._types import Slope, Vector
 from gapfit.certify import proved, running
 from gapfit.checks import as_tolerance
 from gapfit.errors import ContractError
+from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.solution import Certificate, Iterate, Record, Solution, Status, as_intercept
 from gapfit.solvers.base import OVERFLOWS, Steps, inner_solver, solver_name
@@ -34,6 +35,11 @@ class Attempt(NamedTuple):
 
     solution: Solution | None
     solver: Callable[..., Steps]
+
+
+def quietly() -> np.errstate:
+    """A step that overflows is a bad step: its point and its bound are not taken, and nobody need be told."""
+    return np.errstate(over="ignore", invalid="ignore", divide="ignore")
 
 
 def is_plain(how: Mapping[str, Any]) -> bool:
@@ -54,23 +60,18 @@ def at_once(problem: Problem, method: Callable[..., Steps], tol: float) -> Attem
     began, name, steps = perf_counter(), solver_name(method), method(problem)
     seen: list[Iterate] = []
     history: list[Record] = []
-    quietly = np.errstate(over="ignore", invalid="ignore", divide="ignore")
     try:
-        with quietly, limits.Interrupts() as interrupts:
-            for n_iter, iterate in enumerate(islice(steps, STEPS), 1):
+        with quietly(), limits.Interrupts() as interrupts:
+            for iterate in islice(steps, STEPS):
                 seen.append(iterate)
                 if interrupts.pressed or _seems_enough(iterate, tol):
-                    solution = _proved(problem, iterate, name, n_iter)
-                    primal, dual = solution.certificate[:2]
-                    claim = primal if iterate.primal is None else iterate.primal
-                    now = running(claim, solution.minorant, dual)
-                    history.append(Record(n_iter, perf_counter() - began, *now[:3]))
+                    point = _proved(problem, iterate)
+                    now = running(point.claim, point.minorant, point.certificate.dual)
+                    history.append(Record(len(seen), perf_counter() - began, *now[:3]))
                     if interrupts.pressed:
-                        status = Status.INTERRUPTED
-                        return Attempt(replace(solution, status=status, history=history), method)
-                    if solution.certificate.relative_gap <= tol:
-                        logger.info("%s: %s after %d steps", name, solution.status.name, n_iter)
-                        return Attempt(replace(solution, history=history), method)
+                        return Attempt(_solution(point, Status.INTERRUPTED, history, name, len(seen)), method)
+                    if point.certificate.relative_gap <= tol:
+                        return Attempt(_solution(point, Status.CERTIFIED, history, name, len(seen)), method)
                 if iterate.estimate is None:
                     break
     except OVERFLOWS:
@@ -105,28 +106,37 @@ def _next(steps: Steps, certificate: Certificate | None) -> Iterate | None:
 def _seems_enough(iterate: Iterate, tol: float) -> bool:
     """By the solver's own guess, with its claim or guess of J; one that makes none is not for here."""
     guess, value = iterate.estimate, iterate.objective if iterate.primal is None else iterate.primal
+    if not guess:
+        return guess is not None  # what is left is rounding, or there is no guess
     value = value() if callable(value) else value
-    return guess is not None and value is not None and guess <= tol * abs(value)
+    return value is not None and guess <= tol * abs(value)
 
 
-def _proved(problem: Problem, iterate: Iterate, solver: str, n_iter: int) -> Solution:
-    """The iterate as a solution, with its certificate, whatever that says."""
-    w = iterate.point()
+class _Proved(NamedTuple):
+    """A point, and what is proved of it."""
+
+    w: Slope
+    b: Vector
+    claim: float  # J there, by the solver, if it says it
+    certificate: Certificate
+    minorant: Minorant
+
+
+def _proved(problem: Problem, iterate: Iterate) -> _Proved:
+    """The iterate with its certificate, whatever that says."""
+    w, b, scores = iterate.point(), iterate.b, None
     minorant = iterate.minorant() if callable(iterate.minorant) else iterate.minorant
+    if iterate.tangent:
+        _, minorant, scores, b = problem.oracle(w, b)
+    elif iterate.primal is None:  # then the best offsets are for the driver to find
+        b, scores = problem.best_offsets(w, b)
     if minorant is None or minorant.maker != problem.maker:
         raise ContractError("a solver may report only minorants that its problem has made")
-    b, scores = iterate.b, None
-    if iterate.primal is None:  # then the best offsets are for the driver to find
-        _, b, scores = problem.best(w, b)
     certificate, rests_on = proved(problem, w, b, minorant, scores, exact=False)
-    return Solution(
-        w=w,
-        intercept=as_intercept(b),
-        status=Status.CERTIFIED,
-        certificate=certificate,
-        n_iter=n_iter,
-        history=[],
-        minorant=rests_on,
-        solver=solver,
-        fingerprint=None,
-    )
+    claim = certificate.primal if iterate.primal is None else iterate.primal
+    return _Proved(w, b, claim, certificate, rests_on)
+
+
+def _solution(at: _Proved, status: Status, history: list[Record], solver: str, n_iter: int) -> Solution:
+    w, b = at.w, as_intercept(at.b)
+    return Solution(w, b, status, at.certificate, n_iter, history, at.minorant, solver, None)

@@ -41,7 +41,7 @@ class Steps:
 
 @contextmanager
 def told(
-    estimator: Any, context: Any, data: dict[str, Any], attributes: Attributes, *, alone: bool
+    estimator: Any, context: Any, data: Callable[[], dict[str, Any]], attributes: Attributes, *, alone: bool
 ) -> Iterator[list[Steps]]:
     """The callbacks of `solve` that tell scikit-learn's of each step; none if the estimator has none.
 
@@ -53,7 +53,7 @@ def told(
     if not alone:
         context = context.subcontext(task_name="part", max_subtasks=None)
         context.call_on_fit_task_begin(estimator=estimator)
-    steps = Steps(estimator, context, data, attributes)
+    steps = Steps(estimator, context, data(), attributes)
     yield [steps]
     steps.close()
     if not alone:

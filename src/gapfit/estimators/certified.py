@@ -3,20 +3,21 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from statistics import fmean
+from typing import Any, Protocol
 
-import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from gapfit import limits
 from gapfit._types import Slope
 from gapfit.checkpoint import Checkpoint
 from gapfit.declaration import attribute, declared, parameter
+from gapfit.driver.at_once import is_plain
 from gapfit.estimators.callbacks import told
-from gapfit.estimators.fitting import Fitting, Solver, overall_status, warn_caller
+from gapfit.estimators.fitting import Fitting, Session, Solver, overall_status, warn_caller
 from gapfit.persistence.fits import HISTORY
 from gapfit.problem import Problem
-from gapfit.solution import Solution, Status
+from gapfit.solution import Certificate, Record, Solution, Status
 from gapfit.solve import solve
 
 _NEXT = {
@@ -31,6 +32,22 @@ _AS_ASKED = (
     Status.STOPPED,
     Status.LOCAL,
 )  # ends that nobody need be warned of
+
+
+class Ended(Protocol):
+    """What is reported of a problem of a fit."""
+
+    @property
+    def certificate(self) -> Certificate: ...
+
+    @property
+    def status(self) -> Status: ...
+
+    @property
+    def history(self) -> list[Record]: ...
+
+    @property
+    def n_iter(self) -> int: ...
 
 
 class Parts(ABC):
@@ -54,6 +71,10 @@ class Parts(ABC):
     def solution(self, problem: Problem, solver: Solver, checkpoint: Checkpoint | None, how: Any) -> Solution:
         """Its solution; `how` are the options of `solve`."""
         return solve(problem, solver, checkpoint=checkpoint, **how)
+
+    def together(self, solver: Solver, tol: float) -> Sequence[Ended] | None:
+        """How all problems ended, solved and kept at once; None where they are to be solved one by one."""
+        return None
 
     @abstractmethod
     def keep(self, problem: Problem, solution: Solution) -> None:
@@ -85,32 +106,48 @@ class CertifiedFit(Fitting):
 
     def _certify(self, parts: Parts) -> None:
         """Solve all parts, which share the time, and set the fitted attributes."""
-        solutions: list[Solution] = []
         with self._session(parts.data, parts.count) as session:
-            max_iter = self.max_iter
-            for k in range(parts.count):
-                problem = parts.problem(k)
-                attributes = partial(parts.attributes, k)
-                left = limits.remaining(session.max_time)
-                with told(
-                    self, session.context, parts.seen(), attributes, alone=parts.count == 1
-                ) as callbacks:
-                    how = dict(
-                        tol=self.tol, max_iter=max_iter, max_time=left, start=self._start(parts, k, problem),
-                        callbacks=callbacks, n_jobs=self.n_jobs,
-                        resumable=bool(self.warm_start) and parts.resumable,
-                    )  # fmt: skip
-                    solution = parts.solution(problem, session.solver, session.checkpoint, how)
-                if solution.status in (Status.INTERRUPTED, Status.STOPPED):
-                    max_iter = 0  # the other parts get the bounds that come for free
-                parts.keep(problem, solution)
-                solutions.append(solution)
-            self._report(solutions)
+            ended = self._at_once(parts, session)
+            if ended is None:
+                ended = solutions = self._one_by_one(parts, session)
+                # weights cost little to keep: warm_start may be set later
+                self._warm = solutions if self.warm_start else [solution.w for solution in solutions]
+            self._report(ended)
             self.__dict__.update(parts.fitted())
-            # weights cost little to keep: warm_start may be set later
-            self._warm = solutions if self.warm_start else [solution.w for solution in solutions]
         if self.status_ not in _AS_ASKED:
             self._warn()
+
+    def _at_once(self, parts: Parts, session: Session) -> Sequence[Ended] | None:
+        """How all parts ended, where nobody watches them one by one, or will go on from there."""
+        watched = session.context is not None or session.checkpoint is not None or self.warm_start
+        how = self._how(session.max_time, None, [])
+        return None if watched or not is_plain(how) else parts.together(session.solver, self.tol)
+
+    def _one_by_one(self, parts: Parts, session: Session) -> list[Solution]:
+        solutions: list[Solution] = []
+        more = True
+        for k in range(parts.count):
+            problem = parts.problem(k)
+            left = limits.remaining(session.max_time)
+            with told(
+                self, session.context, parts.seen, partial(parts.attributes, k), alone=parts.count == 1
+            ) as callbacks:
+                how = self._how(left, self._start(parts, k, problem), callbacks)
+                how["resumable"] = bool(self.warm_start) and parts.resumable
+                if not more:
+                    how["max_iter"] = 0  # the other parts get the bounds that come for free
+                solution = parts.solution(problem, session.solver, session.checkpoint, how)
+            more = more and solution.status not in (Status.INTERRUPTED, Status.STOPPED)
+            parts.keep(problem, solution)
+            solutions.append(solution)
+        return solutions
+
+    def _how(self, max_time: float, start: Any, callbacks: Any) -> dict[str, Any]:
+        """The options of `solve`."""
+        return dict(
+            tol=self.tol, max_iter=self.max_iter, max_time=max_time, start=start, callbacks=callbacks,
+            n_jobs=self.n_jobs,
+        )  # fmt: skip
 
     def _start(self, parts: Parts, k: int, problem: Problem) -> Any:
         """Where to start: from the last solution, if it fits. `solve` sees whether its bounds hold."""
@@ -122,12 +159,12 @@ class CertifiedFit(Fitting):
             return None
         return last[k] if parts.resumable else w
 
-    def _report(self, solutions: Sequence[Solution]) -> None:
+    def _report(self, solutions: Sequence[Ended]) -> None:
         certificates = [solution.certificate for solution in solutions]
         histories = [solution.history for solution in solutions]
         self.certificates_ = certificates
-        self.objective_ = float(np.mean([certificate.primal for certificate in certificates]))
-        self.dual_objective_ = float(np.mean([certificate.dual for certificate in certificates]))
+        self.objective_ = fmean([certificate.primal for certificate in certificates])
+        self.dual_objective_ = fmean([certificate.dual for certificate in certificates])
         self.dual_gap_ = max(certificate.gap for certificate in certificates)
         self.status_ = overall_status([solution.status for solution in solutions])
         self.converged_ = self.status_ is Status.CERTIFIED

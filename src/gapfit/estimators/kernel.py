@@ -181,7 +181,7 @@ class KernelModel(SaidLater, Rows, CertifiedFit):
         share = np.zeros(samples.given)
         there = origin.place >= 0
         share[there] = samples.given_weight[there] / origin.weight[origin.place[there]]
-        each = np.stack([origin.invert(machine.w, 0.0) * share for machine in machines])
+        each = np.stack([machine.w for machine in machines])[:, origin.place] * share
         support = order[each[:, order].any(axis=0)].astype(np.int32)
         vectors = np.empty((0, 0)) if self._precomputed else take_rows(samples.X, origin.place[support])
         return {

@@ -84,9 +84,10 @@ class KernelSVC(ClassifierMixin, WeightedClasses, KernelModel):
         if k > 2:  # then each pair of classes is two blocks of the kernel matrix on either side
             order = np.argsort(code, kind="stable")
             samples, code = samples.ordered(order), code[order]
+        members = [np.flatnonzero(code == one) for one in range(k)]
         parts = []
         for positive, negative in _pairs(k):
-            rows = np.flatnonzero((code == positive) | (code == negative))
+            rows = np.concatenate([members[positive], members[negative]]) if k > 2 else np.arange(len(code))
             alpha = 1.0 / (C * float(samples.weight[rows].sum()))
             parts.append(Part(rows, np.where(code[rows] == positive, 1.0, -1.0), alpha))
         machines = self._fit_parts(samples, parts, loss)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 from inspect import signature
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -12,18 +13,22 @@ from gapfit._types import Slope
 from gapfit.checkpoint import Checkpoint
 from gapfit.design.kernel import KernelDesign
 from gapfit.driver.at_once import at_once, is_plain
+from gapfit.driver.together import together
 from gapfit.errors import UnboundedProblem
-from gapfit.estimators.certified import Parts
+from gapfit.estimators.certified import Ended, Parts
 from gapfit.estimators.fitting import Solver
 from gapfit.estimators.kernel_indefinite import local_solution
-from gapfit.estimators.kernel_statements import Part, Problems, Statement, said, said_later, spread
+from gapfit.estimators.kernel_statements import Evidence, Made, Part, Statement, said, said_later, spread
 from gapfit.estimators.samples import Samples
 from gapfit.losses.base import Loss
 from gapfit.losses.nu import NuRisk
 from gapfit.problem import Problem
+from gapfit.problems import Problems
 from gapfit.solution import Solution, Status
+from gapfit.solvers.base import inner_solver
 from gapfit.solvers.pairs.rules import Identification
-from gapfit.solvers.pairs.whole import is_small
+from gapfit.solvers.pairs.whole import LARGEST, is_small
+from gapfit.solvers.smo import smo
 
 _NO_WIDTH = 1e-12  # of the largest score
 
@@ -63,10 +68,10 @@ class KernelParts(Parts):
     ) -> None:
         self.model, self.samples, self.design, self.parts, self.loss = model, samples, design, parts, loss
         self.count = len(parts)
-        self.problems = Problems(design, tuple(parts), loss, samples.weight)
+        self.problems = Made(design, tuple(parts), loss, samples.weight)
         self.machines: list[Machine] = []
         self.again = self.problems.again()
-        self.solutions: list[Solution] = []
+        self.solutions: list[Solution | Evidence] = []
         self.statements: list[Statement] = []  # where they cannot wait
         self.since: list[NDArray[Any]] = []
         self.traced: bool | None = None
@@ -100,6 +105,29 @@ class KernelParts(Parts):
         if checkpoint is not None:
             checkpoint.accompany(f"trace {len(self.machines)}", trace, ended=trace.since is None)
         return solution
+
+    def together(self, solver: Solver, tol: float) -> Sequence[Ended] | None:
+        """By steps on pairs in all machines at once, if they are small."""
+        chosen = getattr(solver, "keywords", {}).keys() - {"seed"}  # nothing is drawn here
+        if self.again is None or inner_solver(solver) is not smo or chosen:
+            return None  # statements cannot wait, or somebody has chosen how
+        if max(len(part.target) for part in self.parts) > LARGEST:
+            return None
+        problems = Problems.of(self.design, self.parts, self.loss, self.samples.weight)
+        if problems is None or (found := together(problems, tol)) is None:
+            return None
+        n, pieces = self.design.n_samples, list(pairwise(problems.first.tolist()))
+        W, since = np.zeros((self.count, n)), np.full((self.count, n), -1)
+        for k, (part, (start, stop)) in enumerate(zip(self.parts, pieces, strict=True)):
+            W[k, part.rows], since[k, part.rows] = found.w[start:stop], found.since[start:stop]
+        self.machines = [Machine(w, b) for w, b in zip(W, found.b.tolist(), strict=True)]
+        place = self.samples.origin.place
+        self.since = list(np.where(place < 0, -1, since[:, place]))
+        self.solutions = [
+            Evidence(found.w[start:stop], found.b[k : k + 1], found.u[start:stop], found.certificates[k])
+            for k, (start, stop) in enumerate(pieces)
+        ]
+        return found.each()
 
     def takes_trace(self, solver: Solver) -> bool:
         """Can the solver tell when it identified which samples? The same one solves all parts."""

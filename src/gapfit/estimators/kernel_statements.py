@@ -18,7 +18,7 @@ from gapfit.losses.base import Loss
 from gapfit.losses.nu import NuRisk
 from gapfit.problem import Problem
 from gapfit.reductions import Multiset
-from gapfit.solution import Solution
+from gapfit.solution import Certificate, Solution, Status, as_intercept
 from gapfit.statements import SUPPORT, ZERO, optimal_ball, support_status
 
 
@@ -30,7 +30,7 @@ class Part(NamedTuple):
     alpha: float
 
 
-class Problems(NamedTuple):
+class Made(NamedTuple):
     """The problems of a fit, made one by one."""
 
     design: KernelDesign
@@ -46,7 +46,7 @@ class Problems(NamedTuple):
     def is_everyone(self, k: int) -> bool:
         return len(self.parts[k].rows) == self.design.n_samples
 
-    def again(self) -> "Callable[[], Problems] | None":
+    def again(self) -> "Callable[[], Made] | None":
         """What makes the same problems once more, from copies of all that others may change; None where these
         would be large. It keeps samples, and no kernel matrix."""
         design = self.design.again()
@@ -54,7 +54,7 @@ class Problems(NamedTuple):
             return None
         parts = tuple(part._replace(target=part.target.copy()) for part in self.parts)
         loss, weight = self.loss, self.weight.copy()
-        return lambda: Problems(design(), parts, loss, weight)
+        return lambda: Made(design(), parts, loss, weight)
 
 
 class Statement(NamedTuple):
@@ -75,7 +75,7 @@ class Statement(NamedTuple):
         return cls(support_status(problem, ball), around)
 
 
-def said(problems: Problems, statements: Sequence[Statement], origin: Multiset) -> dict[str, Any]:
+def said(problems: Made, statements: Sequence[Statement], origin: Multiset) -> dict[str, Any]:
     """The statements as attributes."""
     n, support = problems.design.n_samples, []
     for part, statement in zip(problems.parts, statements, strict=True):
@@ -85,15 +85,29 @@ def said(problems: Problems, statements: Sequence[Statement], origin: Multiset) 
     return {"support_status_": support[0] if len(support) == 1 else np.array(support), "_balls": balls}
 
 
+class Evidence(NamedTuple):
+    """A solution as far as it is kept of many that were proved together."""
+
+    w: Vector
+    b: Vector
+    u: Vector  # the dual point on which the lower bound rests
+    certificate: Certificate
+
+    def of(self, problem: Problem) -> Solution:
+        minorant, intercept = problem.minorant_at(self.u), as_intercept(self.b)
+        return Solution(self.w, intercept, Status.CERTIFIED, self.certificate, 1, [], minorant, "smo", None)
+
+
 def said_later(
-    again: Callable[[], Problems], solutions: Sequence[Solution], origin: Multiset, n_jobs: int | None
+    again: Callable[[], Made], solutions: Sequence[Solution | Evidence], origin: Multiset, n_jobs: int | None
 ) -> dict[str, Any]:
     """The same, from problems that are made again, to the last bit."""
     statements = []
     with threads.using(n_jobs):
         problems = again()
-        for k, solution in enumerate(solutions):
+        for k, known in enumerate(solutions):
             problem = problems.make(k)
+            solution = known.of(problem) if isinstance(known, Evidence) else known
             problem.adopt(solution.minorant)
             statements.append(Statement.of(problem, solution, everyone=problems.is_everyone(k)))
         return said(problems, statements, origin)

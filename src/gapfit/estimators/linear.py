@@ -31,9 +31,8 @@ from gapfit.problem import Problem
 from gapfit.reductions import Multiset
 from gapfit.registry import as_penalty
 from gapfit.solution import Solution
-from gapfit.solvers.auto import plan
+from gapfit.solvers.auto import for_small_data
 from gapfit.solvers.base import solver_name
-from gapfit.solvers.small_newton import small_newton
 from gapfit.statements import SUPPORT as SUPPORT_NAMES
 from gapfit.statements import ZERO, Ball, optimal_balls, support_status
 from gapfit.whereabouts.coefficients import zeros_and_signs
@@ -217,8 +216,9 @@ class LinearParts(Parts):
         self, problem: Problem, solver: Solver, checkpoint: Checkpoint | None, how: Any
     ) -> Solution:
         usual = solver_name(solver) == "auto" and checkpoint is None and is_plain(how)
-        if usual and problem.dtype == np.float64 and next(plan(problem)).name == "small_newton":
-            solution, _ = at_once(problem, small_newton, how["tol"])
+        quick = for_small_data(problem) if usual and problem.dtype == np.float64 else None
+        if quick is not None:
+            solution, _ = at_once(problem, quick, how["tol"])
             if solution is not None:
                 return solution
         return super().solution(problem, solver, checkpoint, how)

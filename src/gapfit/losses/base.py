@@ -17,6 +17,7 @@ Weights, their normalisation and the offset b are dealt with here, once.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from math import isfinite
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -90,6 +91,24 @@ class Leaning(NamedTuple):
     heights: Vector
     most: Vector  # |u_k|, at most, score by score
     mixture: Callable[[Vector], Vector]  # sum over k of shares[k] * u_k
+
+
+def ends_of_a_box(
+    box: tuple[Vector, Vector], total: float, conjugate: Callable[[Vector], float], scores: Vector, b: Vector
+) -> Leaning | None:
+    """The tangents at the ends of a dual box, if it has them: all slopes are least there, or largest."""
+    lower, upper = box
+    least, most = float(lower.sum()), float(upper.sum())
+    if b.size != 1 or not isfinite(most - least):
+        return None
+    low, high = (float(u @ scores) - conjugate(u) for u in box)
+    if not isfinite(low + high):
+        return None
+    slopes = np.array([[least], [most]]) + total
+    heights = np.array([low, high]) + slopes[:, 0] * b[0]
+    return Leaning(
+        slopes, heights, np.maximum(-lower, upper), lambda shares: shares[0] * lower + shares[1] * upper
+    )
 
 
 class OffsetParts(Protocol):

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
+from math import isfinite
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
@@ -11,11 +12,11 @@ from numpy.typing import ArrayLike
 from gapfit import threads
 from gapfit._types import Vector
 from gapfit.forms import loss_form
-from gapfit.losses.base import FREE, Certain, Leaning, Loss, Rest, Risk
+from gapfit.losses.base import FREE, Certain, Leaning, Loss, Rest, Risk, ends_of_a_box
 from gapfit.losses.forms import Bent, Conjugate, Curvature, Parabola, SlowCurvature, Smooth
 from gapfit.losses.weighted_quantile import weighted_quantile
 from gapfit.projections import project_dual_box
-from gapfit.rounding import SUM, UNIT, Estimate, exact_dot, exact_sum, gamma, plain_sum
+from gapfit.rounding import SUM, TINY, UNIT, Estimate, exact_dot, exact_sum, gamma, plain_sum
 
 Out = TypeVar("Out", bound=tuple[Any, ...])
 
@@ -69,18 +70,20 @@ class Atoms(NamedTuple):
 
         return self._run(maximise, f, (np.empty_like(f), np.empty_like(f)))
 
-    def maximise_around(self, f: Vector, low: Vector, shift: float, slack: Vector) -> tuple[Vector, Vector]:
-        """phi(f + low + shift), and how much higher phi is anywhere within the slack of that."""
-        from gapfit.compiled.atoms import maximise_around
+    def sums_around(self, f: Vector, low: Vector, shift: float, slack: Vector) -> tuple[float, float, float]:
+        """The sum of phi(f + low + shift), that of its absolute values, and that of how much higher phi is
+        anywhere within the slack."""
+        from gapfit.compiled.atoms import sums_around
 
-        around = f, low, shift, slack, UNIT
-        return self._run(maximise_around, around, (np.empty_like(f), np.empty_like(f)))
+        value, size, rise = self._total(sums_around, (f, low, shift, slack, UNIT), len(f))
+        return value, size, rise
 
-    def conjugate(self, u: Vector) -> tuple[Vector, Vector]:
-        """The conjugates at u, sample by sample, and what is added up to them in absolute values."""
-        from gapfit.compiled.atoms import conjugate
+    def conjugate_sums(self, u: Vector) -> tuple[float, float]:
+        """The sum of the conjugates at u, and that of what is added up to them in absolute values."""
+        from gapfit.compiled.atoms import conjugate_sums
 
-        return self._run(conjugate, u, (np.empty_like(u), np.empty_like(u)))
+        value, size = self._total(conjugate_sums, u, len(u))
+        return value, size
 
     def certain(self, lowest: Vector, highest: Vector) -> Certain:
         """What is certain of the derivatives while scores are between these."""
@@ -94,6 +97,14 @@ class Atoms(NamedTuple):
         parts = threads.parts(len(out[0]), _WORK * len(out[0]))
         threads.each(lambda rows: kernel(self, given, rows.start, rows.stop, *out), parts)
         return out
+
+    def _total(self, kernel: Any, given: Any, n: int) -> Any:
+        """The sums that compiled code makes of all samples, some at a time."""
+        parts = threads.parts(n, _WORK * n)
+        if len(parts) == 1:
+            return kernel(self, given, 0, n)
+        each = threads.each(lambda rows: kernel(self, given, rows.start, rows.stop), parts)
+        return tuple(map(sum, zip(*each, strict=True)))
 
 
 _WORK = 8  # multiplications for a sample
@@ -124,6 +135,7 @@ class PiecewiseRisk(Risk):
         self.loss, self.atoms, self.y, self.p, self.infimum = loss, atoms, y, p, infimum
         self.farthest = float(np.abs(self.atoms.lin).max(initial=0.0))
         self.smooth = bool(self.atoms.quad.all())  # then the conjugate is strictly convex
+        self.curved = self.smooth or bool(self.atoms.quad.any())  # are there parabolas?
 
     def forms(self) -> Iterator[Any]:
         yield self.atoms
@@ -157,12 +169,16 @@ class PiecewiseRisk(Risk):
 
     def value_above(self, scores: Vector, low: Vector, b: Vector, slack: Vector) -> Estimate:
         shift = float(b.sum())
-        values, rises = self.atoms.maximise_around(scores, low, shift, slack)
-        rise, own = float(rises.sum()), self.atoms.total * shift
-        value = plain_sum(np.append(values, own) if own else values, _ROUNDINGS)
-        if not np.isfinite(value.value + rise):
+        value, size, rise = self.atoms.sums_around(scores, low, shift, slack)
+        own = self.atoms.total * shift
+        if not isfinite(value + own + rise):
             return Estimate(np.inf, 0.0)
-        return Estimate(value.value, value.error + UNIT * abs(own) + 1.01 * rise)
+        return Estimate(value + own, self.sum_error(size + 2 * abs(own), len(scores)) + 1.01 * rise)
+
+    @staticmethod
+    def sum_error(size: Any, terms: Any) -> Any:
+        """Of sums of so many terms, of this size in all: blocks are added up with what that loses."""
+        return gamma(SUM + threads.MOST_PARTS + _ROUNDINGS) * size + terms * TINY
 
     def curvature(self, scores: Vector, b: Vector) -> Vector:
         atoms = self.atoms
@@ -173,7 +189,7 @@ class PiecewiseRisk(Risk):
 
     def best_offset(self, scores: Vector) -> tuple[float, float] | None:
         """Polyhedral phi: every kink raises the slope in b; find where that passes zero, in O(n)."""
-        if self.atoms.quad.any():
+        if self.curved:
             return None
         sides, masses, initial = self._kinks
         positions = [at_zero - scores[rows] for rows, at_zero in sides]
@@ -194,15 +210,13 @@ class PiecewiseRisk(Risk):
         return sides, _joined(masses), total + float(self._dual_box[0].sum())
 
     def leaning(self, scores: Vector, b: Vector) -> Leaning | None:
-        """Those at the ends of the dual box, if it has them: all slopes are least there, or largest."""
-        ends = np.stack(self._dual_box)
-        if b.size != 1 or not np.isfinite(ends).all():
-            return None
-        slopes = self.atoms.total + ends.sum(axis=1)
-        heights = np.array([float(u @ scores) - self.conjugate(u) for u in ends]) + slopes * b[0]
-        if not np.isfinite(heights).all():
-            return None
-        return Leaning(slopes[:, None], heights, np.abs(ends).max(axis=0), lambda shares: shares @ ends)
+        lower, upper = self._dual_box
+        box = lower, upper
+        if self.curved:  # where a box has no end, as far out as targets are apart
+            target = self.atoms.sign * self.atoms.lin
+            far = self.p * (float(self.p @ np.abs(target - self.p @ target)) or 1.0)
+            box = np.where(np.isinf(lower), -far, lower), np.where(np.isinf(upper), far, upper)
+        return ends_of_a_box(box, self.atoms.total, self.conjugate, scores, b)
 
     def affine_offset(self) -> tuple[Vector, Estimate] | None:
         """Parabolas everywhere: the derivatives weight (f + b - target) add up to zero."""
@@ -222,16 +236,16 @@ class PiecewiseRisk(Risk):
         return self.loss.unattained(self.y)
 
     def conjugate(self, u: Vector) -> float:
-        return float(self.atoms.conjugate(u)[0].sum())
+        return self.atoms.conjugate_sums(u)[0]
 
     def imbalance(self, u: Vector) -> Rest:
-        rest = exact_sum(np.append(u, self.atoms.total))
+        rest = exact_sum(u, self.atoms.total)
         return Rest(np.array([rest.value]), np.array([rest.error]))
 
     def conjugate_above(self, u: Vector, *, exact: bool) -> Estimate:
         if not exact:
-            values, sizes = self.atoms.conjugate(u)
-            return plain_sum(values, _ROUNDINGS, float(sizes.sum()))
+            value, size = self.atoms.conjugate_sums(u)
+            return Estimate(value, self.sum_error(size, len(u)))
         _, lin, kink, quad, *_ = self.atoms
         a = -self.atoms.sign * u
         bent = kink * np.abs(a) + 0.5 * quad * a * a

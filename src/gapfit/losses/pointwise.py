@@ -9,7 +9,7 @@ import numpy as np
 
 from gapfit import threads
 from gapfit._types import Vector
-from gapfit.losses.base import FREE, Certain, Loss, Risk
+from gapfit.losses.base import FREE, Certain, Leaning, Loss, Risk, ends_of_a_box
 from gapfit.losses.forms import Bent, BinaryEntropy, Conjugate, Curvature, SlowCurvature, Smooth
 from gapfit.projections import project_dual_box
 from gapfit.rounding import SUM, TINY, UNIT, Estimate, gamma, two_sum
@@ -172,6 +172,11 @@ class PointwiseRisk(Risk):
     def _dual_box(self) -> tuple[Vector, Vector]:
         lo, hi = self._slopes
         return self.p * lo, self.p * hi
+
+    def leaning(self, scores: Vector, b: Vector) -> Leaning | None:
+        if not self.loss.has_conjugate:
+            return None
+        return ends_of_a_box(self._dual_box, 0.0, self.conjugate, scores, b)
 
     def _entropy_bounds(self) -> tuple[Vector, Vector]:
         lo, hi = self._dual_box

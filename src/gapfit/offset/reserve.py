@@ -102,7 +102,13 @@ def reserve_of(risk: Risk, scores: Vector, best: Callable[[], Balanced]) -> Rese
 def _reserve_about(
     risk: Risk, scores: Vector, value: float, b: Vector, known: Leaning | None = None
 ) -> Reserve:
-    collected = _Tangents(risk, scores, b, known or risk.leaning(scores, b))
+    known = known or risk.leaning(scores, b)
+    if known is not None and len(b) == 1:
+        least, most = float(known.e.min()), float(known.e.max())
+        if least < 0 < most:  # the steepest ones are known
+            height = abs(value) + float(np.abs(known.heights).max())
+            return Reserve(np.array([1.01 / min(most, -least)]), height, known.most, b, known)
+    collected = _Tangents(risk, scores, b, known)
     price, leaning = collected.price(), collected.leaning()
     height = abs(value) + float(np.abs(leaning.heights).max(initial=0.0))
     return Reserve(price, height, leaning.most, b, leaning)

@@ -9,7 +9,7 @@ from gapfit.losses.base import Rest, Risk
 from gapfit.offset.cuts import minimise_by_cuts
 from gapfit.offset.newton import minimise_by_newton
 from gapfit.offset.separate import minimise_separately, separate_bounds
-from gapfit.offset.single import minimise_offset, minimum
+from gapfit.offset.single import minimise_offset, minimiser, minimum
 from gapfit.rounding import EPS
 
 
@@ -50,6 +50,13 @@ def best_offsets(risk: Risk, scores: Vector, guess: Vector) -> tuple[float, Vect
         return value, np.array([b])
     found = minimise_offsets(risk, scores, guess)
     return found.value, found.b
+
+
+def where_least(risk: Risk, scores: Vector, guess: Vector) -> Vector:
+    """Where that minimum is."""
+    if risk.offsets.size == 1:
+        return np.array([minimiser(risk, scores, float(guess[0]))])
+    return best_offsets(risk, scores, guess)[1]
 
 
 def threshold_bounds(risk: Risk, lowest: Vector, highest: Vector) -> tuple[Vector, Vector]:

@@ -8,6 +8,7 @@ Newton's method, where there are second derivatives, only supply a better place 
 """
 
 from itertools import cycle
+from math import isfinite, isinf
 from typing import NamedTuple
 
 import numpy as np
@@ -76,12 +77,22 @@ def minimise_offset(risk: Risk, scores: Vector, guess: float) -> tuple[float, Ta
 
 def minimum(risk: Risk, scores: Vector, guess: float) -> tuple[float, float]:
     """The minimum over b and where it is, up to rounding: `minimise_offset`, less its tangent."""
-    known = risk.best_offset(scores)
-    if known is None or np.isinf(known).all():
+    b = _by_formula(risk, scores)
+    if b is None:
         value, at = minimise_offset(risk, scores, guess)
         return value, at.b
-    b = _finite_middle(*known)
     return risk.value_and_subgradient(scores, np.array([b]))[0], b
+
+
+def minimiser(risk: Risk, scores: Vector, guess: float) -> float:
+    """Where the minimum over b is, up to rounding."""
+    b = _by_formula(risk, scores)
+    return minimise_offset(risk, scores, guess)[1].b if b is None else b
+
+
+def _by_formula(risk: Risk, scores: Vector) -> float | None:
+    known = risk.best_offset(scores)
+    return None if known is None or (isinf(known[0]) and isinf(known[1])) else _finite_middle(*known)
 
 
 def offset_interval(risk: Risk, scores: Vector, guess: float) -> tuple[float, float]:
@@ -140,9 +151,9 @@ def resolution_of(scores: Vector, b: float) -> float:
 
 
 def _finite_middle(lo: float, hi: float) -> float:
-    if np.isfinite(lo) and np.isfinite(hi):
+    if isfinite(lo) and isfinite(hi):
         return 0.5 * (lo + hi)
-    return lo if np.isfinite(lo) else hi if np.isfinite(hi) else 0.0
+    return lo if isfinite(lo) else hi if isfinite(hi) else 0.0
 
 
 def _secant(left: Tangent, right: Tangent) -> float:

@@ -76,7 +76,7 @@ class SimplexEntropy(Penalty):
         return Estimate(self.conjugate(mu), slack + gamma(len(mu) + SUM) * size)
 
     def astray(self, w: Slope) -> float:
-        rest = exact_sum(np.append(w, -1.0))
+        rest = exact_sum(w, -1.0)
         return abs(rest.value) + rest.error
 
     def rounded(self, w: Slope, dtype: Any) -> Slope:

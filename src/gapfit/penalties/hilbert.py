@@ -6,7 +6,8 @@ import numpy as np
 
 from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.penalties.base import Penalty
-from gapfit.rounding import EPS, Estimate, exact_dot, gamma
+from gapfit.proofs import near_square, square
+from gapfit.rounding import EPS, Estimate, exact_dot
 
 
 class HilbertNorm(Penalty):
@@ -37,9 +38,9 @@ class HilbertNorm(Penalty):
             value = first.value + second.value
             error = first.error + second.error + float(np.abs(w) @ precise.slack) + EPS * abs(value)
             return self._positive(0.5 * value, 0.5 * error)
-        scores = self.design.scores(w)
-        error = float(np.abs(w) @ (self.design.slack(w) + gamma(w.size + 8) * np.abs(scores)))
-        return self._positive(0.5 * self.design.inner(w, w), 0.5 * error * (1 + gamma(w.size + 8)))
+        size, scores = np.abs(w), self.design.scores(w)
+        slack, absolute = float(size @ self.design.slack(w)), float(size @ np.abs(scores))
+        return self._positive(*square(self.design.inner(w, w), absolute, slack, w.size))
 
     def _positive(self, value: float, error: float) -> Estimate:
         if value < -2 * error:
@@ -50,10 +51,7 @@ class HilbertNorm(Penalty):
         return Estimate(max(value, 0.0), error)
 
     def conjugate_above(self, mu: Slope, slack: float, *, exact: bool = False) -> Estimate:
-        here = self.value_above(mu, exact=exact)
-        move = slack + 4 * EPS * self.design.length(mu)
-        length = float(np.sqrt(2 * max(here.above, 0.0)))
-        return Estimate(here.value, here.error + move * (length + 0.5 * move))
+        return near_square(self.value_above(mu, exact=exact), self.design.length(mu), slack)
 
     def length(self, w: Slope) -> float:
         return float(np.sqrt(2 * max(self.value_above(w).above, 0.0)))

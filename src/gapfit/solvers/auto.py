@@ -24,9 +24,8 @@ is worth. With fewer than two samples for each feature, or very many features, `
 (`newton_cg`, where the loss has no such dual): coordinate descent is fast on easy problems and endless on
 hard ones, and its first steps tell which. `smoothing` waits, or `newton_cg` where it does not apply, and then
 the Newton methods if the matrix would fit. Before `semismooth_newton` `dual_cd` goes first as well, if X is
-large but samples are not very many for each feature: a sweep tells whether few of them matter, first one over
-some thousand samples, which are enough where most are in play; it gives up if more than a quarter of all
-still is.
+large but samples are not very many for each feature: a sweep tells whether few of them matter; it gives up
+if more than a quarter of all still is in play.
 `simplex_cd` gives up on large data after ten visits to each sample that have not helped, and is left out
 where data are tiny and there are intercepts. A solver hands over to the next when its gap no longer halves
 while its steps double, of which it gets 64; in haste, when it has not fallen to a quarter, in 6 steps (12, if
@@ -35,15 +34,13 @@ logged under `gapfit` at level INFO. Rows that are elsewhere have a table of the
 """
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from gapfit._types import Slope, Vector
-from gapfit.losses.forms import Smooth
+from gapfit.losses.forms import BinaryEntropy, Smooth
 from gapfit.losses.piecewise import Atoms
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
@@ -60,7 +57,9 @@ from gapfit.solvers.choice.shapes import (
     mixes_well,
     passes_of_a_hessian,
 )
-from gapfit.solvers.dual_cd import dual_cd
+from gapfit.solvers.least_squares import least_squares
+from gapfit.solvers.newton import newton as newton_steps
+from gapfit.solvers.small_newton import small_newton
 
 logger = logging.getLogger("gapfit")
 
@@ -71,8 +70,6 @@ SMALL = 200_000  # entries of X: Newton's method is quick then, and its answer k
 TINY = 20_000  # entries: a bundle is soon found then, and intercepts keep coordinate descent busy for long
 CROWD = 1600  # samples for each feature: then the first steps learn from a share of them
 IN_PLAY = 0.25  # of the samples, still in play after a sweep, are too many for coordinate descent
-SAMPLE = 1024  # samples that tell whether most are in play; of so few more are than of all
-IN_PLAY_OF_SAMPLE = 0.35  # of these samples, still in play after a sweep, are too many
 VISITS = 10.0  # to each sample, after which coordinate descent on classes must have made headway
 DEAR = 6  # passes over X: a Hessian that costs so many is not set up without need
 DEAR_ONCE = 36  # the same, where the Hessian is set up once and that is all
@@ -178,7 +175,7 @@ def plan(problem: Problem) -> Iterator[Choice]:
         yield LAST
         return
     one_step = is_parabola(problem)
-    if is_small(problem) and takes("small_newton") and not one_step:
+    if for_small_data(problem) is small_newton:  # others are what the table says anyway
         yield Choice("small_newton", "the data are small")
     near = d <= MANY and (d <= FEW or d**3 / CHEAP <= PASSES * size)
     few = near and (d <= FEW or size / n <= CHEAP * PASSES or not takes("dual_cd"))
@@ -205,7 +202,7 @@ def plan(problem: Problem) -> Iterator[Choice]:
     ):
         polyhedral = not problem.has(Smooth)
         probed = polyhedral and n < CROWD * d and size > SMALL and takes("dual_cd")
-        if probed and not _most_in_play(problem):
+        if probed:
             yield Choice("dual_cd", "few samples may be in play", {"most_active": IN_PLAY})
         yield Choice(newton, f"X has {d} columns only")
         if newton == "newton" and has_lines(problem) and takes("semismooth_newton"):
@@ -246,14 +243,17 @@ def plan(problem: Problem) -> Iterator[Choice]:
     yield LAST
 
 
-def _most_in_play(problem: Problem) -> bool:
-    """Would coordinate descent give up, by what it does with some of very many samples?"""
-    n = problem.design.shape[0]
-    if n < 8 * SAMPLE:
-        return False  # a sweep over all of them tells as soon
-    steps = dual_cd(problem.take(np.arange(0, n, n // SAMPLE)), most_active=IN_PLAY_OF_SAMPLE)
-    next(steps)
-    return next(steps, None) is None
+def for_small_data(problem: Problem) -> Callable[..., Steps] | None:
+    """The solver that goes first where data are so small that nothing else need be asked, if there is one."""
+    n, d = problem.design.shape
+    if not is_small(problem):
+        return None
+    if is_parabola(problem):
+        method = least_squares if n >= d else None
+    else:
+        entropies = problem.risk.has(Atoms) or problem.risk.has(BinaryEntropy)
+        method = small_newton if entropies else newton_steps if n >= d else None
+    return None if method is None or missing_need(method, problem) else method
 
 
 def _labelled(steps: Steps, **marks: Any) -> Steps:

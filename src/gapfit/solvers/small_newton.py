@@ -5,10 +5,9 @@ near a guess of the dual solution, Newton's method solves the rounded problem, i
 guess, and the rounding is sharpened. Smooth losses need no rounding. Where the penalty has an l1 part, the
 quadratic model of a step is minimised by coordinates instead of by a factorisation.
 
-X is copied, dense and centred. A step of the solver is as many of Newton's as leave a tenth of the gap.
+X is copied, dense and centred. A step of the solver is as many of Newton's as leave a hundredth of the gap.
 """
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -50,7 +49,8 @@ def small_newton(problem: Problem, state: dict[str, Any] | None = None) -> Steps
         path.improve()
         course = path.course
         estimate = course.gap if course.moving else 0.0  # the last point is to be looked at in any case
-        yield Iterate(path.w, path.offsets(), path.bound, None, path.snapshot, estimate, course.primal)
+        claim = course.primal if course.best else None  # else the best offset is searched for
+        yield Iterate(path.w, path.offsets(), path.bound, claim, path.snapshot, estimate, course.primal)
 
 
 class _Path:
@@ -69,12 +69,16 @@ class _Path:
         self.X -= self.mean
         net, alpha = problem.form(Net), problem.alpha
         self.net = small.Net(alpha * net.l1, alpha * net.l2, bool(problem.n_offsets), total, 0.0, 0.0)
-        rows, columns, square = (partial(np.zeros, shape) for shape in (n, d, (d, d)))
+        f, v, centre, curvature, along = np.zeros((5, n))
+        w, z, step, mean = np.zeros((4, d))
         self.place = small.Place(
-            w=columns(), f=rows(), v=rows(), z=columns(), centre=rows(), curvature=rows(), step=columns(),
-            along=rows(), hessian=square(), mean=columns(), rows=np.zeros(n + 3, np.int64),
+            w=w, f=f, v=v, z=z, centre=centre, curvature=curvature, step=step, along=along,
+            hessian=np.zeros((d, d)), mean=mean, rows=np.zeros(n + 3, np.int64),
         )  # fmt: skip
-        self.corners = small_model.Corners(columns(), square(), columns(), np.zeros(d, np.int64))
+        self.corners = None
+        if net.l1:
+            at, change = np.zeros((2, d))
+            self.corners = small_model.Corners(at, np.zeros((d, d)), change, np.zeros(d, np.int64))
 
     def start(self, w: Slope | None) -> None:
         """Begin at w, or from nothing with a rounding that reaches most samples."""
@@ -91,23 +95,25 @@ class _Path:
         if spread == 0:  # all targets alike and met: what a step along the mean sample would change
             mean = np.zeros_like(self.mean) if self.mean.any() else losses.p @ self.X
             spread = float(losses.p @ np.abs(self.X @ mean)) / self.problem.alpha or 1.0
-        widths = losses.upper - losses.lower
-        with np.errstate(divide="ignore"):
-            reach = np.minimum(widths, 2 * spread / losses.quad)
         round_already = bool(losses.quad.all() or losses.entropy.all())
-        first_c = float(reach.sum()) / (2 * spread)
         if round_already:  # then it stands for the curvature of all samples
             first_c = float((losses.entropy / 4).sum() or (1 / losses.quad).sum())
-        square = float((losses.p @ (self.X * self.X)).max())
-        least = 0.0 if self.net.l2 else _VERY_LITTLE * first_c * square
+        else:
+            reach = losses.upper - losses.lower
+            if losses.quad.any():
+                with np.errstate(divide="ignore"):
+                    reach = np.minimum(reach, 2 * spread / losses.quad)
+            first_c = float(reach.sum()) / (2 * spread)
+        least = 0.0
+        if not self.net.l2:
+            least = _VERY_LITTLE * first_c * float((losses.p @ (self.X * self.X)).max())
         self.net = self.net._replace(least_bend=_LITTLE * first_c, least=least)
         c = np.inf if round_already else first_c if w is None else _TOLD * first_c
         place.centre[:] = 0.0
-        self.course = self.small.Course(b, c, _SHARPEST * first_c, 0, 0.0, 0.0, 0.0, 0.0, 0.0, True)
+        self.course = self.small.Course(b, c, _SHARPEST * first_c, 0, 0.0, 0.0, 0.0, 0.0, 0.0, True, False)
 
     def improve(self) -> None:
-        corners = self.corners if self.net.l1 else None
-        self.course = self.small.improve(self.X, self.losses, self.net, self.place, self.course, corners)
+        self.course = self.small.improve(self.X, self.losses, self.net, self.place, self.course, self.corners)
 
     @property
     def w(self) -> Slope:
@@ -116,7 +122,7 @@ class _Path:
 
     def offsets(self) -> Vector:
         b = self.course.b - float(self.mean @ self.place.w)
-        return np.full(self.problem.n_offsets, b)
+        return np.array([b]) if self.net.free else np.zeros(0)
 
     def bound(self) -> Minorant:
         return self.problem.minorant_at(-self.place.v)

@@ -18,9 +18,9 @@ import numpy as np
 from gapfit._types import Slope, Vector
 from gapfit.levels import Known, Lean, lean
 from gapfit.minorant import Minorant
-from gapfit.objective import WEIGHTS
 from gapfit.penalties.forms import Quadratic
 from gapfit.problem import Problem
+from gapfit.proofs import WEIGHTS
 from gapfit.rounding import EPS, gamma
 from gapfit.statements import Ball
 from gapfit.whereabouts.answers import Answer, Hull, Nowhere

@@ -1,5 +1,7 @@
 """What is asked about a problem before a solver is chosen."""
 
+from math import isfinite
+
 import numpy as np
 
 from gapfit.losses.piecewise import Atoms
@@ -43,6 +45,6 @@ def has_lines(problem: Problem) -> bool:
 def is_parabola(problem: Problem) -> bool:
     """Is the loss of each sample one parabola, for which one step of Newton's method is enough?"""
     atoms = problem.risk.form(Atoms)
-    if atoms is None:
+    if atoms is None or isfinite(atoms.lo[0]):
         return False
     return bool(np.isinf(atoms.lo).all() and np.isinf(atoms.hi).all() and not atoms.kink.any())

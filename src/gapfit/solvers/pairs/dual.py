@@ -26,7 +26,7 @@ from gapfit.rounding import EPS
 from gapfit.solution import Iterate
 from gapfit.solvers.coordinates.kinds import coordinates
 
-_OUTSIDE = 1e-6  # of the largest variable: so far beyond its bound, one is projected right on to it
+OUTSIDE = 1e-6  # of the largest variable: so far beyond its bound, one is projected right on to it
 _AT_BOUND = 1e-13  # of the largest variable: as far as rounding may move one from its bound
 
 
@@ -139,7 +139,7 @@ class Dual(Kept):
     def minorant(self, v: Vector) -> Minorant:
         """The bound that v proves. From outside of its bounds, a variable is projected right on to them."""
         u = -self.problem.alpha * v
-        beyond = _OUTSIDE * np.abs(u).max(initial=0.0)
+        beyond = OUTSIDE * np.abs(u).max(initial=0.0)
         u = np.where(v >= self.upper, -self.most - beyond, u)
         u = np.where(v <= self.lower, -self.least + beyond, u)
         return self.problem.minorant_at(u)

@@ -15,23 +15,23 @@ from gapfit.solvers.pairs.dual import Dual
 from gapfit.solvers.pairs.exact import Box
 from gapfit.solvers.pairs.rules import Identification
 
-_LARGEST = 2000  # samples
-_FIRST = 3e-4  # the violation, in units of the targets, at the first look
-_FACTOR = 0.1  # of one look in terms of the last
+LARGEST = 2000  # samples
+FIRST = 1e-4  # the violation, in units of the targets, at the first look: it costs as much as many steps
+FACTOR = 0.1  # of one look in terms of the last
 _LAST = 1e-6  # below it exact steps are better
-_STEPS = 2000  # between two looks: where it takes more, exact steps are better, too
+STEPS = 2000  # between two looks: where it takes more, exact steps are better, too
 _PER_VARIABLE = 20  # or so many for each variable, if that is more
 
 
 def is_small(design: Design) -> bool:
     """Is the matrix there, and are there few enough samples?"""
     kept = design.form(KeptGram)
-    return kept is not None and len(kept.K) <= _LARGEST
+    return kept is not None and len(kept.K) <= LARGEST
 
 
 def among_all(dual: Dual, trace: Identification, known: Any) -> Steps:
     """Steps on pairs, until they are too many or exact steps are better."""
-    n, enough, ended = len(dual.v), _FIRST, False
+    n, enough, ended = len(dual.v), FIRST, False
     dual.slopes()  # by which nu machines know their scale
     box = _box(dual)
     if known is not None:
@@ -44,7 +44,7 @@ def among_all(dual: Dual, trace: Identification, known: Any) -> Steps:
 
     while not ended:
         target = enough * dual.scale
-        taken, violation = box.pairs(max(_PER_VARIABLE * n, _STEPS), target)
+        taken, violation = box.pairs(max(_PER_VARIABLE * n, STEPS), target)
         dual.v = box.v[:n].copy()
         dual.f, dual.sharp = box.G[:n] + dual.target - dual.quad * dual.v, False
         trace.note(dual, taken)
@@ -54,7 +54,7 @@ def among_all(dual: Dual, trace: Identification, known: Any) -> Steps:
             continue
         trace.violation = slopes.violation
         ended = violation > target or enough <= _LAST
-        enough = max(_FACTOR * enough, _LAST)
+        enough = max(FACTOR * enough, _LAST)
         primal, lower, b = dual.bounds(slopes.middle)
         yield dual.iterate(b, primal, max(primal - lower, 0.0), primal, None, exact)
 

@@ -1,0 +1,82 @@
+"""Many small fits that nobody watches, proved together: see `at_once` for one.
+
+All take some steps, all are proved, and those whose gaps are not small enough take some more.
+"""
+
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+
+from gapfit import limits
+from gapfit._types import Vector
+from gapfit.driver.at_once import quietly
+from gapfit.problems import Problems
+from gapfit.solution import Certificate, Record, Status
+from gapfit.solvers.pairs.together import Machines
+from gapfit.solvers.pairs.whole import FACTOR, FIRST
+
+_ROUNDS = 4  # of steps and proofs
+NOTHING = Certificate(np.inf, -np.inf, np.inf, "none")  # is known yet
+
+
+class Together(NamedTuple):
+    """The solutions of all problems, the numbers of samples one problem after the other."""
+
+    w: Vector
+    u: Vector  # dual points, on which the lower bounds rest
+    b: Vector
+    since: Vector  # after how many steps each coefficient last came to a bound or left one
+    certificates: list[Certificate]
+    histories: list[list[Record]]
+    statuses: list[Status]
+
+    def each(self) -> list["End"]:
+        """How each of the fits ended."""
+        ends = zip(self.certificates, self.statuses, self.histories, strict=True)
+        return [End(*end, end[2][-1].n_iter) for end in ends]
+
+
+class End(NamedTuple):
+    """How a fit ended."""
+
+    certificate: Certificate
+    status: Status
+    history: list[Record]
+    n_iter: int
+
+
+def together(problems: Problems, tol: float) -> Together | None:
+    """Solutions with certified gaps, whichever way they were found; None where some are not certified soon.
+
+    Ctrl-C ends it with the points that it has.
+    """
+    began, machines = perf_counter(), Machines(problems)
+    count, enough = len(problems.sizes), FIRST
+    w, u = np.zeros((2, len(problems.rows)))
+    found = Together(
+        w, u, np.zeros(count), np.zeros(len(problems.rows), np.int64),
+        [NOTHING] * count, [[] for _ in range(count)], [Status.INTERRUPTED] * count,
+    )  # fmt: skip
+    left, places = np.arange(count), np.arange(len(problems.rows))
+    with quietly(), limits.Interrupts() as interrupts:
+        for n_iter in range(1, _ROUNDS + 1):
+            machines.ascend(enough)
+            proved = machines.problems.proved(machines.v, machines.dual_points())
+            seconds = perf_counter() - began
+            found.w[places], found.u[places], found.since[places] = machines.v, proved.u, machines.since
+            found.b[left] = proved.b
+            for k, certificate in zip(left.tolist(), proved.certificates, strict=True):
+                found.certificates[k] = certificate
+                found.histories[k].append(Record(n_iter, seconds, *certificate[:3]))
+                if certificate.relative_gap <= tol:
+                    found.statuses[k] = Status.CERTIFIED
+            more = np.array([found.statuses[k] is not Status.CERTIFIED for k in left.tolist()])
+            if interrupts.pressed or not more.any():
+                return found
+            if not more.all():
+                places, left = places[machines.only(more)], left[more]
+            enough *= FACTOR
+    if interrupts.pressed:
+        raise KeyboardInterrupt
+    return None

@@ -1,0 +1,83 @@
+"""Many small machines at once: steps on pairs in each, by one call of compiled code for all of them."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from gapfit._types import Vector
+from gapfit.problems import Problems
+from gapfit.solvers.pairs.dual import OUTSIDE, filled
+from gapfit.solvers.pairs.whole import STEPS
+
+
+class Machines:
+    """v, the coefficients of all machines, and how many steps each has taken."""
+
+    def __init__(self, problems: Problems) -> None:
+        self._about(problems)
+        self.v = self._start()
+        f = np.zeros_like(self.v)
+        if self.v.any():
+            problems.compiled.products(problems.K, problems.parts, self.v, f)
+        self.G = f - self.target
+        self.scale = self._mean(np.abs(self.target))
+        self.scale[self.scale == 0] = np.sqrt(self._mean(f * f))[self.scale == 0]
+        self.scale[self.scale == 0] = 1.0
+        count = len(problems.sizes)
+        self.taken, self.violation = np.zeros(count, np.int64), np.full(count, np.inf)
+        self.since, self.sides = np.zeros(len(self.v), np.int64), np.zeros(len(self.v))
+
+    def _about(self, problems: Problems) -> None:
+        self.problems, atoms = problems, problems.risk.atoms
+        self.target = atoms.sign * atoms.lin
+        self.lower, self.upper = (-end / problems.each_alpha for end in (problems.upper, problems.lower))
+
+    def _mean(self, values: Vector) -> Vector:
+        """Of each machine."""
+        return np.asarray(np.add.reduceat(values, self.problems.first[:-1]) / self.problems.sizes)
+
+    def _start(self) -> Vector:
+        """Zero, or where some of the slope in b is carried by no sample, a point that makes up for it."""
+        total, first = self.problems.risk.atoms.total, self.problems.first
+        if total == 0:
+            return np.zeros_like(self.target)
+        pieces = zip(self.problems.alpha, pairwise(first), strict=True)
+        return np.concatenate([filled(self.lower[a:b], self.upper[a:b], total / at) for at, (a, b) in pieces])
+
+    def only(self, chosen: Any) -> Any:
+        """Go on with some of the machines; the places that the samples of these had."""
+        places = np.flatnonzero(np.repeat(chosen, self.problems.sizes))
+        self._about(self.problems.some(chosen, places))
+        self.v, self.G = self.v[places], self.G[places]
+        self.since, self.sides = self.since[places], self.sides[places]
+        self.taken, self.violation, self.scale = (
+            self.taken[chosen],
+            self.violation[chosen],
+            self.scale[chosen],
+        )
+        return places
+
+    def ascend(self, enough: float) -> None:
+        """Steps in each, until its violation is so small, in units of the targets."""
+        from gapfit.compiled.smo import Limits  # compiled code is loaded only when it is to run
+
+        limits = Limits(self.lower, self.upper, self.problems.risk.atoms.kink, False)
+        target, problems = enough * self.scale, self.problems
+        problems.compiled.ascend(
+            problems.K, problems.parts, self.G, self.v, limits, STEPS, target, self.taken, self.violation
+        )
+        at_bound = (self.v == self.upper) | (self.v == self.lower)
+        sides = np.sign(self.v) * (1 + at_bound)
+        changed = sides != self.sides
+        self.since[changed] = np.repeat(self.taken, problems.sizes)[changed]
+        self.sides = sides
+
+    def dual_points(self) -> Vector:
+        """Those of v; one that is at its bound goes beyond, so that it is projected right on to it."""
+        problems = self.problems
+        u = -problems.each_alpha * self.v
+        largest = np.maximum.reduceat(np.abs(u), problems.first[:-1])
+        beyond = np.repeat(OUTSIDE * largest, problems.sizes)
+        u = np.where(self.v >= self.upper, problems.lower - beyond, u)
+        return np.where(self.v <= self.lower, problems.upper + beyond, u)
