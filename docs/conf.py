@@ -20,6 +20,7 @@ extensions = [
     "plain_docstrings",
     "record_fields",
     "house_picture",
+    "mathml",
 ]
 exclude_patterns = ["_build", "auto_examples/*.ipynb", "auto_examples/GALLERY_HEADER.rst"]
 templates_path = []
@@ -29,6 +30,8 @@ highlight_language = "text"  # formulas are no Python
 default_role = "literal"  # docstrings put names in single backticks
 
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "mathml"
 suppress_warnings = ["config.cache"]
 
 autodoc_typehints = "none"  # the docstrings say it in words

@@ -8,7 +8,7 @@ import click
 import numpy as np
 from scipy import sparse
 
-from gapfit.cli.files import aside, data_format, output_format, read, say, target_column
+from gapfit.cli.files import Named, Reading, aside, check_place, output_format, reading, say
 from gapfit.cli.options import alpha_option, chosen_alpha
 from gapfit.cli.train import CLASSIFICATION, REGRESSION
 from gapfit.datasets import Data
@@ -21,8 +21,8 @@ PICTURES = (".png", ".svg", ".pdf")
 
 @click.command()
 @click.argument("data")
-@click.option("--loss", type=click.Choice([*CLASSIFICATION, *REGRESSION]), default="hinge", show_default=True)
-@click.option("--penalty", type=click.Choice(["l2", "l1"]), default="l2", show_default=True)
+@click.option("--loss", type=Named([*CLASSIFICATION, *REGRESSION]), default="hinge", show_default=True)
+@click.option("--penalty", type=Named(["l2", "l1"]), default="l2", show_default=True)
 @alpha_option
 @click.option("-c", "--cost", "C", type=float, help="liblinear's C instead of alpha: alpha = 1 / (C n).")
 @click.option("--intercept", is_flag=True, help="With an unpenalised intercept.")
@@ -34,8 +34,7 @@ PICTURES = (".png", ".svg", ".pdf")
     help="The picture (.png, .svg, .pdf), or a page with picture and table (.html).",
 )  # fmt: skip
 @click.option("-q", "--quiet", is_flag=True, help="No lines on the way.")
-@data_format
-@target_column
+@reading
 @output_format
 def compare(
     data: str,
@@ -45,8 +44,7 @@ def compare(
     peers: bool,
     out: str,
     quiet: bool,
-    data_format: str | None,
-    target: str | None,
+    reading: Reading,
     output: str,
     **objective: Any,
 ) -> int:
@@ -58,7 +56,8 @@ def compare(
     target_path = Path(out)
     if target_path.suffix not in (*PICTURES, ".html"):
         raise click.UsageError(f"--out must end in {', '.join(PICTURES)} or .html, got {out}")
-    task = make_task(read(data, data_format, target), **objective)
+    check_place(out)
+    task = make_task(reading(data), **objective)
     logging.getLogger("gapfit").setLevel(logging.ERROR)
     n, d = task.problem.design.shape
     title = f"{Path(data).name}: {n} x {d}, {task.loss}, {task.penalty}, alpha {task.alpha:.3g}"

@@ -3,18 +3,16 @@
 import click
 
 from gapfit import datasets
-from gapfit.cli.files import FORMATS, data_format, read, target_column
+from gapfit.cli.files import FORMATS, Reading, check_place, reading
 
 
 @click.command()
 @click.argument("source")
 @click.argument("out")
-@data_format
 @click.option("--out-format", type=click.Choice(FORMATS), help="Format to write; by default the name tells.")
-@target_column
-def convert(
-    source: str, out: str, *, data_format: str | None, out_format: str | None, target: str | None
-) -> int:
+@reading
+def convert(source: str, out: str, *, out_format: str | None, reading: Reading) -> int:
     """Read SOURCE and write OUT: svmlight, CSV, npz or Parquet, by their names (- is a standard stream)."""
-    datasets.save(out, read(source, data_format, target), format=out_format)
+    check_place(out)
+    datasets.save(out, reading(source), format=out_format)
     return 0

@@ -3,19 +3,19 @@
 import json
 import os
 from collections.abc import Callable
-from typing import Any
+from functools import wraps
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
 
 from gapfit import datasets
 from gapfit.datasets import Data
+from gapfit.datasets.files import format_of
+from gapfit.names import meant
 
 FORMATS = ("svmlight", "csv", "npz", "parquet")
 
-data_format = click.option(
-    "--data-format", type=click.Choice(FORMATS), help="Format of the data; by default the name tells."
-)
 target_column = click.option(
     "--target", metavar="NAME|NUMBER", help="Target column of a CSV or Parquet table."
 )
@@ -24,15 +24,98 @@ output_format = click.option(
 )
 
 
-def read(path: str, data_format: str | None, target: str | None, n_features: int | None = None) -> Data:
-    """A data file, or a folder of shards; `target` may be the number of a column."""
+class Reading(NamedTuple):
+    """How data files are read: what the options of a command say."""
+
+    data_format: str | None
+    target: str | None
+    drop: tuple[str, ...]
+    no_header: bool
+    delimiter: str | None
+    zero_based: bool
+
+    def __call__(self, path: str, **more: Any) -> Data:
+        """A data file, or a folder of shards; columns may be given by their numbers."""
+        if os.path.isdir(path):
+            if self != Reading(None, None, (), False, None, False):
+                raise click.UsageError("a folder of shards knows its format and its targets")
+            shards = datasets.open_shards(path)
+            return Data(shards, shards.y, shards.groups, shards.names)
+        chosen = format_of(path, self.data_format)
+        asked = {
+            "drop": [_column(name) for name in self.drop] or None, "delimiter": self.delimiter,
+            "header": False if self.no_header else None, "zero_based": self.zero_based or None,
+        }  # fmt: skip
+        given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
+        for name in given:
+            if chosen not in _FOR[name]:
+                raise click.UsageError(
+                    f"{FLAGS[name]} is for {' and '.join(_FOR[name])}, and {path} is {chosen}"
+                )
+        column = None if self.target is None else _column(self.target)
+        samples = datasets.load(path, format=self.data_format, target=column, **given, **more)
+        if not samples.X.shape[0]:
+            raise click.UsageError(f"{path} holds no samples")
+        return samples
+
+
+_FOR = {
+    "drop": ("csv", "parquet"), "delimiter": ("csv",), "header": ("csv",), "zero_based": ("svmlight",),
+}  # fmt: skip
+FLAGS = {"drop": "--drop", "delimiter": "--delimiter", "header": "--no-header", "zero_based": "--zero-based"}
+# what the readers' own advice is called on the command line; patterns of `re`
+SPELT = {
+    r"header=False": "--no-header",
+    r"zero_based=True": "--zero-based",
+    r"drop=\[(\d+)[^]]*\]": r"--drop \1",
+}
+
+
+def _column(name: str) -> str | int:
+    return int(name) if name.lstrip("-").isdigit() else name
+
+
+def reading(command: Any) -> Any:
+    """The options that say how DATA is read; the command is given them as `reading`."""
+
+    @wraps(command)
+    def with_reading(*arguments: Any, **options: Any) -> Any:
+        own = {name: options.pop(name) for name in Reading._fields}
+        return command(*arguments, reading=Reading(**own), **options)
+
+    for one in reversed((
+        click.option("--data-format", type=Named(FORMATS), help="Format; by default the name tells."),
+        target_column,
+        click.option("--drop", multiple=True, metavar="NAME|NUMBER", help="Column of a table to leave out."),
+        click.option("--no-header", is_flag=True, help="The first line of a CSV file is data."),
+        click.option("--delimiter", help="Between the fields of a CSV file [default: ,]."),
+        click.option("--zero-based", is_flag=True, help="Indices of an svmlight file count from 0."),
+    )):  # fmt: skip
+        with_reading = one(with_reading)
+    return with_reading
+
+
+class Named(click.Choice):  # type: ignore[type-arg]  # generic in new versions only
+    """One of some names; an unknown one is told which of them it may have meant."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            self.fail(error.message.rstrip(".") + meant(str(value), self.choices), param, ctx)
+
+
+def check_place(path: str) -> None:
+    """Refuse a file that cannot be written, before any work is done for it."""
+    if path == "-":
+        return
+    folder = os.path.dirname(os.path.abspath(path))
     if os.path.isdir(path):
-        if data_format is not None or target is not None:
-            raise click.UsageError("a folder of shards knows its format and its targets")
-        shards = datasets.open_shards(path)
-        return Data(shards, shards.y, shards.groups, shards.names)
-    column = int(target) if target is not None and target.lstrip("-").isdigit() else target
-    return datasets.load(path, format=data_format, target=column, n_features=n_features)
+        raise click.UsageError(f"{path} is a folder; give the name of a file in it")
+    if not os.path.isdir(folder):
+        raise click.UsageError(f"{path} cannot be written: there is no folder {folder}")
+    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
+        raise click.UsageError(f"{path} cannot be written: permission is denied")
 
 
 def aside(*, quiet: bool) -> Callable[[str], None]:

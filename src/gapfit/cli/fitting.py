@@ -5,11 +5,13 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
+import click
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from gapfit.cli.files import say
 from gapfit.cli.progress import progress_line
+from gapfit.estimators.certified import advice
 from gapfit.persistence import save
 from gapfit.solution import Status
 
@@ -32,6 +34,8 @@ def conclude(
     save(estimator, out)
     if not quiet:
         say(output, told, facts)
+        if next_step := advice(estimator.status_):
+            click.echo(f"Next: {next_step}.", err=True)
     return exit_code(estimator)
 
 

@@ -8,6 +8,13 @@ import numpy as np
 from gapfit.cli.files import output_format, say
 from gapfit.persistence import load
 
+# what a file says of a model, and the attribute that has it
+SHOWN = {
+    "objective": "objective_", "bound": "dual_objective_", "gap": "dual_gap_", "alpha": "alpha_", "C": "C_",
+    "features": "n_features_in_", "support vectors": "n_support_", "thresholds": "thresholds_",
+    "intercept": "intercept_", "classes": "classes_",
+}  # fmt: skip
+
 
 @click.command()
 @click.argument("model")
@@ -16,23 +23,20 @@ def info(model: str, *, output: str) -> int:
     """Show the parameters of MODEL, its certificate and its largest weights."""
     fitted = load(model)
     shown: dict[str, Any] = {"class": type(fitted).__name__, "parameters": fitted.get_params()}
-    if hasattr(fitted, "coef_"):
-        shown |= {
-            "status": fitted.status_.value,
-            "objective": fitted.objective_,
-            "bound": fitted.dual_objective_,
-            "gap": fitted.dual_gap_,
-            "alpha": fitted.alpha_,
-            "C": fitted.C_,
-            "features": fitted.n_features_in_,
-            "nonzero weights": int(np.count_nonzero(fitted.coef_)),
-            "intercept": fitted.intercept_,
-        }
-        if hasattr(fitted, "classes_"):
-            shown["classes"] = fitted.classes_
+    shown |= {
+        name: getattr(fitted, attribute) for name, attribute in SHOWN.items() if _has(fitted, attribute)
+    }
+    shown["status"] = fitted.status_.value
+    if _has(fitted, "coef_"):
+        shown["nonzero weights"] = int(np.count_nonzero(fitted.coef_))
         shown["largest weights"] = _largest(fitted)
     say(output, "\n".join(_lines(shown)), shown)
     return 0
+
+
+def _has(fitted: Any, attribute: str) -> bool:
+    """Is it there, as a plain value? Some are only for some kernels and losses."""
+    return getattr(fitted, attribute, None) is not None
 
 
 def _largest(fitted: Any, count: int = 10) -> list[tuple[str, float]]:

@@ -77,8 +77,17 @@ def run(arguments: Sequence[str]) -> int:
         sys.stderr.close()  # the reader has gone: nobody is left to be told
         return OK
     except (ValueError, TypeError, OSError, MemoryError) as error:
-        click.echo(f"Error: {error or type(error).__name__}", err=True)
+        click.echo(f"Error: {_spelt(str(error)) or type(error).__name__}", err=True)
         return WRONG_INPUT
+
+
+def _spelt(message: str) -> str:
+    """An error's advice in the words of the command line."""
+    from gapfit.cli.files import SPELT
+
+    for python, option in SPELT.items():
+        message = re.sub(python, option, message)
+    return message
 
 
 def _class_weights(arguments: Sequence[str]) -> list[str]:

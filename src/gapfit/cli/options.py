@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 import click
 
+from gapfit.cli.files import Named
 from gapfit.declaration import parameters
 from gapfit.penalties import ElasticNet
 from gapfit.registry import LOSSES, SOLVERS
@@ -15,7 +16,7 @@ Decorator = Callable[[Any], Any]
 _ALPHA = 1e-4
 
 penalty_option = click.option(
-    "--penalty", type=click.Choice(["l2", "l1", "elastic_net"]), help="Penalty [default: l2]."
+    "--penalty", type=Named(["l2", "l1", "elastic_net"]), help="Penalty [default: l2]."
 )
 alpha_option = click.option(
     "--alpha", type=float, help=f"Weight of the penalty; the loss is a mean [default: {_ALPHA:g}]."
@@ -35,7 +36,7 @@ def option(kind: type, name: str, *flags: str, **changes: Any) -> Decorator:
     if types == [bool]:
         settings |= {"is_flag": True, "show_default": False}
     elif one.metadata["choices"]:
-        settings["type"] = click.Choice(one.metadata["choices"])
+        settings["type"] = Named(one.metadata["choices"])
     else:
         settings["type"] = types[0] if types else str
     return click.option(*flags, f"--{name.replace('_', '-')}", **{**settings, **changes})
@@ -55,7 +56,7 @@ def limits(kind: type) -> Decorator:
 
 def solver_option(kind: type) -> Decorator:
     """Algorithms by their names."""
-    return option(kind, "solver", type=click.Choice(list(SOLVERS)))
+    return option(kind, "solver", type=Named(list(SOLVERS)))
 
 
 def loss_parameter(name: str, *flags: str) -> Decorator:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics import accuracy_score, r2_score
 
-from gapfit.cli.files import data_format, output_format, read, say, target_column
+from gapfit.cli.files import Reading, check_place, output_format, reading, say
 from gapfit.cli.measure import measure_name
 from gapfit.datasets import Data
 from gapfit.design.given import Given
@@ -33,8 +33,7 @@ from gapfit.persistence import load
     help="Write 1 after predictions that no single label of the training data could change, else 0; proved.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="No last line.")
-@data_format
-@target_column
+@reading
 @output_format
 def predict(
     data: str,
@@ -42,8 +41,7 @@ def predict(
     out: str,
     *,
     quiet: bool,
-    data_format: str | None,
-    target: str | None,
+    reading: Reading,
     output: str,
     **asked: Any,
 ) -> int:
@@ -51,12 +49,13 @@ def predict(
 
     If the data have targets, the share of correct labels (R^2 for regression) is printed at the end.
     """
+    check_place(out)
     fitted = load(model)
     names = names_of(fitted)
     _check_asked(fitted, asked)
-    samples = read(data, data_format, target, None)
+    samples = reading(data)
     if asked["robust"] is not None:
-        seen = read(asked["robust"], data_format, target, None)
+        seen = reading(asked["robust"])
         asked["robust"] = matched(seen, fitted, names), seen.y
     predictions = []
     with click.open_file(out, "w") as file:
@@ -76,7 +75,14 @@ def predict(
 def _check_asked(fitted: Any, asked: dict[str, Any]) -> None:
     """Refuse what the model cannot say, before anything is read or written."""
     if asked["certified"] and not hasattr(fitted, "certified"):
-        raise click.UsageError("--certified is for classifiers and novelty detectors")
+        raise click.UsageError(
+            f"--certified is for classifiers and novelty detectors that are optima of one convex problem or "
+            f"several, and {type(fitted).__name__} is none"
+        )
+    if asked["probabilities"] and not hasattr(fitted, "predict_proba"):
+        raise click.UsageError(
+            "-b 1 needs a model with probabilities: train one with --loss logistic (or -s 0)"
+        )
     if asked["robust"] is not None and not isinstance(fitted, LinearClassifier):
         raise click.UsageError("--robust is for linear classifiers")
 
@@ -134,6 +140,8 @@ def matched(samples: Data, fitted: Any, names: Any) -> Any:
             raise ValueError(f"the data lack the model's features {', '.join(missing[:5])}")
         return X[:, [place[name] for name in names]]
     if sparse.issparse(X) and X.shape[1] < fitted.n_features_in_:
+        wide = fitted.n_features_in_
+        click.echo(f"the data have {X.shape[1]} features of {wide}: the others count as zero", err=True)
         X = X.copy()
         X.resize(X.shape[0], fitted.n_features_in_)
     return X

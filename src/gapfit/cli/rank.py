@@ -5,8 +5,7 @@ from typing import Any
 import click
 import numpy as np
 
-from gapfit import datasets
-from gapfit.cli.files import data_format, output_format, say, target_column
+from gapfit.cli.files import Named, Reading, check_place, output_format, reading, say
 from gapfit.cli.fitting import conclude, fields, last_line, watched
 from gapfit.cli.options import alpha_option, chosen_alpha, limits, option, penalty_option, solver_option
 from gapfit.cli.predict import matched, names_of
@@ -22,10 +21,10 @@ from gapfit.ranking_metrics import average_precision_per_query, ndcg_per_query
 @click.argument("data")
 @click.option("-o", "--out", help="The model to write; with --predict the file of scores [default: -].")
 @click.option("--predict", "model", metavar="MODEL", help="Rank DATA with this model instead of training.")
-@option(Ranker, "loss", type=click.Choice(["pairwise", "ndcg", "map"]), help="Loss.")
+@option(Ranker, "loss", type=Named(["pairwise", "ndcg", "map"]), help="Loss.")
 @click.option(
     "--mean",
-    type=click.Choice(["pairs", "queries"]),
+    type=Named(["pairs", "queries"]),
     default="pairs",
     show_default=True,
     help="What counts the same for --loss pairwise.",
@@ -37,8 +36,7 @@ from gapfit.ranking_metrics import average_precision_per_query, ndcg_per_query
 @option(Ranker, "positive")
 @limits(Ranker)
 @solver_option(Ranker)
-@data_format
-@target_column
+@reading
 @click.option("--qid", "query", metavar="NAME|NUMBER", help="Query column of a CSV or Parquet table.")
 @output_format
 def rank(
@@ -48,8 +46,7 @@ def rank(
     model: str | None,
     k: int,
     quiet: bool,
-    data_format: str | None,
-    target: str | None,
+    reading: Reading,
     query: str | None,
     output: str,
     **options: Any,
@@ -60,7 +57,8 @@ def rank(
     query need not be neighbours; without qid all are one query. Both ways end with the mean of NDCG@k and of
     the average precision over the queries that have a relevant document.
     """
-    samples = _read(data, data_format, target, query)
+    check_place(out or "-")
+    samples = _read(data, reading, query)
     if model is not None:
         return _predict(samples, model, out or "-", k, quiet, output)
     if out is None:
@@ -75,10 +73,10 @@ def rank(
     return conclude(ranker, out, words, facts, names=samples.names, quiet=quiet, output=output)
 
 
-def _read(path: str, data_format: str | None, target: str | None, query: str | None) -> Data:
+def _read(path: str, reading: Reading, query: str | None) -> Data:
     columns: dict[str, Any] = {} if query is None else {"qid": query}
     try:
-        return datasets.load(path, format=data_format, target=target, **columns)
+        return reading(path, **columns)
     except TypeError as error:
         if query is None:
             raise

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.model_selection import cross_val_score
 
 from gapfit._types import Target
-from gapfit.cli.files import data_format, output_format, read, say, target_column
+from gapfit.cli.files import Named, Reading, check_place, output_format, reading, say
 from gapfit.cli.fitting import conclude, last_line, watched
 from gapfit.cli.fitting import fields as told
 from gapfit.cli.measure import make_metric_classifier, measure_name, metric_option
@@ -49,12 +49,10 @@ LIBLINEAR = {
     "-s",
     "--type",
     "liblinear_type",
-    type=click.Choice(LIBLINEAR),
+    type=Named(LIBLINEAR),
     help="Loss and penalty by liblinear's number.",
 )
-@click.option(
-    "--loss", type=click.Choice([*CLASSIFICATION, *REGRESSION, "novelty"]), help="Loss [default: hinge]."
-)
+@click.option("--loss", type=Named([*CLASSIFICATION, *REGRESSION, "novelty"]), help="Loss [default: hinge].")
 @metric_option
 @option(MetricClassifier, "strategy", default=None, help="How, for --metric [default: auto].")
 @penalty_option
@@ -83,11 +81,17 @@ LIBLINEAR = {
 @click.option(
     "-v", "--folds", type=click.IntRange(2), help="Report the score of cross-validation; write no model."
 )
-@data_format
-@target_column
+@reading
 @output_format
 def train(
-    data: str, model: str | None, *, folds: int | None, quiet: bool, output: str, **options: Any
+    data: str,
+    model: str | None,
+    *,
+    folds: int | None,
+    quiet: bool,
+    output: str,
+    reading: Reading,
+    **options: Any,
 ) -> int:
     """Fit a model to DATA and write it to MODEL.
 
@@ -98,7 +102,8 @@ def train(
         raise click.UsageError("give MODEL, the file to write, or -v FOLDS for cross-validation")
     if folds is not None and options["checkpoint"] is not None:
         raise click.UsageError("--checkpoint keeps one fit, and -v makes several; leave one of them out")
-    samples = read(data, options.pop("data_format"), options.pop("target"))
+    check_place(model or "-")
+    samples = reading(data)
     if samples.y is not None and np.ndim(samples.y) != 1:
         raise click.UsageError(f"{data} holds several labels per sample, which train does not take")
     search = options["alpha"] == SEARCH
@@ -169,7 +174,8 @@ def make_estimator(samples: Data, asked: Asked) -> Any:
         return NoveltyDetector(**made, **declared_by(NoveltyDetector, asked.others))
     if samples.y is None:
         raise click.UsageError(
-            "the data hold no targets; name the column with --target, or use --loss novelty"
+            f"the data hold no targets; name the column with --target{_listed(samples)}, "
+            "or use --loss novelty"
         )
     made |= {"loss": make_loss(loss, asked.others), "fit_intercept": asked.bias >= 0}
     if loss in REGRESSION:
@@ -179,6 +185,13 @@ def make_estimator(samples: Data, asked: Asked) -> Any:
     weights = {_label(samples.y, label): float(weight) for label, weight in asked.class_weight}
     made["class_weight"] = weights or None
     return LinearClassifier(**made, **declared_by(LinearClassifier, asked.others))
+
+
+def _listed(samples: Data) -> str:
+    """The names of the columns, for an error."""
+    names = list(samples.names or ())
+    shown = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+    return f" (there are {shown})" if names else ""
 
 
 def _label(y: Any, text: str) -> Any:

@@ -8,6 +8,14 @@ from gapfit.errors import DataError
 Column = str | int
 
 
+class Roles(NamedTuple):
+    """What the caller says of the columns of a table."""
+
+    target: Column | None = None
+    qid: Column | None = None
+    drop: Sequence[Column] = ()  # neither features nor anything else
+
+
 class Columns(NamedTuple):
     """Positions in the table."""
 
@@ -16,13 +24,23 @@ class Columns(NamedTuple):
     qid: int | None
 
 
-def choose(names: Sequence[str], target: Column | None, qid: Column | None, source: str) -> Columns:
-    """Find target and query; all others are features."""
-    y = None if target is None else _position(names, target, "target", source)
-    q = None if qid is None else _position(names, qid, "qid", source)
+def choose(names: Sequence[str], roles: Roles, source: str) -> Columns:
+    """Find target and query; all others that are not to be dropped are features, and have names."""
+    y = None if roles.target is None else _position(names, roles.target, "target", source)
+    q = None if roles.qid is None else _position(names, roles.qid, "qid", source)
     if y is not None and y == q:
-        raise ValueError(f"target and qid are the same column, {target!r}")
-    return Columns([k for k in range(len(names)) if k not in (y, q)], y, q)
+        raise ValueError(f"target and qid are the same column, {roles.target!r}")
+    dropped = {_position(names, column, "drop", source) for column in roles.drop}
+    if dropped & {y, q}:
+        raise ValueError("drop names the column of the target or of the qid")
+    features = [k for k in range(len(names)) if k not in (y, q) and k not in dropped]
+    nameless = [k for k in features if not names[k].strip()]
+    if nameless:
+        reason = (
+            f"column {nameless[0]} has no name; if it only counts the rows, drop={nameless} leaves it out"
+        )
+        raise DataError(reason, source, 1)
+    return Columns(features, y, q)
 
 
 def _position(names: Sequence[str], column: Column, role: str, source: str) -> int:

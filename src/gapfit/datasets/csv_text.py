@@ -5,7 +5,7 @@ import io
 import math
 import os
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from gapfit.datasets.columns import Column, choose, free_name
+from gapfit.datasets.columns import Column, Roles, choose, free_name
 from gapfit.datasets.lines import Lines, Source, name_of, opened
 from gapfit.datasets.output import Target, written
 from gapfit.datasets.record import Data, as_dtype, check_writable
@@ -25,6 +25,7 @@ def read_csv(
     *,
     target: Column | None = None,
     qid: Column | None = None,
+    drop: Sequence[Column] = (),
     header: bool = True,
     delimiter: str = ",",
     dtype: DTypeLike = np.float64,
@@ -43,6 +44,9 @@ def read_csv(
         field is a number all must be; otherwise the targets are words. Without it y is None.
     qid : str or int, optional
         The column of the queries, integers from 0.
+    drop : list of str or int
+        Columns to leave out, by name or position: a number of the row, a comment. Their fields may be
+        anything.
     header : bool
         Whether the first line holds the columns' names; otherwise they are called x0, x1, ...
     delimiter : str
@@ -67,8 +71,8 @@ def read_csv(
     >>> data.X.tolist(), data.y.tolist(), data.names
     ([[30.0, 1.7], [41.0, 1.8]], ['no', 'yes'], ('age', 'height'))
     """
-    blocks = iter_csv(source, None, target=target, qid=qid, header=header, delimiter=delimiter, dtype=dtype)
-    return next(blocks)[0]
+    roles = dict(target=target, qid=qid, drop=drop)
+    return next(iter_csv(source, None, **roles, header=header, delimiter=delimiter, dtype=dtype))[0]  # type: ignore[arg-type]
 
 
 def iter_csv(
@@ -77,6 +81,7 @@ def iter_csv(
     *,
     target: Column | None = None,
     qid: Column | None = None,
+    drop: Sequence[Column] = (),
     header: bool = True,
     delimiter: str = ",",
     dtype: DTypeLike = np.float64,
@@ -91,10 +96,10 @@ def iter_csv(
         line, fields = next(records, (1, []))
         if not fields:
             raise DataError("the file is empty", lines.name)
-        if header and all(map(_is_number, fields)):
+        if header and sum(map(_is_number, fields)) > len(fields) / 2:
             raise DataError("numbers instead of names; header=False reads a file without", lines.name, line)
         names = fields if header else [f"x{k}" for k in range(len(fields))]
-        table = _Table(lines.name, names, target, qid)
+        table = _Table(lines.name, names, Roles(target, qid, drop))
         if not header:
             table.add(line, fields)
         for line, fields in records:
@@ -138,11 +143,10 @@ def _is_number(field: str) -> bool:
 class _Table:
     """Records, sorted into features, targets and queries."""
 
-    def __init__(self, source: str, names: list[str], target: Column | None, qid: Column | None) -> None:
+    def __init__(self, source: str, names: list[str], roles: Roles) -> None:
         self.source, self.names = source, names
-        self.columns = choose(names, target, qid, source)
-        special = (self.columns.target, self.columns.qid)
-        self.special = sorted((k for k in special if k is not None), reverse=True)
+        self.columns = choose(names, roles, source)
+        self.special = sorted(set(range(len(names))) - set(self.columns.features), reverse=True)
         self.values, self.queries, self.lines = array("d"), array("q"), array("q")
         self.targets: list[str] = []
         self.words: bool | None = None  # are targets words? The first one tells
@@ -178,6 +182,8 @@ class _Table:
 
     def _not_finite(self, line: int, column: int, field: str) -> DataError:
         reason = f"expected a finite number, got {field[:40]!r}"
+        if not field.strip():
+            reason += ": missing values are not taken; leave the row or the column out, or fill it in"
         return DataError(reason, self.source, line, repr(self.names[column]))
 
     def data(self, dtype: np.dtype[Any]) -> Data:

@@ -1,14 +1,14 @@
 """Tables in Parquet files, where pyarrow is installed."""
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from gapfit.datasets.columns import Column, choose, free_name
+from gapfit.datasets.columns import Column, Roles, choose, free_name
 from gapfit.datasets.lines import Source, name_of, opened
 from gapfit.datasets.output import Target, written
 from gapfit.datasets.record import Data, as_dtype, check_writable
@@ -27,6 +27,7 @@ def read_parquet(
     *,
     target: Column | None = None,
     qid: Column | None = None,
+    drop: Sequence[Column] = (),
     dtype: DTypeLike = np.float64,
 ) -> Data:
     """Read a table of numbers from a Parquet file; this needs pyarrow.
@@ -35,7 +36,7 @@ def read_parquet(
     `DataError` tells that the file is damaged or pyarrow is missing, or the column and row of a value that is
     missing, infinite or no number.
     """
-    return next(iter_parquet(source, None, target=target, qid=qid, dtype=dtype))[0]
+    return next(iter_parquet(source, None, target=target, qid=qid, drop=drop, dtype=dtype))[0]
 
 
 def iter_parquet(
@@ -44,6 +45,7 @@ def iter_parquet(
     *,
     target: Column | None = None,
     qid: Column | None = None,
+    drop: Sequence[Column] = (),
     dtype: DTypeLike = np.float64,
 ) -> Iterator[tuple[Data, float]]:
     """Read a table in blocks of about so many bytes (None: all at once): each, and the share of the rows that
@@ -60,7 +62,7 @@ def iter_parquet(
             step = rows if block_bytes is None else block_bytes // (8 * max(whole.metadata.num_columns, 1))
             for table in _tables(arrow, whole, None if block_bytes is None else max(step, 1)):
                 done += table.num_rows
-                yield _data(table, target, qid, dtype, name), done / max(rows, 1)
+                yield _data(table, Roles(target, qid, drop), dtype, name), done / max(rows, 1)
         except (arrow.ArrowException, OSError, UnicodeError) as error:
             raise DataError(f"not a Parquet file, or damaged: {error}", name) from error
 
@@ -73,8 +75,8 @@ def _tables(arrow: Any, whole: Any, rows: int | None) -> Iterator[Any]:
         yield arrow.Table.from_batches([batch])
 
 
-def _data(table: Any, target: Column | None, qid: Column | None, dtype: np.dtype[Any], name: str) -> Data:
-    columns = choose(table.column_names, target, qid, name)
+def _data(table: Any, roles: Roles, dtype: np.dtype[Any], name: str) -> Data:
+    columns = choose(table.column_names, roles, name)
     X = np.empty((table.num_rows, len(columns.features)), dtype=dtype)
     for place, k in enumerate(columns.features):
         with np.errstate(over="ignore"):

@@ -34,6 +34,11 @@ _AS_ASKED = (
 )  # ends that nobody need be warned of
 
 
+def advice(status: Status) -> str:
+    """What to do about a fit that ended so; nothing about one that ended as it was to."""
+    return "" if status in _AS_ASKED else _NEXT.get(status, "raise tol")
+
+
 class Ended(Protocol):
     """What is reported of a problem of a fit."""
 
@@ -175,6 +180,6 @@ class CertifiedFit(Fitting):
         worst = max(self.certificates_, key=lambda certificate: certificate.relative_gap)
         warn_caller(
             f"{self.status_.value}. The duality gap is {worst.gap:.3g}, that is {worst.relative_gap:.3g} of "
-            f"the objective, and tol asks for {self.tol:.3g}. Next: {_NEXT.get(self.status_, 'raise tol')}.",
+            f"the objective, and tol asks for {self.tol:.3g}. Next: {advice(self.status_)}.",
             ConvergenceWarning,
         )
