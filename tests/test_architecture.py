@@ -450,6 +450,16 @@ def test_tests_are_where_the_code_is() -> None:
     assert loose - modules == OF_ALL
 
 
+NO_CONTRACT = {"__init__", "__main__", "_types"}
+
+
+def test_modules_at_the_top_and_solvers_have_tests_of_their_name() -> None:
+    there = {path.stem.removeprefix("test_") for path in TESTS.rglob("test_*.py")}
+    top = {path.stem for path in PACKAGE.glob("*.py")} - NO_CONTRACT
+    assert top - there == set()
+    assert set(SOLVERS) - there == set()
+
+
 PARTS = {
     node.name
     for path, tree in TREES.items()
