@@ -19,9 +19,12 @@ from gapfit.solution import Status
 def watched(fit: Callable[[], Any], *, quiet: bool) -> tuple[Any, float]:
     """What `fit` returns and the seconds it took, with a line of progress on a terminal."""
     began = perf_counter()
-    with warnings.catch_warnings(), progress_line(quiet=quiet):
+    with warnings.catch_warnings(record=True) as caught, progress_line(quiet=quiet):
+        warnings.simplefilter("default")
         warnings.simplefilter("ignore", ConvergenceWarning)  # the last line and the exit code say it
         result = fit()
+    for warning in caught:
+        click.echo(f"Warning: {warning.message}", err=True)
     return result, perf_counter() - began
 
 

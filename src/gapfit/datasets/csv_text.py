@@ -184,6 +184,9 @@ class _Table:
         reason = f"expected a finite number, got {field[:40]!r}"
         if not field.strip():
             reason += ": missing values are not taken; leave the row or the column out, or fill it in"
+        elif not _is_number(field):
+            name = self.names[column]
+            reason += f"; target={name!r} if it is to be predicted, drop=[{name!r}] leaves it out"
         return DataError(reason, self.source, line, repr(self.names[column]))
 
     def data(self, dtype: np.dtype[Any]) -> Data:
