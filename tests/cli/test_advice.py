@@ -39,7 +39,8 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        ("train plain.csv m", "name the column with --target (there are a, b, c, t)"),
+        ("train plain.csv m", "--target t if it is to be predicted, --drop t leaves it out"),
+        ("train plain.csv m --drop t", "name the column with --target (there are a, b, c)"),
         ("train nameless.csv m --target t", "column 0 has no name; if it only counts the rows, --drop 0"),
         ("train headless.csv m --target 3", "--no-header reads a file without"),
         ("train gap.csv m --target t", "missing values are not taken; leave the row or the column out"),

@@ -65,6 +65,8 @@ _FOR = {
 FLAGS = {"drop": "--drop", "delimiter": "--delimiter", "header": "--no-header", "zero_based": "--zero-based"}
 # what the readers' own advice is called on the command line; patterns of `re`
 SPELT = {
+    r"target='([^']*)'": r"--target \1",
+    r"drop=\['([^']*)'\]": r"--drop \1",
     r"header=False": "--no-header",
     r"zero_based=True": "--zero-based",
     r"drop=\[(\d+)[^]]*\]": r"--drop \1",
