@@ -72,7 +72,6 @@ def path(
     downwards = sorted(set(alphas), reverse=True)
     # for all fits at once: to tell BLAS of its threads takes longer than a small fit
     with threads.using(options.get("n_jobs")), _kept(checkpoint, problem, alphas, solver) as file:
-
         quick = is_auto(solver) and file is None and by_moments(problem) and is_plain({**_USUAL, **options})
 
         def fit(alpha: float, start: Solution | None) -> Solution:
