@@ -86,7 +86,7 @@ ARROWS: dict[str, set[str]] = {
     "driver": MATHEMATICS | {"solvers", "certify", "checkpoint", "problems"},
     "solve": MATHEMATICS | {"solvers", "checkpoint", "driver"},
     "foresight": {"losses", "problem"},
-    "path": {"checkpoint", "foresight", "problem", "solve"},
+    "path": {"checkpoint", "driver", "foresight", "problem", "registry", "solve", "solvers"},
     "versions": {"__init__"},
     "reductions": {"design"},
     "datasets": {"compiled", "shards"},

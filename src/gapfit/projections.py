@@ -74,6 +74,7 @@ def project_dual_box(u: Vector, lower: Vector, upper: Vector, p: Vector, balance
     from gapfit.compiled.projection import balance as take_rest
     from gapfit.compiled.projection import onto_balanced_box
 
+    u, p, lower, upper = (np.ascontiguousarray(x, dtype=np.float64) for x in (u, p, lower, upper))
     near = np.empty_like(u)
     if not onto_balanced_box(u, p, lower, upper, balance, 4 * EPS, near):
         if np.isfinite(u.sum()) and lower.sum() < balance < upper.sum():

@@ -59,16 +59,19 @@ class KernelDesign(Expansion):
     kernel : a kernel function of `gapfit.design.kernel_functions`, "precomputed", or a function of two
         matrices of samples that returns the matrix of their kernel values.
     memory : bytes that tiles, copies of X and factors may take together, as a guide for solvers.
+    keep : the most samples whose whole matrix is kept, if it takes no more than half of the memory.
     """
 
-    def __init__(self, X: Data | Tiles, kernel: Kernel = "precomputed", memory: int = MEMORY) -> None:
+    def __init__(
+        self, X: Data | Tiles, kernel: Kernel = "precomputed", memory: int = MEMORY, keep: int = _SMALL
+    ) -> None:
         super().__init__()
         self.source = X if isinstance(X, Tiles) else _tiles(X, kernel)
-        self.memory = memory
+        self.memory, self.keep = memory, keep
         n = self.source.n
         self.shape, self.size = (n, n), n * n
         self.tiles = self.source
-        if n <= _SMALL and 16 * n * n <= memory and not isinstance(self.source, MatrixTiles):
+        if n <= keep and 16 * n * n <= memory and not isinstance(self.source, MatrixTiles):
             self.tiles = MatrixTiles(self.source.whole())
 
     def forms(self) -> Iterator[Any]:
@@ -169,8 +172,8 @@ class KernelDesign(Expansion):
         """What makes the same design once more, from a copy of the samples; None where they are many."""
         if not isinstance(self.source, FunctionTiles) or 8 * self.source.X.size > _LATER:
             return None
-        source, memory = self.source.again(), self.memory
-        return lambda: KernelDesign(source(), memory=memory)
+        source, memory, keep = self.source.again(), self.memory, self.keep
+        return lambda: KernelDesign(source(), memory=memory, keep=keep)
 
     def take(self, rows: Any) -> "KernelDesign":
         """Of a matrix that is kept a part is a part; else its entries are computed when they are needed."""

@@ -16,7 +16,7 @@ from gapfit.solution import Certificate, Record, Status
 from gapfit.solvers.pairs.together import Machines
 from gapfit.solvers.pairs.whole import FACTOR, FIRST
 
-_ROUNDS = 4  # of steps and proofs
+_ROUNDS = 3  # of steps and proofs, as long as steps on pairs are better than exact ones
 NOTHING = Certificate(np.inf, -np.inf, np.inf, "none")  # is known yet
 
 
@@ -29,12 +29,15 @@ class Together(NamedTuple):
     since: Vector  # after how many steps each coefficient last came to a bound or left one
     certificates: list[Certificate]
     histories: list[list[Record]]
-    statuses: list[Status]
+    statuses: list[Status | None]  # None: it is not certified, and steps on pairs will not do
 
-    def each(self) -> list["End"]:
-        """How each of the fits ended."""
+    def each(self) -> list["End | None"]:
+        """How each of the fits ended, if it did."""
         ends = zip(self.certificates, self.statuses, self.histories, strict=True)
-        return [End(*end, end[2][-1].n_iter) for end in ends]
+        return [
+            None if status is None else End(certificate, status, history, history[-1].n_iter)
+            for certificate, status, history in ends
+        ]
 
 
 class End(NamedTuple):
@@ -46,8 +49,8 @@ class End(NamedTuple):
     n_iter: int
 
 
-def together(problems: Problems, tol: float) -> Together | None:
-    """Solutions with certified gaps, whichever way they were found; None where some are not certified soon.
+def together(problems: Problems, tol: float) -> Together:
+    """Solutions with certified gaps, as far as steps on pairs lead to them.
 
     Ctrl-C ends it with the points that it has.
     """
@@ -56,12 +59,12 @@ def together(problems: Problems, tol: float) -> Together | None:
     w, u = np.zeros((2, len(problems.rows)))
     found = Together(
         w, u, np.zeros(count), np.zeros(len(problems.rows), np.int64),
-        [NOTHING] * count, [[] for _ in range(count)], [Status.INTERRUPTED] * count,
+        [NOTHING] * count, [[] for _ in range(count)], [None] * count,
     )  # fmt: skip
     left, places = np.arange(count), np.arange(len(problems.rows))
     with quietly(), limits.Interrupts() as interrupts:
         for n_iter in range(1, _ROUNDS + 1):
-            machines.ascend(enough)
+            reached = machines.ascend(enough)
             proved = machines.problems.proved(machines.v, machines.dual_points())
             seconds = perf_counter() - began
             found.w[places], found.u[places], found.since[places] = machines.v, proved.u, machines.since
@@ -71,12 +74,12 @@ def together(problems: Problems, tol: float) -> Together | None:
                 found.histories[k].append(Record(n_iter, seconds, *certificate[:3]))
                 if certificate.relative_gap <= tol:
                     found.statuses[k] = Status.CERTIFIED
-            more = np.array([found.statuses[k] is not Status.CERTIFIED for k in left.tolist()])
-            if interrupts.pressed or not more.any():
-                return found
+                elif interrupts.pressed:
+                    found.statuses[k] = Status.INTERRUPTED
+            more = reached & np.array([found.statuses[k] is None for k in left.tolist()])
+            if not more.any():
+                break
             if not more.all():
                 places, left = places[machines.only(more)], left[more]
             enough *= FACTOR
-    if interrupts.pressed:
-        raise KeyboardInterrupt
-    return None
+    return found

@@ -26,12 +26,9 @@ _NEXT = {
     Status.STALLED: "raise tol above the relative gap, pass X in float64, or scale the features",
     Status.INTERRUPTED: "use the model as it is, or fit again (warm_start=True goes on from here)",
 }
-_AS_ASKED = (
-    Status.CERTIFIED,
-    Status.PREDICTIONS,
-    Status.STOPPED,
-    Status.LOCAL,
-)  # ends that nobody need be warned of
+_CUT = (Status.INTERRUPTED, Status.STOPPED)
+# ends that nobody need be warned of
+_AS_ASKED = (Status.CERTIFIED, Status.PREDICTIONS, Status.STOPPED, Status.LOCAL)
 
 
 def advice(status: Status) -> str:
@@ -77,9 +74,12 @@ class Parts(ABC):
         """Its solution; `how` are the options of `solve`."""
         return solve(problem, solver, checkpoint=checkpoint, **how)
 
-    def together(self, solver: Solver, tol: float) -> Sequence[Ended] | None:
-        """How all problems ended, solved and kept at once; None where they are to be solved one by one."""
-        return None
+    def together(self, solver: Solver, tol: float) -> Sequence[Ended | None]:
+        """How those problems ended that were solved together; None for those to be solved one by one."""
+        return [None] * self.count
+
+    def take(self, k: int) -> None:
+        """Take what is worth keeping of the k-th problem, which was solved together with others."""
 
     @abstractmethod
     def keep(self, problem: Problem, solution: Solution) -> None:
@@ -111,41 +111,41 @@ class CertifiedFit(Fitting):
 
     def _certify(self, parts: Parts) -> None:
         """Solve all parts, which share the time, and set the fitted attributes."""
+        ended: list[Ended] = []
         with self._session(parts.data, parts.count) as session:
-            ended = self._at_once(parts, session)
-            if ended is None:
-                ended = solutions = self._one_by_one(parts, session)
-                # weights cost little to keep: warm_start may be set later
-                self._warm = solutions if self.warm_start else [solution.w for solution in solutions]
+            for k, known in enumerate(self._together(parts, session)):
+                if known is not None:
+                    parts.take(k)
+                ended.append(known or self._solution(parts, k, session, ended))
             self._report(ended)
             self.__dict__.update(parts.fitted())
+            # weights cost little to keep: warm_start may be set later
+            weights = [end.w for end in ended if isinstance(end, Solution)]
+            self._warm = ended if self.warm_start else weights
         if self.status_ not in _AS_ASKED:
             self._warn()
 
-    def _at_once(self, parts: Parts, session: Session) -> Sequence[Ended] | None:
-        """How all parts ended, where nobody watches them one by one, or will go on from there."""
+    def _together(self, parts: Parts, session: Session) -> Sequence[Ended | None]:
+        """How parts ended that were solved together: where nobody watches them one by one, or goes on."""
         watched = session.context is not None or session.checkpoint is not None or self.warm_start
-        how = self._how(session.max_time, None, [])
-        return None if watched or not is_plain(how) else parts.together(session.solver, self.tol)
+        if watched or not is_plain(self._how(session.max_time, None, [])):
+            return [None] * parts.count
+        return parts.together(session.solver, self.tol)
 
-    def _one_by_one(self, parts: Parts, session: Session) -> list[Solution]:
-        solutions: list[Solution] = []
-        more = True
-        for k in range(parts.count):
-            problem = parts.problem(k)
-            left = limits.remaining(session.max_time)
-            with told(
-                self, session.context, parts.seen, partial(parts.attributes, k), alone=parts.count == 1
-            ) as callbacks:
-                how = self._how(left, self._start(parts, k, problem), callbacks)
-                how["resumable"] = bool(self.warm_start) and parts.resumable
-                if not more:
-                    how["max_iter"] = 0  # the other parts get the bounds that come for free
-                solution = parts.solution(problem, session.solver, session.checkpoint, how)
-            more = more and solution.status not in (Status.INTERRUPTED, Status.STOPPED)
-            parts.keep(problem, solution)
-            solutions.append(solution)
-        return solutions
+    def _solution(self, parts: Parts, k: int, session: Session, before: Sequence[Ended]) -> Solution:
+        """That of the k-th part, solved by itself."""
+        problem = parts.problem(k)
+        left = limits.remaining(session.max_time)
+        with told(
+            self, session.context, parts.seen, partial(parts.attributes, k), alone=parts.count == 1
+        ) as callbacks:
+            how = self._how(left, self._start(parts, k, problem), callbacks)
+            how["resumable"] = bool(self.warm_start) and parts.resumable
+            if any(one.status in _CUT for one in before):
+                how["max_iter"] = 0  # then the others get the bounds that come for free
+            solution = parts.solution(problem, session.solver, session.checkpoint, how)
+        parts.keep(problem, solution)
+        return solution
 
     def _how(self, max_time: float, start: Any, callbacks: Any) -> dict[str, Any]:
         """The options of `solve`."""

@@ -29,6 +29,7 @@ from gapfit.persistence.objects import SOLVER
 from gapfit.persistence.samples import NUMBERS, SAMPLES, SHAPE
 from gapfit.persistence.values import COUNT, PLAIN, floats, integers
 from gapfit.registry import as_solver, is_auto
+from gapfit.solvers.pairs.whole import LARGEST
 from gapfit.solvers.smo import smo
 
 
@@ -144,7 +145,8 @@ class KernelModel(SaidLater, Rows, CertifiedFit):
         self.gamma_ = getattr(self._fitted_kernel, "gamma", None)
         return samples
 
-    def _design(self, samples: Samples) -> KernelDesign:
+    def _design(self, samples: Samples, parts: Sequence[Part]) -> KernelDesign:
+        """The kernel matrix; that of small parts of the samples is kept, for they need nearly all of it."""
         memory = 1e6 * as_number("cache_size", self.cache_size)
         if not 0 < memory < np.inf:
             raise ValueError(
@@ -155,12 +157,14 @@ class KernelModel(SaidLater, Rows, CertifiedFit):
             if X.shape[1] != samples.given:
                 raise ValueError(f"Precomputed matrix must be a square matrix; X has shape {X.shape}")
             X = np.asarray(X)[:, samples.origin.rows]
-        return KernelDesign(X, self._fitted_kernel, int(memory))
+        few = len(parts) > 1 and max(len(part.target) for part in parts) <= LARGEST
+        keep = {"keep": samples.X.shape[0]} if few else {}
+        return KernelDesign(X, self._fitted_kernel, int(memory), **keep)
 
     def _fit_parts(self, samples: Samples, parts: Sequence[Part], loss: Loss) -> list[Machine]:
         """Solve a problem for each part and set the fitted attributes; the machines."""
         with threads.using(self.n_jobs):  # by which the matrix is the same to the last bit, now and later
-            fit = KernelParts(self, samples, self._design(samples), parts, loss)
+            fit = KernelParts(self, samples, self._design(samples, parts), parts, loss)
         self._unsay()
         self._certify(fit)
         self.fit_status_ = int(not self.converged_)

@@ -74,6 +74,8 @@ class KernelParts(Parts):
         self.solutions: list[Solution | Evidence] = []
         self.statements: list[Statement] = []  # where they cannot wait
         self.since: list[NDArray[Any]] = []
+        self.known: list[tuple[Machine, Evidence]] = []  # of parts that were solved together
+        self.known_since: Any = None
         self.traced: bool | None = None
         self.under_way: UnderWay
 
@@ -106,28 +108,32 @@ class KernelParts(Parts):
             checkpoint.accompany(f"trace {len(self.machines)}", trace, ended=trace.since is None)
         return solution
 
-    def together(self, solver: Solver, tol: float) -> Sequence[Ended] | None:
+    def together(self, solver: Solver, tol: float) -> Sequence[Ended | None]:
         """By steps on pairs in all machines at once, if they are small."""
         chosen = getattr(solver, "keywords", {}).keys() - {"seed"}  # nothing is drawn here
-        if self.again is None or inner_solver(solver) is not smo or chosen:
-            return None  # statements cannot wait, or somebody has chosen how
-        if max(len(part.target) for part in self.parts) > LARGEST:
-            return None
+        small = max(len(part.target) for part in self.parts) <= LARGEST
+        if self.again is None or inner_solver(solver) is not smo or chosen or not small:
+            return super().together(solver, tol)  # statements cannot wait, or somebody has chosen how
         problems = Problems.of(self.design, self.parts, self.loss, self.samples.weight)
-        if problems is None or (found := together(problems, tol)) is None:
-            return None
-        n, pieces = self.design.n_samples, list(pairwise(problems.first.tolist()))
-        W, since = np.zeros((self.count, n)), np.full((self.count, n), -1)
-        for k, (part, (start, stop)) in enumerate(zip(self.parts, pieces, strict=True)):
-            W[k, part.rows], since[k, part.rows] = found.w[start:stop], found.since[start:stop]
-        self.machines = [Machine(w, b) for w, b in zip(W, found.b.tolist(), strict=True)]
+        if problems is None:
+            return super().together(solver, tol)
+        found = together(problems, tol)
+        W = np.zeros((self.count, self.design.n_samples))
+        since = np.full(W.shape, -1)
+        for k, (start, stop) in enumerate(pairwise(problems.first.tolist())):
+            rows, w, u = self.parts[k].rows, found.w[start:stop], found.u[start:stop]
+            W[k, rows], since[k, rows] = w, found.since[start:stop]
+            evidence = Evidence(w, found.b[k : k + 1], u, found.certificates[k])
+            self.known.append((Machine(W[k], float(found.b[k])), evidence))
         place = self.samples.origin.place
-        self.since = list(np.where(place < 0, -1, since[:, place]))
-        self.solutions = [
-            Evidence(found.w[start:stop], found.b[k : k + 1], found.u[start:stop], found.certificates[k])
-            for k, (start, stop) in enumerate(pieces)
-        ]
+        self.known_since = np.where(place < 0, -1, since[:, place])
         return found.each()
+
+    def take(self, k: int) -> None:
+        machine, evidence = self.known[k]
+        self.machines.append(machine)
+        self.solutions.append(evidence)
+        self.since.append(self.known_since[k])
 
     def takes_trace(self, solver: Solver) -> bool:
         """Can the solver tell when it identified which samples? The same one solves all parts."""

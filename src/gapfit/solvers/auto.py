@@ -39,6 +39,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from gapfit._types import Slope, Vector
 from gapfit.losses.forms import BinaryEntropy, Smooth
 from gapfit.losses.piecewise import Atoms
@@ -241,6 +243,12 @@ def plan(problem: Problem) -> Iterator[Choice]:
     elif takes("lbfgs"):
         yield Choice("lbfgs", "loss and penalty are differentiable")
     yield LAST
+
+
+def by_moments(problem: Problem) -> bool:
+    """Does `least_squares` go first, in double precision? Its first step is all, at whatever alpha."""
+    exact = problem.dtype == np.float64 and is_parabola(problem)
+    return exact and next(plan(problem)).name == least_squares.__name__
 
 
 def for_small_data(problem: Problem) -> Callable[..., Steps] | None:

@@ -58,8 +58,9 @@ class Machines:
         )
         return places
 
-    def ascend(self, enough: float) -> None:
-        """Steps in each, until its violation is so small, in units of the targets."""
+    def ascend(self, enough: float) -> Any:
+        """Steps in each, until its violation is so small, in units of the targets; which of them have done
+        with as many steps as are better than exact ones."""
         from gapfit.compiled.smo import Limits  # compiled code is loaded only when it is to run
 
         limits = Limits(self.lower, self.upper, self.problems.risk.atoms.kink, False)
@@ -72,6 +73,7 @@ class Machines:
         changed = sides != self.sides
         self.since[changed] = np.repeat(self.taken, problems.sizes)[changed]
         self.sides = sides
+        return self.violation <= target
 
     def dual_points(self) -> Vector:
         """Those of v; one that is at its bound goes beyond, so that it is projected right on to it."""
