@@ -152,6 +152,8 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, WhatIf):
             return None
         if len(self.classes_) > 2 or target_of(self._loss()) & JOINT:
             raise ValueError('stop_when="predictions" is for two classes and losses of one score')
+        if self.checkpoint is not None:
+            raise ValueError('checkpoint keeps one fit, and stop_when="predictions" makes several in turn')
         return self._rows(X if watch is None else watch, reset=False)
 
     def _posed(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Posed:
