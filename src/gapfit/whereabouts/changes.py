@@ -80,7 +80,7 @@ class ChangeCertificate:
 
     def __init__(self, certificate: NewtonCertificate, alpha: float, change: Change) -> None:
         self.of, self.change = certificate, change
-        pull = alpha * (1 + change.mass(certificate.problem))
+        pull = float(alpha) * (1 + change.mass(certificate.problem))
         self.metric = certificate.metric(float(pull.min()), float(pull.max()))
         self.known = self._known(pull)
 
