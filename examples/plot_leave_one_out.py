@@ -23,8 +23,8 @@ print(f"{bounds.decided.mean():.1%} decided by the bounds, {exact.n_refits} refi
 
 # %%
 # Left: the samples nearest to the boundary. Intervals on one side of zero settle the label, whatever the
-# exact score is; crosses are samples that were refitted. Right: how far leaving a sample out moves its own score, against its score. Samples that the model
-# fits only because they are there are those far below the line.
+# exact score is; crosses are samples that were refitted. Right: margins with a sample and without it. Samples
+# that the model fits only because they are there are those far below the line.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
 middle = 0.5 * (exact.lo + exact.hi)

@@ -251,3 +251,25 @@ def test_a_case_can_be_run_again():
     drawn = [draw(Job("fuzz", 99, case).rng()) for case in range(300)]
     assert {case.loss for case in drawn} == set(LOSSES)
     assert any(case.loss in CHAINS for case in drawn)
+
+
+def _half_a_ball(place):
+    return lambda balls, alpha: (found := place(balls, alpha))._replace(radius=0.5 * found.radius)
+
+
+@pytest.mark.parametrize("spoil", ["eps", "radius", "rounding"])
+def test_the_soak_notices_bounds_that_are_too_narrow(spoil, monkeypatch):
+    """Of optima at other alphas, over ranges of them, and with a sample changed."""
+    from gapfit.whereabouts import balls, changes, newton
+
+    if spoil == "eps":
+        monkeypatch.setattr(newton, "excess", lambda x, eta: 0.0)
+        monkeypatch.setattr(changes, "excess", lambda x, eta: 0.0)
+    elif spoil == "radius":
+        monkeypatch.setattr(balls.Balls, "place", _half_a_ball(balls.Balls.place))
+    else:
+        monkeypatch.setattr(newton, "gamma", lambda k: 0.0)
+        monkeypatch.setattr(newton, "EPS", 0.0)
+        monkeypatch.setattr(newton, "UNIT", 0.0)
+    outcomes = [work(Job("whereabouts", SEED, case)) for case in range(30)]
+    assert sum(len(outcome.failures) for outcome in outcomes) > 0

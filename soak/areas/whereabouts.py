@@ -13,9 +13,10 @@ from gapfit import Problem, solve
 from gapfit.design.memory import MemoryDesign
 from gapfit.registry import LOSSES
 from gapfit.statements import optimal_ball
-from gapfit.whereabouts import NewtonCertificate, Optima
+from gapfit.whereabouts import Balls, NewtonCertificate, Optima
 from gapfit.whereabouts.changes import Change, ChangeCertificate, glance
-from soak.exact.newton import SMOOTH, Smooth
+from gapfit.whereabouts.newton import sharper
+from soak.exact.newton import HOSTILE, SMOOTH, Smooth, exact_scores
 from soak.hostile import Rng
 from soak.job import Job
 from soak.outcome import Outcome
@@ -46,6 +47,7 @@ def run(job: Job) -> Outcome:
     middle = alpha + rng.random() * (other - alpha)
     _alphas(outcome, case, optima, (middle, min(other, middle * 1.05)), rows, rng)
     _changes(outcome, case, problem, rows, rng)
+    _hostile(outcome, rng)
     return outcome
 
 
@@ -71,6 +73,61 @@ def _problem(case: Smooth, alpha: float, *, as_sparse: bool = False) -> Problem:
     X = sparse.csr_array(case.X) if as_sparse else case.X
     loss = LOSSES[case.loss]()
     return Problem(X, case.y, loss, "l2", alpha, case.weight, case.intercept, case.offset)
+
+
+def _hostile(outcome: Outcome, rng: Rng) -> None:
+    """Data of all scales, shifts and precisions, judged with sixty digits: rounding is counted."""
+    case, X = _hostile_draw(rng)
+    alpha = float(10.0 ** rng.uniform(-8, 1) * max(float(np.abs(X).max()), 1e-20) ** 2)
+    problem = Problem(X, case.y, case.loss, "l2", alpha, case.weight, case.intercept)
+    fit = solve(problem, tol=10.0 ** rng.uniform(-12, -2), max_time=2.0)
+    b = np.atleast_1d(np.asarray(fit.intercept, float))[: problem.n_offsets]
+    newton, balls = NewtonCertificate(problem, fit.w, b), Balls(problem, fit.w, b, fit.minorant)
+    other, start = alpha * float(10.0 ** rng.uniform(-0.3, 0.3)), np.append(fit.w.astype(float), b)
+    own = sharper(problem, fit, optimal_ball(problem, fit))
+    for at in (alpha, other):
+        exact = exact_scores(case, at, start)
+        cells = (at, at), (0.98 * at, 1.02 * at)
+        answers = [tool.between(*cell) for tool in (newton, balls) for cell in cells]
+        for answer in [*answers, own] if at == alpha and own is not None else answers:
+            _exactly(outcome, exact, answer.score_bounds(X), f"{case.loss}, {X.dtype}, alpha {at:.3g}")
+    change = Change(np.arange(len(case.y)), np.zeros(len(case.y)), False)
+    lo, hi = ChangeCertificate(newton, alpha, change).own(problem.design)
+    for i in range(5, 7):
+        left = np.arange(len(case.y)) != i
+        after = case.but(X=np.vstack([case.X[left], case.X[i]]), y=np.append(case.y[left], case.y[i]),
+                         weight=np.append(case.weight[left], 0.0))  # fmt: skip
+        exact = exact_scores(after, alpha, start)[-1:]
+        _exactly(outcome, exact, (lo[i : i + 1], hi[i : i + 1]), f"{case.loss}, {X.dtype}, without {i}")
+
+
+def _hostile_draw(rng: Rng) -> tuple[Smooth, Any]:
+    loss, n, d = HOSTILE[rng.integers(len(HOSTILE))], 8, int(rng.integers(1, 4))
+    X = rng.normal(size=(n, d))
+    f = X @ rng.normal(size=d) / 2
+    y = f + rng.normal(size=n)
+    if loss == "logistic":
+        y = np.where(y > 0, 1.0, -1.0)
+        y[:4] = 1.0, -1.0, 1.0, -1.0
+    elif loss == "poisson":
+        y = rng.poisson(np.exp(np.clip(f, -2, 2))) + 1.0
+    else:
+        y = y * 10.0 ** rng.uniform(-6, 6) + (10.0 ** rng.uniform(0, 7) if rng.random() < 0.3 else 0.0)
+    X = X + (10.0 ** rng.uniform(0, 6) if rng.random() < 0.5 else 0.0)
+    X = X * (10.0 ** rng.uniform(-8, 6) if rng.random() < 0.5 else 1.0)
+    X = X / max(1.0, float(np.abs(X).max()) / 3) if loss == "poisson" else X
+    if rng.random() < 0.3:
+        X[:, -1] = X[:, 0]
+    X = X.astype(np.float32) if rng.random() < 0.3 else X
+    weight = 10.0 ** rng.uniform(-3, 3, n) if rng.random() < 0.4 else np.ones(n)
+    return Smooth(X.astype(float), y, loss, weight, bool(rng.random() < 0.6), np.zeros(n)), X
+
+
+def _exactly(outcome: Outcome, exact: list[Any], bounds: Any, what: str) -> None:
+    pairs = zip(exact, *(ends.tolist() for ends in bounds), strict=True)
+    wrong = sum(not lo <= score <= hi for score, lo, hi in pairs)
+    outcome.checks += len(exact) - 1
+    outcome.expect(wrong == 0, "rounding", f"{wrong} of {len(exact)} bounds [{what}]")
 
 
 def _alphas(

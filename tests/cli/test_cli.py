@@ -53,6 +53,69 @@ def test_train_predict_info(folder, capsys):
     assert "gap:" in capsys.readouterr().out
 
 
+def test_alpha_is_searched_with_a_proof(folder, capsys):
+    search = [
+        "train",
+        "cancer.svm",
+        "model",
+        "--loss",
+        "logistic",
+        "--alpha",
+        "search",
+        "--alpha-range",
+        "1e-2",
+        "1",
+    ]
+    assert run([*search, "--eps", "0.01", "--format", "json"]) == 0
+    told, model = json.loads(last(capsys)), gapfit.load("model")
+    assert told["proven_regret"] <= 0.01 and told["open_ranges"] == []
+    assert model.alpha == model.alpha_ == told["best_alpha"] == told["alpha"]
+    assert run([*search, "--eps", "0", "--max-fits", "15"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "open: 0.01 to" in lines[0] and lines[1].startswith("certified")
+    for more in (["-v", "3"], ["-c", "1"], ["--metric", "f1"], ["--checkpoint", "file"]):
+        assert (
+            run(
+                [*search, *more]
+                if more[0] != "-v"
+                else [part for part in [*search, *more] if part != "model"]
+            )
+            == 1
+        )
+    assert run(["train", "cancer.svm", "model", "--loss", "novelty", "--alpha", "search"]) == 1
+    assert run(["train", "cancer.svm", "model", "--alpha", "best"]) == 1
+
+
+def test_predictions_that_no_single_label_could_change(folder, capsys):
+    assert (
+        run(["train", "cancer.csv", "model", "--loss", "logistic", "--alpha", "0.1", "--target", "-1"]) == 0
+    )
+    assert (
+        run(
+            [
+                "predict",
+                "cancer.csv",
+                "model",
+                "out",
+                "--target",
+                "-1",
+                "--robust",
+                "cancer.csv",
+                "--certified",
+            ]
+        )
+        == 0
+    )
+    rows = [line.split() for line in Path("out").read_text().splitlines()]
+    model, data = gapfit.load("model"), datasets.load("cancer.csv", target=-1)
+    X = np.asarray(data.X)
+    del model.feature_names_in_
+    expected = model.influence(X, change="flip", X=X, y=data.y).robust
+    assert [row[2] == "1" for row in rows] == expected.tolist() and 0 < expected.sum() < len(rows)
+    assert run(["train", "cancer.svm", "other", "--loss", "squared"]) == 0
+    assert run(["predict", "cancer.svm", "other", "out", "--robust", "cancer.svm"]) == 1
+
+
 def test_train_for_a_measure(folder, capsys):
     assert run(["train", "cancer.svm", "model", "--metric", "f1", "--strategy", "cost_path"]) == 0
     assert last(capsys).startswith("certified: objective")

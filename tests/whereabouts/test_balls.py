@@ -7,7 +7,7 @@ from gapfit import Problem, registry, solve
 from gapfit.minorant import mix
 from gapfit.penalties import QuadraticForm
 from gapfit.statements import optimal_ball
-from gapfit.whereabouts import Balls
+from gapfit.whereabouts import Balls, NewtonCertificate
 from gapfit.whereabouts.balls import qualifies
 from tables import LOSSES
 
@@ -73,6 +73,22 @@ def test_at_its_own_alpha_it_is_the_ball_of_the_certificate():
         lo, hi = balls.between(problem.alpha, problem.alpha).score_bounds(X)
         below, above = optimal_ball(problem, fit).score_bounds(X)
         assert np.mean(hi - lo) <= 1.1 * np.mean(above - below)
+
+
+def test_an_alpha_in_single_precision_is_the_number_that_it_is():
+    X, problem = draw(1, "squared")
+    fit = solve(problem, tol=1e-9)
+    for tool in (
+        Balls(problem, fit.w, offsets(problem, fit), fit.minorant),
+        NewtonCertificate(problem, fit.w, offsets(problem, fit)),
+    ):
+        single = np.float32(0.07)
+        for mine, other in zip(
+            tool.between(single, single).score_bounds(X),
+            tool.between(float(single), float(single)).score_bounds(X),
+            strict=True,
+        ):
+            np.testing.assert_array_equal(mine, other)
 
 
 def test_mixed_pairs_are_pairs():

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from gapfit import solve
+from gapfit import Problem, solve
 from gapfit.design.memory import MemoryDesign
+from gapfit.losses.forms import Conjugate
 from gapfit.statements import optimal_ball
 from gapfit.whereabouts import NewtonCertificate
-from gapfit.whereabouts.changes import Change, ChangeCertificate, glance
+from gapfit.whereabouts.changes import Change, ChangeCertificate, absorbed, glance
 from smooth_problems import draw, problem_of
 from soak.exact.newton import SMOOTH
 
@@ -90,3 +91,24 @@ def test_a_glance_at_a_loss_of_lines_holds():
         assert (lo <= above).all() and (below <= hi).all()
         finite += int(np.isfinite(hi - lo).all())
     assert finite == 10
+
+
+@pytest.mark.parametrize("loss", ["hinge", "absolute", "epsilon_insensitive"])
+def test_what_one_row_loses_others_take_over_within_their_bounds(loss):
+    case = draw(1, "logistic", n=200, d=8)
+    y = case.y if loss == "hinge" else case.X[:, 0] + 0.3 * case.y
+    problem = Problem(case.X, y, loss, alpha=0.02)
+    u = solve(problem, tol=1e-10).dual_point
+    better = 0
+    for row in np.flatnonzero(u)[:40].tolist():
+        after = absorbed(problem, u, row, u[row])
+        assert after[row] == 0 and after is not u
+        box = problem.form(Conjugate).project(after, balanced=False)
+        np.testing.assert_allclose(box, after, atol=1e-12)  # it is within them
+        if abs(after.sum()) < 1e-9:  # there was room enough
+            dropped = u.copy()
+            dropped[row] = 0.0
+            balanced = problem.form(Conjugate).project(dropped, balanced=True)
+            change = [np.linalg.norm(case.X.T @ (other - u)) for other in (after, balanced)]
+            better += int(change[0] <= change[1] + 1e-12)
+    assert better >= 6

@@ -109,7 +109,9 @@ def test_a_ball_of_it_contains_the_optimum_and_is_taken_where_it_is_smaller(loss
         w, b = case.optimum(alpha)
         scores = case.X @ w + b
         assert np.linalg.norm(w - ball.centre) <= ball.radius + 1e-11
-        assert ball.lo - 1e-11 <= (b + w @ ball.mean if case.intercept else 0.0) <= ball.hi + 1e-11
+        above = ball.mean if ball.mean_above is None else ball.mean_above
+        assert ball.lo - 1e-11 <= (b + w @ ball.mean if case.intercept else 0.0)
+        assert (b + w @ above if case.intercept else 0.0) <= ball.hi + 1e-11
         lo, hi = ball.score_bounds(case.X)
         assert (scores >= lo - 1e-10).all() and (scores <= hi + 1e-10).all()
         taken += int(ball is not plain and ball.radius < 0.1 * plain.radius)

@@ -239,6 +239,8 @@ def proven_regret(grid: Any, X: Any, y: ArrayLike) -> float:
     if any(names != {name} for names in tried):
         raise ValueError(f"grid must vary {name} alone, and varies {sorted(set().union(*tried))}")
     alphas = sorted({float(parameters[name]) for parameters in grid.cv_results_["params"]})
+    if len(alphas) < 2:
+        raise ValueError(f"grid must have two alphas at least, and has {alphas}")
     model_of(grid.estimator)
     scoring = grid.scoring or ("accuracy" if is_classifier(grid.estimator) else None)
     if not isinstance(scoring, str):

@@ -16,7 +16,7 @@ from gapfit.problem import Problem
 from gapfit.solution import Solution
 from gapfit.solve import solve
 from gapfit.whereabouts import NewtonCertificate, Nowhere, Optima
-from gapfit.whereabouts.changes import Change, ChangeCertificate, glance
+from gapfit.whereabouts.changes import Change, ChangeCertificate, absorbed, glance
 from gapfit.whereabouts.newton import qualifies
 
 _BASE = 1e-9  # tolerance of the fit that all changes start from
@@ -177,15 +177,14 @@ def _glanced(problem: Problem, change: Change, i: int, old: Any, rows: Design) -
         changed = change.problem(problem, i)
     except (UnboundedProblem, ValueError):
         return nothing
-    row, u = int(change.row[i]), u.copy()
-    if change.flipped:
-        gone = u[row] * (1 - change.weight[i] / problem.weight[row])
-        u = np.append(u, -gone) if len(changed.weight) > len(u) else u
-        u[row] = u[row] - gone if len(changed.weight) == len(u) - 1 else -u[row]
+    row, whole = int(change.row[i]), change.weight[i] == 0
+    gone = u[row] * (1 - change.weight[i] / problem.weight[row])
+    if change.flipped:  # the other label has the opposite slopes
+        u = u.copy() if whole else np.append(u, -gone)
+        u[row] = -u[row] if whole else u[row] - gone
     else:
-        u[row] *= change.weight[i] / problem.weight[row]
-        if len(changed.weight) < len(u):
-            u = np.delete(u, row)
+        u = absorbed(problem, u, row, gone)
+        u = np.delete(u, row) if whole else u
     scale = float(problem.weight.sum() / changed.weight.sum())
     return glance(changed, w.astype(np.float64), b, u * scale).score_bounds(rows)
 

@@ -18,6 +18,7 @@ from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing, warn_caller
 from gapfit.estimators.linear import LinearParts, Posed, WithIntercept
+from gapfit.estimators.predictions import rows_to_watch
 from gapfit.estimators.targets import (
     Indicators,
     as_codes,
@@ -146,18 +147,9 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, WhatIf):
             self._fit_labels(X, several, loss, sample_weight, offset)
         else:
             posed = self._posed(X, y, sample_weight, offset)
-            self._solve(*posed._replace(watched=self._watched(X, watch)))
+            two = len(self.classes_) == 2 and not target_of(loss) & JOINT
+            self._solve(*posed._replace(watched=rows_to_watch(self, X, watch, two=two)))
         return self
-
-    def _watched(self, X: Any, watch: Any) -> Data | None:
-        """The rows whose labels end the fit, if any do."""
-        if self.stop_when == "gap":
-            if watch is not None:
-                raise ValueError('watch goes with stop_when="predictions"')
-            return None
-        if len(self.classes_) > 2 or target_of(self._loss()) & JOINT:
-            raise ValueError('stop_when="predictions" is for two classes and losses of one score')
-        return self._rows(X if watch is None else watch, reset=False)
 
     def _posed(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Posed:
         loss = self._loss()

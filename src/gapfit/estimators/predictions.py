@@ -5,6 +5,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
+from gapfit._types import Data
 from gapfit.design.base import Design
 from gapfit.problem import Problem
 from gapfit.solution import Solution, Status
@@ -33,3 +34,16 @@ def until_certain(
         if tol <= how["tol"]:
             return solution
         tol, how = tol * _STEP, {**how, "start": solution}
+
+
+def rows_to_watch(model: Any, X: Any, watch: Any, *, two: bool) -> Data | None:
+    """The rows whose labels end the fit of a classifier, if any do; it must tell `two` classes apart."""
+    if model.stop_when == "gap":
+        if watch is not None:
+            raise ValueError('watch goes with stop_when="predictions"')
+        return None
+    if not two:
+        raise ValueError('stop_when="predictions" is for two classes and losses of one score')
+    if model.checkpoint is not None:
+        raise ValueError('checkpoint keeps one fit, and stop_when="predictions" makes several in turn')
+    return model._rows(X if watch is None else watch, reset=False)

@@ -151,7 +151,7 @@ def _second_order() -> Measured:
         widths.append(
             [float(np.mean(np.subtract(*answer.score_bounds(one.X)[::-1]))) for answer in (newton, ball)]
         )
-    newton_power, ball_power = np.log10(np.divide(*widths))
+    newton_power, ball_power = np.log10(np.array(widths[0]) / np.array(widths[1]))
     words = f"a tenth of the distance: powers {newton_power:.2f} (Newton) and {ball_power:.2f} (ball)"
     return Measured(words, newton_power > 1.9 and 0.9 < ball_power < 1.5)
 

@@ -66,6 +66,7 @@ class Balls:
 
     def place(self, alpha: float) -> Place:
         """The ball at this alpha, and the gap of the pair there."""
+        alpha = float(alpha)  # a number in single precision would round 1 / alpha
         t, (A, B, C), penalty, design = 1 / alpha, self.radius, self.problem.penalty, self.problem.design
         mu = self.minorant.a * -t
         centre = 0.5 * (self.w + penalty.argmax(mu))

@@ -19,7 +19,9 @@ import numpy as np
 
 from gapfit._types import Indices, Vector
 from gapfit.design.base import Design
+from gapfit.design.forms import Rows
 from gapfit.losses.forms import Conjugate, SlowCurvature
+from gapfit.losses.piecewise import Atoms
 from gapfit.problem import Problem
 from gapfit.rounding import EPS, gamma, length
 from gapfit.whereabouts import balls
@@ -27,6 +29,8 @@ from gapfit.whereabouts.answers import Answer, Nowhere
 from gapfit.whereabouts.newton import Asked, Metric, NewtonCertificate, excess
 
 _BLOCK = 2**22  # numbers in a block of pairs
+_INSIDE = 1e-6  # of the width of its bounds away from them, a dual coefficient is free
+_MOST_FREE = 1000
 
 
 class Change(NamedTuple):
@@ -76,7 +80,7 @@ class ChangeCertificate:
 
     def __init__(self, certificate: NewtonCertificate, alpha: float, change: Change) -> None:
         self.of, self.change = certificate, change
-        pull = alpha * (1 + change.mass(certificate.problem))
+        pull = float(alpha) * (1 + change.mass(certificate.problem))
         self.metric = certificate.metric(float(pull.min()), float(pull.max()))
         self.known = self._known(pull)
 
@@ -225,3 +229,33 @@ def glance(changed: Problem, w: Vector, b: Vector, u: Vector) -> Answer:
     if not (balls.qualifies(changed) and changed.has(Conjugate)):
         return Nowhere()
     return balls.Balls(changed, w, b, changed.minorant_at(u)).between(changed.alpha, changed.alpha)
+
+
+def absorbed(problem: Problem, u: Vector, row: int, amount: float) -> Vector:
+    """The dual point less an amount of one row, which those strictly within their bounds take over: in
+    proportion to their room, and from there as far as bounds allow to where X'u changes least."""
+    atoms, rows = problem.risk.form(Atoms), problem.design.form(Rows)
+    u = u.copy()
+    u[row] -= amount
+    if atoms is None or rows is None or not amount:
+        return u
+    lower = np.where(atoms.sign > 0, -atoms.hi, atoms.lo)
+    upper = np.where(atoms.sign > 0, -atoms.lo, atoms.hi)
+    width = upper - lower
+    edge = _INSIDE * np.where(np.isfinite(width), width, 0.0)
+    free = (u > lower + edge) & (u < upper - edge) & (u != 0)
+    free[row] = False
+    some = np.flatnonzero(free)
+    ends = lower[some] - u[some], upper[some] - u[some]
+    room = ends[1] if amount > 0 else ends[0]
+    if not 0 < len(some) <= _MOST_FREE or not abs(amount) <= abs(room.sum()) < np.inf:
+        return u
+    X = rows.matrix.take(np.append(some, row)).dense()
+    if problem.n_offsets:
+        X = np.hstack([X, np.full((len(X), 1), 10.0 * np.abs(X).max())])
+    even = amount * room / room.sum()
+    aim = np.linalg.lstsq(X[:-1].T, amount * X[-1], rcond=None)[0] - even
+    with np.errstate(divide="ignore", invalid="ignore"):
+        most = np.where(aim > 0, (ends[1] - even) / aim, (ends[0] - even) / aim)
+    u[some] += even + float(np.clip(np.nanmin(np.where(aim == 0, 1.0, most)), 0.0, 1.0)) * aim
+    return u

@@ -82,8 +82,11 @@ def tilted_end(problem: Problem, solution: Solution, j: int, side: float, eps: f
     for _ in range(_TILTS):
         tilted = problem.tilted(-(sigma / alpha) * column)
         fit = solve(tilted, tol=_TOL, start=start + (sigma / alpha) * unit)
+        if fit.dual_point is None:
+            break  # what the offsets' own rounding does is not known then
         least = fit.certificate.dual - sigma * sigma / (2 * alpha)
         room = 16 * EPS * (abs(least) + abs(upper) + sigma * sigma / alpha) + EPS * problem.scale
+        room += 8 * EPS * float(np.abs(fit.dual_point) @ (np.abs(tilted.offset) + np.abs(problem.offset)))
         bound = (least - upper - eps - room) / sigma
         best = max(best, bound) if side > 0 else min(best, bound)
         start = fit.w.astype(np.float64) - (sigma / alpha) * unit

@@ -185,6 +185,7 @@ class NewtonCertificate:
 
     def between(self, least: float, most: float) -> Answer:
         """Where the optima are, at all alphas from least to most."""
+        least, most = float(least), float(most)
         metric = self.metric(least, most)
         if not metric.eta < 1:
             return Nowhere()
