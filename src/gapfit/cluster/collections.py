@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gapfit.cluster.parts import ClusterParts
+from gapfit.cluster.parts import ClusterParts, own
 from gapfit.cluster.rounds import PATIENCE
 from gapfit.design.memory import MemoryDesign
 from gapfit.design.memory import as_design as checked
@@ -79,15 +79,14 @@ def _as_array(X: Any) -> Any:
 def _loads(client: Any, blocks: list[Any]) -> list[Any]:
     """Futures of the parts, computed from their source under keys that are new."""
     from dask import delayed
-    from dask.graph_manipulation import clone
 
     load = delayed(_load, pure=False)
-    return list(client.compute([load(block) for block in clone(*blocks)], sync=False))
+    return list(client.compute([load(block) for block in blocks], sync=False))
 
 
 def _load(block: Any) -> MemoryDesign:
     """A validated part, on a worker."""
-    found = checked(block.tocsr() if sparse.issparse(block) else block)
+    found = checked(block.tocsr(copy=True) if sparse.issparse(block) else own(np.asarray(block)))
     assert isinstance(found, MemoryDesign)
     return found
 

@@ -1,8 +1,9 @@
 """A design whose rows are in parts, wherever these are: every verb is a map over them and an ordered sum.
 
 Every product is a pass, so the last ones are remembered: a solver and the driver that asks after it have one
-in common. What is said of a row is computed where the row is, by the `MemoryDesign` of its part, rounding included. What
-is said of a column is a sum over the parts, added up in a shape that depends on nothing but their number.
+in common. What is said of a row is computed where the row is, by the `MemoryDesign` of its part, rounding
+included. What is said of a column is a sum over the parts, added up in a shape that depends on nothing but
+their number.
 """
 
 from collections.abc import Callable, Iterator

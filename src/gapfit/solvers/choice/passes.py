@@ -10,8 +10,9 @@
 | differentiable loss and penalty             | `lbfgs`             | 24 to 300                     |
 | anything else                               | `bundle`            | 31 to 350                     |
 
-"Rows here" are parts that this process loads itself: on a cluster there are none. "Few" are features whose Hessian is summed up and factorised in the time of a pass. `dual_cd` goes first in
-haste, counted in passes: on hard problems it is endless.
+"Rows here" are parts that this process loads itself: on a cluster there are none. "Few" are features whose
+Hessian is summed up and factorised in the time of a pass. `dual_cd` goes first in haste, counted in passes: on
+hard problems it is endless.
 """
 
 from collections.abc import Callable, Iterator
