@@ -142,14 +142,15 @@ class PartedDesign(Design):
     def _facts(self) -> "_Facts":
         """What is known of the parts after one pass."""
         facts, total = self.parts.run(_LookAt(), (np.ones(self.shape[0]),), {})
-        return _Facts(*zip(*facts, strict=True), total / self.shape[0])
+        largest, depth, row_sizes = zip(*facts, strict=True)
+        return _Facts(largest, depth, row_sizes, total / self.shape[0])
 
     @property
     def largest(self) -> float:
         return max(self._facts.largest)
 
     @property
-    def depth(self) -> tuple[int, int]:  # type: ignore[override]
+    def depth(self) -> tuple[int, int]:
         rows, columns = zip(*self._facts.depth, strict=True)
         return max(rows), max(columns) + len(columns)
 

@@ -46,16 +46,16 @@ class Shards(Given):
         return parted.take(slice(None)) if self.parts.bytes <= self.resident else parted
 
     @cached_property
-    def y(self) -> Any:  # type: ignore[override]
+    def y(self) -> Any:
         kind = self.parts.manifest.y
         return None if kind is None else self._vector("y", kind == "word")
 
     @cached_property
-    def sample_weight(self) -> Any:  # type: ignore[override]
+    def sample_weight(self) -> Any:
         return self._vector("weight") if self.parts.manifest.weight else None
 
     @cached_property
-    def groups(self) -> Any:  # type: ignore[override]
+    def groups(self) -> Any:
         return self._vector("qid") if self.parts.manifest.qid else None
 
     def _vector(self, name: str, word: bool = False) -> Any:

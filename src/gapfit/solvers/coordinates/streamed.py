@@ -2,9 +2,9 @@
 
 A pass loads each part, sweeps a few times over its rows, and copies those that may still move, the least firm
 first, as many as the design lets this process hold. Then these are swept over until their gap is a hundredth
-of what it was, and the next pass looks at all rows again. Where few samples matter, as in most problems, a pass
-does the work of tens of sweeps. A part and the rows that are held are stores as any other of dual coordinate
-descent; only who fills them differs.
+of what it was, and the next pass looks at all rows again. Where few samples matter, as in most problems, a
+pass does the work of tens of sweeps. A part and the rows that are held are stores as any other of dual
+coordinate descent; only who fills them differs.
 
 What the driver asks of a point, the scores of all rows and the slope of the bound, is computed in the pass
 that follows it: each part is at hand by then. So a look costs no pass, and comes one later.
@@ -211,7 +211,8 @@ class _Streamed(Kept):
 
     def _feasible(self) -> Vector:
         """u, so that `Problem` finds nothing to change in it: else what the pass computes is in vain."""
-        project, u = self.problem.form(Conjugate).project, -self.table["v"]
+        project = self.problem.form(Conjugate).project
+        u: Vector = -self.table["v"]
         for _ in range(_PROJECTIONS):
             before, u = u, project(u, balanced=self.problem.n_offsets > 0)
             if np.array_equal(before, u):
