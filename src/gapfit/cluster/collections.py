@@ -15,7 +15,7 @@ from gapfit.design.parted import PartedDesign
 from gapfit.design.parts import LocalParts
 from gapfit.fingerprint import fingerprint
 
-__all__ = ["as_design", "client_of", "mapped"]
+__all__ = ["as_design", "client_of", "mapped", "spread"]
 
 
 def as_design(X: Any, client: Any = None, *, patience: float = PATIENCE) -> PartedDesign:
@@ -45,6 +45,17 @@ def as_design(X: Any, client: Any = None, *, patience: float = PATIENCE) -> Part
     parts.size = max(sum(size for size, _ in facts), 1)
     parts.dtype = np.result_type(*(dtype for _, dtype in facts))
     return PartedDesign(parts)
+
+
+def spread(parts: LocalParts, client: Any, *, patience: float = PATIENCE) -> PartedDesign:
+    """The design of parts that every worker can load: shards in a folder that all share."""
+    client = client_of(client)
+
+    def loads() -> list[Any]:
+        return list(client.map(parts.load, range(len(parts.slices)), pure=False))
+
+    there = ClusterParts(client, loads, parts.edges, parts.columns, parts.dtype, parts.size, patience)
+    return PartedDesign(there)
 
 
 def client_of(client: Any) -> Any:
