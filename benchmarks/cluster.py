@@ -49,7 +49,7 @@ def rounds(client):
         u, repeats = np.ones(64_000), 20
         began, clock = time.process_time(), time.perf_counter()
         for _ in range(repeats):
-            design.adjoint(u)
+            design.adjoints(u)  # which is not remembered
         cpu, wall = time.process_time() - began, time.perf_counter() - clock
         print(f"{parts} parts: {1e3 * cpu / repeats:.1f} ms CPU, {1e3 * wall / repeats:.1f} ms a round")
 

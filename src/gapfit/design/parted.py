@@ -77,7 +77,7 @@ class PartedDesign(Design):
         mark = fingerprint(w)
         if mark not in self._scores:
             self.remember_scores(mark, np.concatenate(self.over(MemoryDesign.scores, w=w)))
-        return self._scores[mark]
+        return self._scores[mark].copy()  # who asks may write to what he gets
 
     def adjoint(self, u: Vector) -> Slope:
         """X'u."""
@@ -88,7 +88,6 @@ class PartedDesign(Design):
 
     def remember_scores(self, mark: str, scores: Vector) -> None:
         """Those of the w with this fingerprint, which somebody has computed: the next who asks need not."""
-        scores.flags.writeable = False
         self._scores = {mark: scores}
 
     def remember_slope(self, mark: str, slope: Slope) -> None:
