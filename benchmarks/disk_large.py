@@ -1,11 +1,11 @@
 """A fit to more data than the memory is allowed to hold: rate of conversion and of passes, peak memory.
 
-    python benchmarks/disk_large.py FOLDER GIGABYTES [--loss hinge logistic] [--columns 10000] [--keep]
+    python benchmarks/disk_large.py FOLDER GIGABYTES [--loss hinge logistic] [--columns 10000]
 
-Draws a svmlight text of a tenth of the size, whose conversion is timed, and shards of the size that is asked for.
-Rows have 100 entries in float32. Each fit runs in a process of its own, with two threads, and tells its peak
-memory (resident, less what is mapped from files), passes, seconds and the rate of a pass beside that of reading
-the same files once from the page cache.
+Draws a svmlight text of a tenth of the size, whose conversion is timed, and shards of the size that is asked
+for. Rows have 100 entries in float32. Each fit runs in a process of its own, with two threads, and tells its
+peak memory (resident, less what is mapped from files), passes, seconds and the rate of a pass beside that of
+reading the same files once from the page cache. The folder is left as it is: remove it.
 """
 
 import argparse
@@ -78,8 +78,9 @@ def convert(path, folder):
     return dict(text_MB=size / 1e6, MB_per_cpu_s=size / 1e6 / seconds, extra_MB=(max(peak) - before) / 1e6)
 
 
-def fit(folder, loss, alpha=1e-5, tol=1e-3):
-    from gapfit import Problem, datasets, solve
+def fit(folder, loss, alpha=1e-5, tol=1e-3, max_iter=1000):
+    from gapfit import Problem, datasets, solve, threads
+    from gapfit.design.memory import MemoryDesign
 
     peak = [0]
 
@@ -91,19 +92,19 @@ def fit(folder, loss, alpha=1e-5, tol=1e-3):
     base = memory()[1]
     began = time.perf_counter()
     problem = Problem(shards, None, loss, alpha=alpha)
-    found = solve(problem, tol=tol, callbacks=[watch], n_jobs=2, resumable=False)
+    found = solve(problem, tol=tol, callbacks=[watch], n_jobs=2, resumable=False, max_iter=max_iter)
     seconds = time.perf_counter() - began
-    design, u = problem.design, np.ones(len(shards))
-    rates = {}
+    design, u, rates = problem.design, np.ones(len(shards)), {}
     for name, verb in (
-        ("scores", lambda: design.scores(found.w + 1e-9)),
-        ("adjoint", lambda: design.adjoint(u)),
+        ("scores", lambda: design.over(MemoryDesign.scores, w=found.w.astype(float))),
+        ("adjoint", lambda: design.adjoints(u)),
     ):
         times = []
-        for _ in range(2):
-            start = time.perf_counter()
-            verb()
-            times.append(time.perf_counter() - start)
+        with threads.using(2):
+            for _ in range(3):
+                start = time.perf_counter()
+                verb()
+                times.append(time.perf_counter() - start)
         rates[f"{name}_GB_s"] = shards.parts.bytes / 1e9 / min(times)
     start = time.perf_counter()
     for one in shards.parts.manifest.shards:
@@ -112,9 +113,10 @@ def fit(folder, loss, alpha=1e-5, tol=1e-3):
                 pass
     rates["read_GB_s"] = shards.parts.bytes / 1e9 / (time.perf_counter() - start)
     return dict(
-        loss=loss, GB=shards.parts.bytes / 1e9, rows=len(shards), status=found.status.name, solver=found.solver,
-        relative_gap=found.certificate.relative_gap, seconds=seconds, passes=problem.design.parts.cost.passes,
-        base_MB=base / 1e6, peak_own_MB=max(peak) / 1e6, bytes_a_row=(max(peak) - base) / len(shards), **rates,
+        loss=loss, GB=shards.parts.bytes / 1e9, rows=len(shards), status=found.status.name,
+        relative_gap=found.certificate.relative_gap, seconds=seconds, passes=found.cost.passes + 1,
+        base_MB=base / 1e6, peak_own_MB=max(peak) / 1e6, bytes_a_row=(max(peak) - base) / len(shards),
+        **rates,
     )  # fmt: skip
 
 
@@ -129,13 +131,14 @@ def main():
     parser.add_argument("gigabytes", type=float)
     parser.add_argument("--loss", nargs="+", default=["hinge", "logistic"])
     parser.add_argument("--columns", type=int, default=10_000)
+    parser.add_argument("--rate", action="store_true", help="passes only, no fit")
     parser.add_argument("--step", help=argparse.SUPPRESS)
     given = parser.parse_args()
     folder = given.folder
     if given.step == "convert":
         print(json.dumps(convert(folder / "data.svm", folder / "converted")))
     elif given.step:
-        print(json.dumps(fit(folder / "shards", given.step)))
+        print(json.dumps(fit(folder / "shards", given.step, max_iter=0 if given.rate else 1000)))
     else:
         folder.mkdir(parents=True, exist_ok=True)
         if not (folder / "data.svm").exists():

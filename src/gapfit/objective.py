@@ -189,7 +189,9 @@ class Objective:
     def scores(self, w: Slope) -> Vector:
         """A w + offset."""
         scores = self.design.scores(w)
-        return scores + self.offset if self.shifted else scores
+        if self.shifted:
+            scores += self.offset
+        return scores
 
     def evaluate(self, w: Slope, b: Vector) -> float:
         """J(w, b)."""

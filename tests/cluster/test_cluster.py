@@ -59,12 +59,16 @@ def test_the_optimum_of_memory(client, loss):
     assert there.cost.passes > 1 and there.cost.bytes > 0
 
 
-def test_the_bytes_of_the_same_parts(client):
+def test_the_same_parts_give_the_same_bytes(client):
     X, real = samples()
-    y, parts = targets("hinge", real), [X[:100], X[100:200], X[200:]]
-    there = solve(Problem(da.from_array(X, chunks=(100, 5)), y, "hinge", alpha=1e-2), "bundle", tol=1e-6)
-    here = solve(Problem(PartedDesign(MemoryParts(parts)), y, "hinge", alpha=1e-2), "bundle", tol=1e-6)
-    assert there.w.tobytes() == here.w.tobytes() and there.certificate == here.certificate
+    y, found = targets("hinge", real), []
+    for _ in range(2):  # tasks are on other workers each time
+        problem = Problem(da.from_array(X, chunks=(30, 5)), y, "hinge", alpha=1e-2)
+        found.append(solve(problem, "bundle", tol=1e-6))
+    assert found[0].w.tobytes() == found[1].w.tobytes() and found[0].certificate == found[1].certificate
+    parts = PartedDesign(MemoryParts([X[k : k + 30] for k in range(0, 300, 30)]))
+    here = solve(Problem(parts, y, "hinge", alpha=1e-2), "bundle", tol=1e-6)
+    np.testing.assert_allclose(here.w, found[0].w, rtol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
@@ -117,6 +121,36 @@ def test_without_a_client_blocks_are_computed_here():
     )
 
 
+def test_workers_load_shards(client, tmp_path):
+    pytest.importorskip("pyarrow", reason="shards need pyarrow")
+    from gapfit.datasets import open_shards
+    from gapfit.shards import ShardWriter
+    from gapfit.shards.arrow import Columns
+
+    X, real = samples()
+    y, writer = targets("hinge", real), ShardWriter(tmp_path / "s", {})
+    for k in range(0, 300, 100):
+        writer.add(Columns(sparse.csr_array(X[k : k + 100]), y[k : k + 100]))
+    writer.finish()
+    model = LinearClassifier(alpha=1e-2, tol=1e-6).fit(open_shards(tmp_path / "s", client=client))
+    assert abs(model.objective_ - LinearClassifier(alpha=1e-2, tol=1e-6).fit(X, y).objective_) <= 1e-6
+
+
+def test_fits_over_tls():
+    pytest.importorskip("cryptography", reason="temporary certificates need cryptography")
+    from distributed import Client
+    from distributed.security import Security
+
+    X, real = samples(60)
+    y, security = targets("hinge", real), Security.temporary()
+    with cluster(workers=1, security=security, protocol="tls") as client:
+        assert client.scheduler.address.startswith("tls://")
+        design = as_design(da.from_array(X, chunks=(20, 5)), client)
+        assert solve(Problem(design, y, "hinge", alpha=1e-2), tol=1e-4).status is Status.CERTIFIED
+        with pytest.raises((OSError, TypeError, TimeoutError)):  # nobody gets in without a certificate
+            Client(client.scheduler.address, timeout="2s", set_as_default=False)
+
+
 # -- losses on the way ------------------------------------------------------------------------------------
 
 
@@ -130,10 +164,8 @@ class Killer(threading.Thread):
 
     def run(self):
         while self.left and not self.over.wait(self.rng.uniform(0.2, 1.0)):
-            info = self.client.scheduler_info(n_workers=-1)["workers"]
-            pids = [worker.get("metadata", {}).get("pid") or worker.get("id") for worker in info.values()]
-            known = self.client.run(os.getpid, on_error="ignore") if info else {}
-            if len(pids) and known:
+            known = self.client.run(os.getpid, on_error="ignore")
+            if known:
                 os.kill(int(self.rng.choice(list(known.values()))), signal.SIGKILL)
                 self.left, self.done = self.left - 1, self.done + 1
 
@@ -169,8 +201,9 @@ def test_a_lost_scheduler_is_an_error():
 def test_a_round_has_a_deadline():
     X, real = samples()
     with cluster(workers=1) as client:
-        design = as_design(da.from_array(X, chunks=(100, 5)), client, patience=3.0)
+        design = as_design(da.from_array(X, chunks=(100, 5)), client, patience=120.0)
         problem = Problem(design, targets("hinge", real), "hinge", alpha=1e-2)
+        design.parts.patience = 3.0
         client.cluster.scale(0)
         began = time.monotonic()
         with pytest.raises(ClusterLost, match="not answered"):
@@ -178,13 +211,10 @@ def test_a_round_has_a_deadline():
         assert time.monotonic() - began < 60
 
 
-def test_ctrl_c_ends_a_round():
-    from gapfit import limits
-
+def test_a_time_limit_ends_a_fit():
     X, real = samples()
     with cluster(workers=1) as client:
         design = as_design(da.from_array(X, chunks=(100, 5)), client)
         problem = Problem(design, targets("hinge", real), "hinge", alpha=1e-9)
         found = solve(problem, "bundle", tol=1e-14, max_time=1.0)
         assert found.status is Status.TIME_LIMIT
-    assert limits

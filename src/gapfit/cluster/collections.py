@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gapfit.cluster.parts import ClusterParts
+from gapfit.cluster.parts import ClusterParts, own
 from gapfit.cluster.rounds import PATIENCE
 from gapfit.design.memory import MemoryDesign
 from gapfit.design.memory import as_design as checked
@@ -15,7 +15,7 @@ from gapfit.design.parted import PartedDesign
 from gapfit.design.parts import LocalParts
 from gapfit.fingerprint import fingerprint
 
-__all__ = ["as_design", "client_of", "mapped"]
+__all__ = ["as_design", "client_of", "mapped", "spread"]
 
 
 def as_design(X: Any, client: Any = None, *, patience: float = PATIENCE) -> PartedDesign:
@@ -45,6 +45,17 @@ def as_design(X: Any, client: Any = None, *, patience: float = PATIENCE) -> Part
     parts.size = max(sum(size for size, _ in facts), 1)
     parts.dtype = np.result_type(*(dtype for _, dtype in facts))
     return PartedDesign(parts)
+
+
+def spread(parts: LocalParts, client: Any, *, patience: float = PATIENCE) -> PartedDesign:
+    """The design of parts that every worker can load: shards in a folder that all share."""
+    client = client_of(client)
+
+    def loads() -> list[Any]:
+        return list(client.map(parts.load, range(len(parts.slices)), pure=False))
+
+    there = ClusterParts(client, loads, parts.edges, parts.columns, parts.dtype, parts.size, patience)
+    return PartedDesign(there)
 
 
 def client_of(client: Any) -> Any:
@@ -79,15 +90,14 @@ def _as_array(X: Any) -> Any:
 def _loads(client: Any, blocks: list[Any]) -> list[Any]:
     """Futures of the parts, computed from their source under keys that are new."""
     from dask import delayed
-    from dask.graph_manipulation import clone
 
     load = delayed(_load, pure=False)
-    return list(client.compute([load(block) for block in clone(*blocks)], sync=False))
+    return list(client.compute([load(block) for block in blocks], sync=False))
 
 
 def _load(block: Any) -> MemoryDesign:
     """A validated part, on a worker."""
-    found = checked(block.tocsr() if sparse.issparse(block) else block)
+    found = checked(block.tocsr(copy=True) if sparse.issparse(block) else own(np.asarray(block)))
     assert isinstance(found, MemoryDesign)
     return found
 

@@ -19,6 +19,7 @@ from gapfit.design.memory import MemoryDesign
 from gapfit.design.parts import FAN_IN, Parts, Work, added
 from gapfit.fingerprint import fingerprint
 
+_ALIGNED = 16  # bytes: where NumPy puts arrays
 _SMALL = 2**14  # bytes of a vector that travel inside a task: to send them apart costs more
 
 
@@ -68,8 +69,8 @@ class ClusterParts(Parts):
         client = self.client
         if self.loaded is None:
             self.loaded = self.loads()
-        together = client.scatter(shared, hash=False) if shared else {}
-        together = {name: together[name] for name in shared}
+        # one by one: of a dictionary its names would be the keys, and last round's values be found under them
+        together = {name: client.scatter([value], hash=False)[0] for name, value in shared.items()}
         slices = [[self._sent(vector[rows]) for rows in self.slices] for vector in vectors]
         pairs = [
             client.submit(_apply, work, part, *own, pure=False, **together)
@@ -89,7 +90,7 @@ class ClusterParts(Parts):
 
     def _sent(self, piece: Vector) -> Any:
         """A slice of a vector, on its own if it is large."""
-        return piece if piece.nbytes <= _SMALL else self.client.scatter(piece, hash=False)
+        return piece if piece.nbytes <= _SMALL else self.client.scatter([piece], hash=False)[0]
 
     def _summed(self, pairs: list[Any]) -> Any:
         """The future of the sum of what the pairs add: eight at a time, then eight of those."""
@@ -118,9 +119,24 @@ class Digest:
 
 
 def _apply(work: Work, part: MemoryDesign, *vectors: Any, **shared: Any) -> Any:
-    """On a worker: by one thread, whatever else it does, so that the bytes are those of any machine."""
+    """On a worker: by one thread, whatever else it does, so that the bytes depend on nothing else."""
+    _settle(part)
     with threads.using(1):
-        return work(part, *vectors, **shared)
+        return work(part, *map(own, vectors), **{name: own(value) for name, value in shared.items()})
+
+
+def own(value: Any) -> Any:
+    """An array in memory of its own. What has come in a message may lie anywhere, and BLAS adds up numbers
+    that are not aligned in another order."""
+    return np.array(value, order="C") if isinstance(value, np.ndarray) else value
+
+
+def _settle(part: MemoryDesign) -> None:
+    """Give a dense part that has come from another worker memory of its own, once."""
+    if isinstance(part.X, np.ndarray) and part.X.ctypes.data % _ALIGNED:
+        fresh = own(part.X)
+        vars(part).clear()
+        part.__init__(fresh)  # type: ignore[misc]
 
 
 def _sum_of_pairs(pairs: Sequence[Any]) -> Any:
@@ -130,7 +146,7 @@ def _sum_of_pairs(pairs: Sequence[Any]) -> Any:
 def _sum(terms: Sequence[Any]) -> Any:
     total = None
     for term in terms:
-        total = added(total, np.copy(term) if total is None and term is not None else term)
+        total = added(total, own(term))
     return total
 
 

@@ -39,7 +39,7 @@ def repeated(
             if monotonic() + pause >= deadline:
                 reason = f"the cluster has not answered within {patience:g} s; the last error was {error!r}"
                 raise ClusterLost(reason) from error
-            logger.info("cluster: a round is repeated: %r", error)
+            logger.info("cluster: a round is repeated: %s", error)
             sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
             anew()

@@ -29,7 +29,8 @@ def pieces(
     path: Path, format: str, size: int, start: dict[str, int] | None, **options: Any
 ) -> Iterator[Piece]:
     """Pieces of about so many bytes, after the position `start`."""
-    return READERS[format](path, size, start or {}, **options)
+    found: Iterator[Piece] = READERS[format](path, size, start or {}, **options)
+    return found
 
 
 def _svmlight(

@@ -8,14 +8,14 @@ the number of samples that y, weights and queries speak of is told apart.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from gapfit._types import Slope, Vector
-from gapfit.design.forms import Plain
+from gapfit.design.forms import Plain, Rows, RowSums, WideRows, WideSums
 from gapfit.fingerprint import fingerprint
-from gapfit.forms import HasForms
+from gapfit.forms import F, HasForms
 from gapfit.rounding import EPS, TINY, Estimate, gamma, length
 from gapfit.solution import Cost
 
@@ -41,6 +41,15 @@ class Design(HasForms, ABC):
 
     def __repr__(self) -> str:
         return type(self).__name__
+
+    def form(self, kind: type[F]) -> F | None:
+        """It in this form. Who has the rows has sums over them."""
+        found = super().form(kind)
+        if found is None and kind is RowSums and (rows := super().form(Rows)) is not None:
+            return cast(F, RowSums(rows.matrix))
+        if found is None and kind is WideSums and (wide := super().form(WideRows)) is not None:
+            return cast(F, WideSums(*wide))
+        return found
 
     @property
     def n_samples(self) -> int:

@@ -17,7 +17,7 @@ from gapfit import limits, threads
 from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.design.base import Design, Precise
 from gapfit.design.elsewhere import as_parted, is_collection
-from gapfit.design.forms import Plain, Rows, RowSums
+from gapfit.design.forms import Plain, Rows
 from gapfit.design.row_range import RowRange
 from gapfit.design.rows import row_norms, take_rows
 from gapfit.design.sparse_indices import check_sparse_indices
@@ -46,7 +46,6 @@ class MemoryDesign(Design):
     def forms(self) -> Iterator[Any]:
         yield Rows(self)
         yield Plain()
-        yield RowSums(self)
 
     def scores(self, w: Slope) -> Vector:
         """X w."""

@@ -1,8 +1,9 @@
 """A design whose rows are in parts, wherever these are: every verb is a map over them and an ordered sum.
 
 Every product is a pass, so the last ones are remembered: a solver and the driver that asks after it have one
-in common. What is said of a row is computed where the row is, by the `MemoryDesign` of its part, rounding included. What
-is said of a column is a sum over the parts, added up in a shape that depends on nothing but their number.
+in common. What is said of a row is computed where the row is, by the `MemoryDesign` of its part, rounding
+included. What is said of a column is a sum over the parts, added up in a shape that depends on nothing but
+their number.
 """
 
 from collections.abc import Callable, Iterator
@@ -76,7 +77,7 @@ class PartedDesign(Design):
         mark = fingerprint(w)
         if mark not in self._scores:
             self.remember_scores(mark, np.concatenate(self.over(MemoryDesign.scores, w=w)))
-        return self._scores[mark]
+        return self._scores[mark].copy()  # who asks may write to what he gets
 
     def adjoint(self, u: Vector) -> Slope:
         """X'u."""
@@ -87,7 +88,6 @@ class PartedDesign(Design):
 
     def remember_scores(self, mark: str, scores: Vector) -> None:
         """Those of the w with this fingerprint, which somebody has computed: the next who asks need not."""
-        scores.flags.writeable = False
         self._scores = {mark: scores}
 
     def remember_slope(self, mark: str, slope: Slope) -> None:
@@ -141,14 +141,15 @@ class PartedDesign(Design):
     def _facts(self) -> "_Facts":
         """What is known of the parts after one pass."""
         facts, total = self.parts.run(_LookAt(), (np.ones(self.shape[0]),), {})
-        return _Facts(*zip(*facts, strict=True), total / self.shape[0])
+        largest, depth, row_sizes = zip(*facts, strict=True)
+        return _Facts(largest, depth, row_sizes, total / self.shape[0])
 
     @property
     def largest(self) -> float:
         return max(self._facts.largest)
 
     @property
-    def depth(self) -> tuple[int, int]:  # type: ignore[override]
+    def depth(self) -> tuple[int, int]:
         rows, columns = zip(*self._facts.depth, strict=True)
         return max(rows), max(columns) + len(columns)
 

@@ -13,6 +13,7 @@ from scipy import sparse
 from gapfit._types import Slope, Vector
 from gapfit.design.base import Design, Precise
 from gapfit.design.forms import Plain, Rows, RowSums, WideRows, WideSums
+from gapfit.fingerprint import fingerprint
 from gapfit.solution import Cost
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ class WideDesign(Design):
             yield WideRows(rows.matrix, self.outputs)
         if (sums := self.narrow.form(RowSums)) is not None:
             yield WideSums(sums.matrix, self.outputs)
+
+    def digest(self) -> str:
+        return fingerprint(self.narrow.digest(), self.outputs)
 
     @property
     def cost(self) -> Cost | None:

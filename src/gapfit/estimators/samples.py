@@ -104,7 +104,7 @@ class Rows(BaseEstimator):
         """Rows that are not in memory, where they are."""
         design = as_design(X)
         self.n_features_in_ = design.shape[1]
-        vars(self).pop("feature_names_in_", None)
+        self.__dict__.pop("feature_names_in_", None)
         return design
 
     def _checked(self, X: Any) -> Data:

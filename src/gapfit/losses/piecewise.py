@@ -55,14 +55,18 @@ class Atoms(NamedTuple):
         """Atoms for the samples of y, numbers repeated where one serves all."""
 
         def column(x: ArrayLike) -> Vector:
+            if np.ndim(x) == 0 and not np.any(x):
+                return np.zeros(y.shape)  # which take no memory until they are written
             return np.full(y.shape, x, dtype=np.float64)
 
         return cls(column(sign), column(lin), column(kink), column(quad), column(lo), column(hi), total)
 
     def weighted(self, p: Vector) -> "Atoms":
         """The atoms of p * phi."""
-        lo, hi = (np.where(bound == 0, 0.0, bound * p) for bound in (self.lo, self.hi))
-        return self._replace(quad=self.quad / p, lo=lo, hi=hi)
+        lo, hi = (
+            np.where(bound == 0, 0.0, bound * p) if bound.any() else bound for bound in (self.lo, self.hi)
+        )
+        return self._replace(quad=self.quad / p if self.quad.any() else self.quad, lo=lo, hi=hi)
 
     def maximise(self, f: Vector) -> tuple[Vector, Vector]:
         """phi(f) and its derivative u, sample by sample."""

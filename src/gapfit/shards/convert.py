@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from gapfit.shards.arrow import Columns, libraries
 from gapfit.shards.manifest import Manifest
 from gapfit.shards.writer import ShardWriter
 
-SHARD_BYTES = 48 * 2**20  # of rows in a shard
+SHARD_BYTES = 24 * 2**20  # of rows in a shard
 
 
 def shard(
@@ -67,17 +68,16 @@ def shard(
             X, y, qid, names = piece.data
             y = y if y is None or y.dtype.kind == "U" else y.astype(np.float64)
             writer.add(Columns(X, y, None, qid), names, piece.position)
+            del piece, X, y, qid  # else they would be there while the next ones are made
     return writer.finish()
 
 
 def _timed(found: Iterator[Piece], progress: Callable[[float, float], None] | None) -> Iterator[Piece]:
     """Pieces, and what is left to be done after each."""
-    from time import perf_counter
-
-    began, first = perf_counter(), None
+    began = perf_counter()
     for piece in found:
+        done = piece.done
         yield piece
+        del piece
         if progress is not None:
-            first = piece.done if first is None else first
-            rate = piece.done / max(perf_counter() - began, 1e-9)
-            progress(piece.done, (1.0 - piece.done) / max(rate, 1e-9))
+            progress(done, (perf_counter() - began) * (1.0 - done) / max(done, 1e-9))

@@ -28,8 +28,8 @@ class Shards(Given):
     names : of the columns, or None.
     """
 
-    def __init__(self, parts: ShardParts, resident: float) -> None:
-        self.parts, self.resident = parts, resident
+    def __init__(self, parts: ShardParts, resident: float, client: Any = None) -> None:
+        self.parts, self.resident, self.client = parts, resident, client
         manifest = parts.manifest
         self.shape = manifest.rows, manifest.columns
         self.names = None if manifest.names is None else tuple(manifest.names)
@@ -42,20 +42,24 @@ class Shards(Given):
 
     @cached_property
     def design(self) -> Design:  # type: ignore[override]
+        if self.client is not None:
+            from gapfit.cluster import spread
+
+            return spread(self.parts, self.client)
         parted = PartedDesign(self.parts, self.resident)
         return parted.take(slice(None)) if self.parts.bytes <= self.resident else parted
 
     @cached_property
-    def y(self) -> Any:  # type: ignore[override]
+    def y(self) -> Any:
         kind = self.parts.manifest.y
         return None if kind is None else self._vector("y", kind == "word")
 
     @cached_property
-    def sample_weight(self) -> Any:  # type: ignore[override]
+    def sample_weight(self) -> Any:
         return self._vector("weight") if self.parts.manifest.weight else None
 
     @cached_property
-    def groups(self) -> Any:  # type: ignore[override]
+    def groups(self) -> Any:
         return self._vector("qid") if self.parts.manifest.qid else None
 
     def _vector(self, name: str, word: bool = False) -> Any:
@@ -72,7 +76,7 @@ class Shards(Given):
         self.parts.verify()
 
 
-def open_shards(path: str | os.PathLike[str], *, resident: float = RESIDENT) -> Shards:
+def open_shards(path: str | os.PathLike[str], *, resident: float = RESIDENT, client: Any = None) -> Shards:
     """The shards in a folder, for `Problem(shards, None, loss)` and `LinearClassifier().fit(shards)`.
 
     Parameters
@@ -80,6 +84,8 @@ def open_shards(path: str | os.PathLike[str], *, resident: float = RESIDENT) -> 
     path : folder that `gapfit shard` or `shard` has written.
     resident : bytes of rows that may be in memory at once, beside the files that the system keeps there. If
         all of them fit, the fit runs in memory.
+    client : `distributed.Client` or the address of a scheduler, whose workers load the shards and keep them;
+        the folder must have the same path for all of them. None is for this process alone.
 
     Raises
     ------
@@ -93,4 +99,4 @@ def open_shards(path: str | os.PathLike[str], *, resident: float = RESIDENT) -> 
         raise DataError("the conversion is not finished: the same `gapfit shard` goes on", str(folder))
     if not manifest.shards:
         raise DataError("there are no samples", str(folder))
-    return Shards(ShardParts(folder, manifest), resident)
+    return Shards(ShardParts(folder, manifest), resident, client)

@@ -10,8 +10,9 @@
 | differentiable loss and penalty             | `lbfgs`             | 24 to 300                     |
 | anything else                               | `bundle`            | 31 to 350                     |
 
-"Rows here" are parts that this process loads itself: on a cluster there are none. "Few" are features whose Hessian is summed up and factorised in the time of a pass. `dual_cd` goes first in
-haste, counted in passes: on hard problems it is endless.
+"Rows here" are parts that this process loads itself: on a cluster there are none. "Few" are features whose
+Hessian is summed up and factorised in the time of a pass. `dual_cd` goes first in haste, counted in passes:
+on hard problems it is endless.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,9 +28,9 @@ HASTE = 12  # passes, from the first one on
 
 def is_elsewhere(problem: Problem) -> bool:
     """Are its rows not at hand?"""
-    return not problem.has(Rows) and any(
-        problem.has(kind) and not problem.form(kind).matrix.has(Rows) for kind in (RowSums, WideSums)
-    )
+    if problem.has(WideSums):
+        return not problem.form(WideSums).matrix.has(Rows)
+    return problem.has(RowSums) and not problem.form(RowSums).matrix.has(Rows)
 
 
 def by_passes(problem: Problem, takes: Callable[[str], bool]) -> Iterator[tuple[str, str, int]]:

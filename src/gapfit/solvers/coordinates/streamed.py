@@ -1,10 +1,10 @@
 """Dual coordinate descent on rows that come part by part: see `dual_cd`.
 
 A pass loads each part, sweeps a few times over its rows, and copies those that may still move, the least firm
-first, as many as the design lets this process hold. Then these are swept over until their gap is a hundredth of
-what it was, and the next pass looks at all rows again. Where few samples matter, as in most problems, a pass
-does the work of tens of sweeps. A part and the rows that are held are stores as any other of dual coordinate
-descent; only who fills them differs.
+first, as many as the design lets this process hold. Then these are swept over until their gap is a hundredth
+of what it was, and the next pass looks at all rows again. Where few samples matter, as in most problems, a
+pass does the work of tens of sweeps. A part and the rows that are held are stores as any other of dual
+coordinate descent; only who fills them differs.
 
 What the driver asks of a point, the scores of all rows and the slope of the bound, is computed in the pass
 that follows it: each part is at hand by then. So a look costs no pass, and comes one later.
@@ -210,8 +210,9 @@ class _Streamed(Kept):
         return _At(problem, w, np.full(problem.n_offsets, self.b - along), self._feasible())
 
     def _feasible(self) -> Vector:
-        """u, so that `Problem` finds nothing to change in it: else what the pass computes would be in vain."""
-        project, u = self.problem.form(Conjugate).project, -self.table["v"]
+        """u, so that `Problem` finds nothing to change in it: else what the pass computes is in vain."""
+        project = self.problem.form(Conjugate).project
+        u: Vector = -self.table["v"]
         for _ in range(_PROJECTIONS):
             before, u = u, project(u, balanced=self.problem.n_offsets > 0)
             if np.array_equal(before, u):

@@ -28,8 +28,8 @@ class CurvedRows:
     """
 
     def __init__(self, problem: Problem) -> None:
-        self.design: Any = problem.form(RowSums).matrix
-        design = self.design
+        design: Any = problem.form(RowSums).matrix
+        self.design = design
         self.shape = n, d = design.shape
         self.centre: Slope = problem.mean if problem.n_offsets else np.zeros(d)
         weight = problem.weight / problem.weight.sum()
