@@ -26,8 +26,8 @@ problem = Problem(X / 16, y, loss="hinge", alpha=1e-3)
 # * ``dual_cd`` visits one sample after another in the dual problem;
 # * ``pegasos`` takes short subgradient steps and never looks back.
 #
-# ``max_iter`` ends a fit that would take more steps than that. The bounds are valid all the same. Who watches a fit,
-# as the callback does here, is shown more of its steps.
+# ``max_iter`` ends a fit that would take more steps than that. The bounds are valid all the same. Who watches
+# a fit, as the callback does here, is shown more of its steps.
 
 SOLVERS = {"bundle": "#0072B2", "dual_cd": "#D55E00", "pegasos": "#009E73"}
 for name in SOLVERS:
