@@ -50,3 +50,10 @@ def test_dense_and_sparse_take_the_same_steps(loss, intercept):
     assert dense.converged and thin.converged
     assert abs(dense.n_iter - thin.n_iter) <= 2  # rounding may decide whether the gap is small enough
     np.testing.assert_allclose(dense.w, thin.w, rtol=1e-3, atol=1e-5)
+
+
+def test_semismooth_newton_does_not_insist_on_learning_from_few():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(16000, 10)) * 10.0 ** rng.uniform(-3, 3, 10) + 5.0
+    problem = Problem(X, np.ones(len(X)), alpha=1e-8, intercept=False)
+    assert solve(problem, "semismooth_newton", tol=1e-3).converged
