@@ -1,7 +1,7 @@
 """Formulas as MathML, which browsers show by themselves: no script, and nothing to be fetched.
 
-A formula that is left as it was written, because nobody has told the parser of it, is a warning, and so an error
-of `make docs`.
+A formula that is left as it was written, because nobody has told the parser of it, is a warning, and so an
+error of `make docs`.
 """
 
 import re
