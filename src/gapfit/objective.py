@@ -178,7 +178,7 @@ class Objective:
         return size if np.isfinite(size) else 0.0
 
     def _fall(self, reach: float) -> float:
-        """How far J could fall along a tangent whose slope is so long; zero where nothing is known of that."""
+        """How far J could fall along a tangent whose slope is so long; zero where that is not known."""
         if self.penalty.modulus > 0:
             return reach**2 / (2 * self.alpha * self.penalty.modulus)
         far = length(np.maximum(*np.abs(self.penalty.bounds(self.design.shape[1]))))
