@@ -27,7 +27,7 @@ from gapfit.offset import Balanced, best_offsets, minimise_offsets, where_least
 from gapfit.penalties import Penalty
 from gapfit.proofs import attained
 from gapfit.registry import as_loss, as_penalty
-from gapfit.rounding import UNIT, Estimate, two_sum
+from gapfit.rounding import UNIT, Estimate, length, two_sum
 
 _HUGE = 1e100
 _SMALL = 1e-3  # a risk that rounding may be a part of
@@ -175,16 +175,24 @@ class Objective:
 
         It may vanish there. So it counts as no less than 6.4e13 times its rounding at the minimiser of the
         penalty: a tolerance of 1e-12 is 64 times that. And where the risk has no lower bound, as no less than
-        what a tangent could lower J by if its terms did not cancel, (sum |u_i| |x_i|)^2 / (2 alpha).
+        what a tangent could lower J by if its terms did not cancel: (sum |u_i| |x_i|)^2 / (2 alpha), or
+        sum |u_i| |x_i| times the size of the box that w is in.
         """
         at, rest = self.at_zero, self.start()
         size = abs(at.value)
         if size < _SMALL:  # else rounding is less
             b = self.best(rest, np.zeros(self.n_offsets))[1]
             size = max(size, 6.4e13 * self.risk_above(rest, b, None, exact=False).error)
-        if np.isinf(self.risk.infimum) and self.penalty.modulus > 0:
-            size = max(size, self.design.reach(at.u) ** 2 / (2 * self.alpha * self.penalty.modulus))
+        if np.isinf(self.risk.infimum):
+            size = max(size, self._fall(self.design.reach(at.u)))
         return size if np.isfinite(size) else 0.0
+
+    def _fall(self, reach: float) -> float:
+        """How far J could fall along a tangent whose slope is so long; zero where that is not known."""
+        if self.penalty.modulus > 0:
+            return reach**2 / (2 * self.alpha * self.penalty.modulus)
+        far = length(np.maximum(*np.abs(self.penalty.bounds(self.design.shape[1]))))
+        return reach * far if far < np.inf else 0.0
 
     def scores(self, w: Slope) -> Vector:
         """A w + offset."""
