@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier
+from sklearn.utils.validation import check_is_fitted
 
 from gapfit import threads
 from gapfit._types import Maybe, Vector
@@ -44,7 +45,7 @@ class Assertions(LinearModel):
             some fits for each coefficient then make the ranges about as narrow as they can be; without data,
             and for other penalties, they follow from the certificate alone and are a few times wider.
         """
-        self._checked(np.zeros((1, self.n_features_in_)))
+        check_is_fitted(self)
         if not as_number("eps", eps) >= 0:
             raise ValueError(f"eps must not be negative, got {eps!r}")
         more = eps * abs(self.objective_) if relative else eps
@@ -96,15 +97,15 @@ class Assertions(LinearModel):
 
         Returns `rows`, numbers of rows, and `proved`, one less: whether each is certainly before the next.
         """
-        X = self._checked(X)
-        return order(self._only_ball(), X, _plain(self._scores(X)))
+        rows = self._checked(X)
+        return order(self._only_ball(), rows, _plain(self._scores(X)))
 
     def certified_top(self, X: Any, k: int) -> Top:
         """The k rows of the highest scores, and which are certainly among the k highest of every optimum."""
-        X = self._checked(X)
-        if not 0 < (as_count("k", k, 1) or 0) <= X.shape[0]:
-            raise ValueError(f"k must be at most the number of rows, {X.shape[0]}, got {k!r}")
-        return top(self._only_ball(), X, _plain(self._scores(X)), int(k))
+        rows = self._checked(X)
+        if not 0 < (as_count("k", k, 1) or 0) <= rows.shape[0]:
+            raise ValueError(f"k must be at most the number of rows, {rows.shape[0]}, got {k!r}")
+        return top(self._only_ball(), rows, _plain(self._scores(X)), int(k))
 
     def metric_bounds(self, X: Any, y: ArrayLike, metric: str) -> tuple[float, float]:
         """The least and the largest value that a measure can have at an exact optimum, on these samples.

@@ -36,6 +36,7 @@ from gapfit.statements import Ball
 from gapfit.whereabouts.answers import Answer, Nowhere, as_rows
 
 _MOST_COLUMNS = 2000  # of which eigenvectors are computed
+_MOST_ENTRIES = 2**26  # of the rows in terms of these, which are kept
 _FEW_COLUMNS = 300  # for which that takes milliseconds
 _ROUNDINGS = 32  # of a slope or a curvature
 _STEP = 0.05  # of the logarithms of alphas at which the largest h of the training rows is computed
@@ -45,7 +46,8 @@ _SMALL = 1e-4  # up to which a series replaces the logarithm
 def qualifies(problem: Problem) -> bool:
     """Is there such a certificate?"""
     forms = problem.has(SlowCurvature) and problem.has(Euclidean) and problem.has(Rows)
-    return bool(forms and problem.risk.outputs == 1 and problem.design.shape[1] <= _MOST_COLUMNS)
+    n, d = problem.design.shape
+    return bool(forms and problem.risk.outputs == 1 and d <= _MOST_COLUMNS and n * d <= _MOST_ENTRIES)
 
 
 def sharper(problem: Problem, solution: Solution, ball: Ball | None) -> Ball | None:
