@@ -14,7 +14,7 @@ import numpy as np
 
 from gapfit import threads
 from gapfit._types import Indices, Vector
-from gapfit.cluster.rounds import PATIENCE, finished, repeated
+from gapfit.cluster.rounds import PATIENCE, finished, gathered, repeated
 from gapfit.design.memory import MemoryDesign
 from gapfit.design.parts import FAN_IN, Parts, Work, added
 from gapfit.fingerprint import fingerprint
@@ -82,7 +82,7 @@ class ClusterParts(Parts):
         top = self._summed(pairs) if work.adds else None
         ends = [*wanted, *([] if top is None else [top])]
         finished(client, ends, deadline)
-        found = client.gather(ends)
+        found = gathered(client, ends, self.patience)
         total = found.pop() if top is not None else None
         if work.adds:
             return (found if work.keeps else [None] * len(pairs)), total
