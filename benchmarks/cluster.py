@@ -36,7 +36,7 @@ def started():
 
     dask.config.set({"distributed.deploy.lost-worker-timeout": "300s"})
     cluster = LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", host="127.0.0.1"
     )
     return Client(cluster)
 
@@ -59,7 +59,7 @@ def kills(client, number):
     rng, left, over = np.random.default_rng(), [number], threading.Event()
 
     def kill():
-        while left[0] and not over.wait(rng.uniform(0.5, 3.0)):
+        while left[0] and not over.wait(rng.uniform(0.5, 2.0)):
             known = client.run(os.getpid, on_error="ignore")
             if len(known) == 2:  # registered, both of them
                 os.kill(int(rng.choice(list(known.values()))), signal.SIGKILL)

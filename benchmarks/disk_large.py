@@ -96,7 +96,7 @@ def fit(folder, loss, alpha=1e-5, tol=1e-3, max_iter=1000):
     seconds = time.perf_counter() - began
     design, u, rates = problem.design, np.ones(len(shards)), {}
     for name, verb in (
-        ("scores", lambda: design.over(MemoryDesign.scores, w=found.w.astype(float))),
+        ("scores", lambda: design.over(MemoryDesign.scores, w=np.ones(design.shape[1]))),
         ("adjoint", lambda: design.adjoints(u)),
     ):
         times = []

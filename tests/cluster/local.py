@@ -29,7 +29,7 @@ def cluster(workers=2, **options):
     with (
         dask.config.set(settings),
         LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None,
+            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
             host=None if "security" in options else "127.0.0.1", **options,
         ) as made,
         Client(made, set_as_default=True) as client,

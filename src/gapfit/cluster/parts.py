@@ -7,6 +7,7 @@ round, not inside tasks; sums are added up on the workers in the shape of `desig
 
 import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from gapfit import threads
 from gapfit._types import Indices, Vector
-from gapfit.cluster.rounds import PATIENCE, finished, repeated
+from gapfit.cluster.rounds import PATIENCE, finished, gathered, repeated
 from gapfit.design.memory import MemoryDesign
 from gapfit.design.parts import FAN_IN, Parts, Work, added
 from gapfit.fingerprint import fingerprint
@@ -69,28 +70,27 @@ class ClusterParts(Parts):
         client = self.client
         if self.loaded is None:
             self.loaded = self.loads()
-        # one by one: of a dictionary its names would be the keys, and last round's values be found under them
-        together = {name: client.scatter([value], hash=False)[0] for name, value in shared.items()}
-        slices = [[self._sent(vector[rows]) for rows in self.slices] for vector in vectors]
-        pairs = [
-            client.submit(_apply, work, part, *own, pure=False, **together)
-            for part, *own in zip(self.loaded, *slices, strict=True)
-        ]
+        # as a list: of a dictionary its names would be the keys, and last round's values be found under them
+        together = client.scatter(list(shared.values()), hash=False) if shared else []
+        slices = [self._sent([vector[rows] for rows in self.slices]) for vector in vectors]
+        everywhere = [[one] * len(self.loaded) for one in together]
+        pairs = client.map(partial(_apply, work, list(shared)), self.loaded, *slices, *everywhere, pure=False)
         wanted = list(pairs) if not work.adds else []
         if work.keeps and work.adds:
             wanted = client.map(operator.itemgetter(0), pairs, pure=False)
         top = self._summed(pairs) if work.adds else None
         ends = [*wanted, *([] if top is None else [top])]
         finished(client, ends, deadline)
-        found = client.gather(ends)
+        found = gathered(client, ends, self.patience)
         total = found.pop() if top is not None else None
         if work.adds:
             return (found if work.keeps else [None] * len(pairs)), total
         return [kept for kept, _ in found], None
 
-    def _sent(self, piece: Vector) -> Any:
-        """A slice of a vector, on its own if it is large."""
-        return piece if piece.nbytes <= _SMALL else self.client.scatter([piece], hash=False)[0]
+    def _sent(self, pieces: list[Vector]) -> Any:
+        """The slices of a vector, on their own if they are large."""
+        small = max(piece.nbytes for piece in pieces) <= _SMALL
+        return pieces if small else self.client.scatter(pieces, hash=False)
 
     def _summed(self, pairs: list[Any]) -> Any:
         """The future of the sum of what the pairs add: eight at a time, then eight of those."""
@@ -118,11 +118,13 @@ class Digest:
         return part.digest(), None
 
 
-def _apply(work: Work, part: MemoryDesign, *vectors: Any, **shared: Any) -> Any:
+def _apply(work: Work, names: list[str], part: MemoryDesign, *given: Any) -> Any:
     """On a worker: by one thread, whatever else it does, so that the bytes depend on nothing else."""
     _settle(part)
+    given = tuple(map(own, given))
+    vectors = given[: len(given) - len(names)]
     with threads.using(1):
-        return work(part, *map(own, vectors), **{name: own(value) for name, value in shared.items()})
+        return work(part, *vectors, **dict(zip(names, given[len(vectors) :], strict=True)))
 
 
 def own(value: Any) -> Any:

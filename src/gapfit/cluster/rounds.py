@@ -6,6 +6,7 @@ at once, and so is a round that has not ended by its deadline: nothing waits for
 """
 
 import logging
+from asyncio import wait_for
 from collections.abc import Callable, Sequence
 from time import monotonic, sleep
 from typing import Any, TypeVar
@@ -19,6 +20,7 @@ PATIENCE = 300.0  # seconds that a round may take, repetitions included
 _LOOK = 0.25  # seconds between looks at the clock, at Ctrl-C and at the scheduler
 _FIRST_PAUSE = 0.2  # seconds before a repetition; then twice as long each time
 _LONGEST_PAUSE = 5.0
+_FETCHING = 0.1  # of the patience may pass while results that are there are fetched
 
 Result = TypeVar("Result")
 
@@ -68,6 +70,15 @@ def finished(client: Any, futures: Sequence[Any], deadline: float) -> None:
                 return  # to gather them says what it is
             if monotonic() >= deadline:
                 raise Overdue("tasks have not ended") from None
+
+
+def gathered(client: Any, futures: Sequence[Any], patience: float) -> list[Any]:
+    """Their results. A worker that dies now takes some along, and who asks for them would wait for ever."""
+
+    async def fetch() -> Any:
+        return await wait_for(client.gather(list(futures), asynchronous=True), patience * _FETCHING)
+
+    return list(client.sync(fetch))
 
 
 class Overdue(Exception):
