@@ -20,12 +20,12 @@
 
 "Few features" means that a d x d matrix is set up and factorised in the time of some passes over X, or in a
 few milliseconds. Where it takes six passes and more, `newton_cg` goes first, for as many steps as the matrix
-is worth. With fewer than two samples for each feature, or very many features, `dual_cd` goes first, in haste
-(`newton_cg`, where the loss has no such dual): coordinate descent is fast on easy problems and endless on
-hard ones, and its first steps tell which. `smoothing` waits, or `newton_cg` where it does not apply, and then
-the Newton methods if the matrix would fit. Before `semismooth_newton` `dual_cd` goes first as well, if X is
-large but samples are not very many for each feature: a sweep tells whether few of them matter; it gives up
-if more than a quarter of all still is in play.
+is worth. With fewer than two samples for each feature (five, if the loss has kinks), or very many features,
+`dual_cd` goes first, in haste (`newton_cg`, where the loss has no such dual): coordinate descent is fast on
+easy problems and endless on hard ones, and its first steps tell which. `smoothing` waits, or `newton_cg`
+where it does not apply, and then the Newton methods if the matrix would fit. Before `semismooth_newton`
+`dual_cd` goes first as well, if X is large but samples are not very many for each feature: a sweep tells
+whether few of them matter; it gives up if more than a quarter of all still is in play.
 `simplex_cd` gives up on large data after ten visits to each sample that have not helped, and is left out
 where data are tiny and there are intercepts. A solver hands over to the next when its gap no longer halves
 while its steps double, of which it gets 64; in haste, when it has not fallen to a quarter, in 6 steps (12, if
@@ -79,6 +79,7 @@ WORTH = (
     2.0  # steps of conjugate gradients for each pass that a Hessian costs; half of them if the loss has seams
 )
 WIDE = 2  # samples for each feature: with fewer, coordinate descent on samples is quick, or soon gives up
+WIDE_WITH_KINKS = 5  # the same, for losses with kinks: Newton's method takes more steps there
 ENOUGH = 3  # samples for each feature, for conjugate gradients to be quick
 CROWDED = 10  # samples for each feature: with more, larger alphas teach less than they cost
 HASTE = 6  # steps, in haste, from the first one on; twice as many, if the loss has kinks
@@ -186,7 +187,8 @@ def plan(problem: Problem) -> Iterator[Choice]:
     newton = next((name for name in ("least_squares", *newtons) if takes(name)), None)
     passes = passes_of_a_hessian(problem)
     few = few and (problem.penalty.smooth or passes <= 2 * DEAR)  # else few columns may do
-    wide = n < (1 if one_step else WIDE) * d  # then steps on samples are few
+    enough = 1 if one_step else WIDE if problem.has(Smooth) else WIDE_WITH_KINKS
+    wide = n < enough * d  # then steps on samples are few
     smooth = takes("newton_cg") and problem.risk.outputs == 1
     dear = passes >= (DEAR_ONCE if one_step else DEAR)
     crowd = n >= ENOUGH * d and size > SMALL
