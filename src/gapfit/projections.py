@@ -87,7 +87,8 @@ def project_dual_box(u: Vector, lower: Vector, upper: Vector, p: Vector, balance
 
 def _is_there(u: Vector, lower: Vector, upper: Vector, balance: float) -> bool:
     """Is it in the box, and its sum what it should be, to the last bit?"""
-    if not abs(float(u.sum()) - balance) <= 64 * EPS * (abs(balance) + float(np.abs(u).sum())):
+    off = abs(float(u.sum()) - balance)
+    if off and not off <= 64 * EPS * (abs(balance) + float(np.abs(u).sum())):
         return False
     if not ((u >= lower).all() and (u <= upper).all()):
         return False

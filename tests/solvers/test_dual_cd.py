@@ -8,6 +8,7 @@ from scipy import sparse
 
 from gapfit import Problem, Status, solve
 from gapfit.solvers.dual_cd import dual_cd
+from parts import in_parts
 
 LOSSES = ["hinge", "squared_hinge", "logistic"]
 
@@ -169,3 +170,39 @@ def test_what_is_proved_of_one_problem_is_not_believed_of_another():
     assert len(earlier.state["doubtful"]) < len(y)
     for other in (Problem(X, -y, "hinge", alpha=1e-2, intercept=False), Problem(X, y, "hinge", alpha=1e-3)):
         assert solve(other, "dual_cd", tol=1e-9, start=earlier).converged
+
+
+def streamed_problem(alpha=1e-3, loss="hinge", n=400, resident=8000.0):
+    """Rows in seven parts, of which a part may be held."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(n, 6)) + 0.3
+    y = np.where(X @ rng.normal(size=6) + rng.normal(size=n) > 0.5, 1.0, -1.0)
+    return Problem(in_parts(X, 7, resident=resident), y, loss, alpha=alpha), Problem(X, y, loss, alpha=alpha)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+@pytest.mark.parametrize("resident", [0.0, 8000.0, 1e9])
+def test_rows_that_come_in_parts(loss, resident):
+    there, here = streamed_problem(loss=loss, resident=resident)
+    found = solve(there, "dual_cd", tol=1e-6)
+    reference = solve(here, tol=1e-9).certificate
+    assert found.converged
+    assert found.certificate.dual <= reference.primal and reference.dual <= found.certificate.primal
+
+
+def test_what_is_held_saves_passes_and_looks_cost_none():
+    passes = {}
+    for resident in (0.0, 1e9):
+        problem, _ = streamed_problem(alpha=1e-4, resident=resident)
+        found = solve(problem, "dual_cd", tol=1e-5)
+        passes[resident] = found.cost.passes
+        assert found.cost.passes <= found.n_iter + 2  # a pass a step, and what the proof may need
+    assert passes[1e9] < passes[0.0]
+
+
+def test_a_streamed_fit_goes_on_with_the_same_bytes():
+    whole = solve(streamed_problem()[0], "dual_cd", tol=1e-7)
+    problem, _ = streamed_problem()
+    first = solve(problem, "dual_cd", tol=1e-7, max_iter=3)
+    rest = solve(problem, "dual_cd", tol=1e-7, start=first)
+    assert rest.converged and rest.w.tobytes() == whole.w.tobytes()

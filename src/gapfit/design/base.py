@@ -45,11 +45,13 @@ class Design(HasForms, ABC):
     def form(self, kind: type[F]) -> F | None:
         """It in this form. Who has the rows has sums over them."""
         found = super().form(kind)
-        if found is None and kind is RowSums and (rows := super().form(Rows)) is not None:
+        if found is not None or kind not in (RowSums, WideSums):
+            return found
+        if kind is RowSums and (rows := super().form(Rows)) is not None:
             return cast(F, RowSums(rows.matrix))
-        if found is None and kind is WideSums and (wide := super().form(WideRows)) is not None:
+        if kind is WideSums and (wide := super().form(WideRows)) is not None:
             return cast(F, WideSums(*wide))
-        return found
+        return None
 
     @property
     def n_samples(self) -> int:

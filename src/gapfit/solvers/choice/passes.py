@@ -17,7 +17,7 @@ on hard problems it is endless.
 
 from collections.abc import Callable, Iterator
 
-from gapfit.design.forms import Rows, RowSums, WideSums
+from gapfit.design.forms import Rows, RowSums, WideRows, WideSums
 from gapfit.losses.forms import Smooth
 from gapfit.problem import Problem
 from gapfit.solvers.choice.shapes import has_lines
@@ -28,9 +28,9 @@ HASTE = 12  # passes, from the first one on
 
 def is_elsewhere(problem: Problem) -> bool:
     """Are its rows not at hand?"""
-    if problem.has(WideSums):
-        return not problem.form(WideSums).matrix.has(Rows)
-    return problem.has(RowSums) and not problem.form(RowSums).matrix.has(Rows)
+    if problem.has(Rows) or problem.has(WideRows):
+        return False
+    return problem.has(RowSums) or problem.has(WideSums)
 
 
 def by_passes(problem: Problem, takes: Callable[[str], bool]) -> Iterator[tuple[str, str, int]]:

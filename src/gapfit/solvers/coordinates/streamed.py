@@ -225,7 +225,9 @@ class _Held:
 
     def __init__(self, design: Any) -> None:
         self.design = design
-        self.packs: list[Any] = []
+        self.data: list[Any] = []
+        self.indices: list[Any] = []
+        self.lengths: list[Indices] = []
         self.members: list[Indices] = []
 
     def add(self, store: Store, firmness: Vector, lots: Any, dtype: Any) -> None:
@@ -238,7 +240,10 @@ class _Held:
         rows = np.sort(order[: int(np.searchsorted(cost, room, side="right"))])
         rows = rows[firmness[rows] < np.inf]
         if len(rows):
-            self.packs.append(packed(store.rows, rows, dtype))
+            data, indices, starts = packed(store.rows, rows, dtype)
+            self.data.append(data)
+            self.indices.append(indices)
+            self.lengths.append(np.diff(starts))
             self.members.append(store.members[rows])
 
     def store(self, table: Any) -> Store | None:
@@ -248,10 +253,12 @@ class _Held:
         if not self.members:
             return None
         members = np.concatenate(self.members)
-        data, indices = (np.concatenate([pack[k] for pack in self.packs]) for k in (0, 1))
-        lengths = np.concatenate([np.diff(pack[2]) for pack in self.packs])
-        self.packs.clear()
-        rows = as_rows(data, indices, np.concatenate(([0], np.cumsum(lengths))))
+        data = np.concatenate(self.data)
+        self.data.clear()  # before more is copied
+        indices = np.concatenate(self.indices)
+        self.indices.clear()
+        starts = np.concatenate(([0], np.cumsum(np.concatenate(self.lengths))))
+        rows = as_rows(data, indices, starts)
         return Store(rows, table.take(members), members)
 
 
