@@ -61,7 +61,7 @@ def _bounds(outcome: Outcome, loose: Any, tight: Any, X: Any, text: str) -> None
     )
     own = tight.decision_function(X) if hasattr(tight, "decision_function") else None
     if own is not None and np.shape(own) == lo.shape and np.isfinite(above - below).all():
-        # the optimum is in the tight interval; the model's own scores need not be, for its weights are rounded
+        # the optimum is in the tight interval; the model's own scores need not be: its weights are rounded
         outside = np.maximum(np.maximum(below - own, own - above), 0.0)
         slack = outside + (above - below) + 1e-9 * (1 + np.abs(own))
         count = int(((own < lo - slack) | (own > hi + slack)).sum())
