@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 pytest.importorskip("pyarrow", reason="shards need pyarrow: pip install 'gapfit[disk]'")
 pytest.importorskip("xxhash", reason="shards need xxhash: pip install 'gapfit[disk]'")
@@ -120,6 +121,18 @@ def test_estimators_fit_and_predict_in_a_stream(tmp_path):
     np.testing.assert_allclose(real.predict(shards), same.predict(X), atol=1e-3)
     save(there, tmp_path / "model")
     np.testing.assert_array_equal(load(tmp_path / "model").predict(shards), there.predict(X))
+
+
+def test_a_checkpoint_is_for_these_shards(tmp_path):
+    X, y = samples()
+    folder = written(tmp_path / "s", X, y)
+    how = dict(alpha=1e-4, tol=1e-8, checkpoint=tmp_path / "c")
+    with pytest.warns(ConvergenceWarning):
+        LinearClassifier(max_iter=3, **how).fit(open_shards(folder, resident=0))
+    assert (tmp_path / "c").exists()
+    again = LinearClassifier(**how).fit(open_shards(folder, resident=0))
+    whole = LinearClassifier(alpha=1e-4, tol=1e-8).fit(open_shards(folder, resident=0))
+    assert again.converged_ and again.coef_.tobytes() == whole.coef_.tobytes()
 
 
 def test_several_classes_share_the_shards(tmp_path):

@@ -182,7 +182,8 @@ class LinearParts(Parts):
 
     def data(self) -> Any:
         samples = self.samples
-        return self.design, self.targets, samples.weight, samples.offset, samples.groups, self.loss
+        known = self.design if isinstance(self.design, MemoryDesign) else self.design.digest()
+        return known, self.targets, samples.weight, samples.offset, samples.groups, self.loss
 
     def seen(self) -> dict[str, Any]:
         metadata = {"sample_weight": self.samples.weight}
