@@ -48,6 +48,7 @@ class Order:
         "metric_classifier",
         "ranking",
         "ordinal",
+        "rows_in_parts",
         "multiclass",
         "sequences",
         "words",

@@ -171,4 +171,10 @@ def weigh_classes(class_weight: Any, labels: Labels, y: NDArray[Any], weight: Ve
         raise ValueError(f"class_weight must give each class a number: {error}") from error
     if not ((factors >= 0) & np.isfinite(factors)).all():
         raise ValueError(f"class_weight must be finite and not negative, got {class_weight!r}")
-    return np.asarray(weight * factors[np.searchsorted(labels.classes, y)], dtype=np.float64)
+    each = factors[np.searchsorted(labels.classes, y)]
+    weighted = np.asarray(weight * each, dtype=np.float64)
+    if not np.isfinite(weighted).all() or ((weighted == 0) & (each > 0)).any():
+        raise ValueError(f"class_weight times sample_weight overflows or underflows: {class_weight!r}")
+    if len(np.unique(y[weighted > 0])) < 2:
+        raise ValueError(f"class_weight leaves fewer than two classes: {class_weight!r}")
+    return weighted

@@ -53,7 +53,6 @@ def test_objects_that_are_no_sequences_nor_inputs_of_the_structure(name):
     assert not [each for each in found if each[1] is not None]
 
 
-@pytest.mark.filterwarnings("ignore:no row is novel")  # the data are centred
 @pytest.mark.parametrize(
     "kind", [kind for kind in KINDS if "Kernel" not in kind.name], ids=lambda kind: kind.name
 )

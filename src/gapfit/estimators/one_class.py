@@ -27,7 +27,7 @@ class OneClass(OutlierMixin, BaseEstimator):
 
     def _told_if_nothing_is_novel(self) -> None:
         """Warn where w = 0, whose objective is zero, may be optimal: then all rows are on the threshold."""
-        if -self.dual_gap_ <= self.objective_ and np.isfinite(self.dual_gap_):
+        if self.converged_ and self.objective_ >= -self.dual_gap_:
             warn_caller(
                 "no row is novel: nothing parts the samples from the origin, which lies among them, as after "
                 "centring. Leave the centring out, or take KernelNoveltyDetector with kernel='rbf'",
