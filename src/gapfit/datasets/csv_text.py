@@ -71,8 +71,10 @@ def read_csv(
     >>> data.X.tolist(), data.y.tolist(), data.names
     ([[30.0, 1.7], [41.0, 1.8]], ['no', 'yes'], ('age', 'height'))
     """
-    roles = dict(target=target, qid=qid, drop=drop)
-    return next(iter_csv(source, None, **roles, header=header, delimiter=delimiter, dtype=dtype))[0]  # type: ignore[arg-type]
+    blocks = iter_csv(
+        source, None, target=target, qid=qid, drop=drop, header=header, delimiter=delimiter, dtype=dtype
+    )
+    return next(blocks)[0]
 
 
 def iter_csv(
