@@ -33,6 +33,7 @@ RECORDS = {
     "checks",
     "container",
     "declaration",
+    "elsewhere",
     "errors",
     "fingerprint",
     "forms",
@@ -67,7 +68,8 @@ ARROWS: dict[str, set[str]] = {
     "rounding": {"compiled"},
     "compiled": set(),
     "projections": {"compiled"},
-    "design": {"cluster", "compiled", "penalties"},
+    "design": {"cluster", "compiled", "device", "penalties"},
+    "device": {"compiled", "design", "penalties", "projections"},
     "losses": {"compiled", "projections"},
     "penalties": {"projections", "design"},
     "structures": DATA,
@@ -123,7 +125,8 @@ ARROWS: dict[str, set[str]] = {
 # `registry` serves `problem`, so it reaches for the solvers (which know `problem`) only when asked.
 # A kernel design turns L2 into the norm of its space, and `penalties` know designs.
 # `persistence` and `checkpoint` ask the package for its version, which is complete only after it.
-# Rows on disk and on clusters are for who has the extras: `design` and `datasets` reach for them when asked.
+# Rows on disk, on clusters and on devices are for who has the extras: `design` and `datasets` reach for them
+# when asked.
 # Estimators declare how files hold what they have; which estimators there are is asked when a file is read.
 LAZY = {
     ("registry", "solvers"),
@@ -132,6 +135,7 @@ LAZY = {
     ("checkpoint", "__init__"),
     ("design", "penalties"),
     ("design", "cluster"),
+    ("design", "device"),
     ("datasets", "shards"),
     ("shards", "cluster"),
 } | {

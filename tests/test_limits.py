@@ -59,14 +59,14 @@ def test_a_ridge_is_found_for_every_finite_matrix(seed):
     d = int(rng.integers(1, 30))
     A = rng.normal(size=(d, d)) * 10.0 ** rng.uniform(-150, 150)
     hessian = [A + A.T, -A @ A.T, np.zeros((d, d)), A - A.T, np.diag(np.diag(-abs(A)))][seed % 5]
-    factor, _ = factorised(hessian)
+    factor, _ = factorised(MemoryDesign(np.ones((1, d))), hessian)
     assert np.isfinite(np.triu(factor)).all()
 
 
 @pytest.mark.parametrize("bad", [np.nan, -np.inf])
 def test_a_matrix_that_is_not_finite_is_an_overflow(bad):
     with pytest.raises(OverflowError):
-        factorised(np.full((3, 3), bad))
+        factorised(MemoryDesign(np.ones((1, 3))), np.full((3, 3), bad))
 
 
 @pytest.mark.parametrize("solver", ["auto", "newton", "semismooth_newton", "newton_cg"])

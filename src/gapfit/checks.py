@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite
 
 from gapfit._types import Vector
+from gapfit.elsewhere import fetched, loops_of
 from gapfit.errors import as_number
 
 _LEAST = 1e-290  # of a sum of weights: parts of smaller ones lose their digits
@@ -21,10 +22,10 @@ def as_groups(groups: Any, n: int) -> NDArray[np.int64]:
     return np.unique(groups, return_inverse=True)[1].astype(np.int64)
 
 
-def as_weights(sample_weight: Any, n: int) -> Vector:
-    """Non-negative weights of n samples, with a finite positive sum; ones by default."""
+def as_weights(sample_weight: Any, n: int, like: Any = None) -> Vector:
+    """Non-negative weights of n samples, with a finite positive sum; by default ones, where `like` is."""
     if sample_weight is None:
-        return np.ones(n)
+        return np.ones(n) if loops_of(like) is None else np.ones_like(like)
     if isinstance(sample_weight, Real):  # the same for all, as in scikit-learn
         sample_weight = np.full(n, sample_weight)
     weight = as_column("sample_weight", sample_weight, n)
@@ -52,7 +53,8 @@ def as_tolerance(tol: Any) -> float:
 
 def as_column(name: str, values: Any, n: int) -> Vector:
     """A finite float64 vector of length n."""
-    values = np.asarray(values)
+    if loops_of(values) is None:
+        values = np.asarray(values)
     if values.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} must be real")
     if values.dtype.kind not in "biuf":
@@ -72,4 +74,4 @@ def as_column(name: str, values: Any, n: int) -> Vector:
 def check_finite(name: str, values: Vector) -> None:
     """Refuse what is no number, in the words of scikit-learn, whose own look takes as long as a small fit."""
     if not np.isfinite(values).all():
-        assert_all_finite(values, input_name=name)
+        assert_all_finite(fetched(values), input_name=name)

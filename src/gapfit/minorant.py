@@ -11,6 +11,8 @@ alpha or the penalty, so they can be shared between solvers and along a path of 
 """
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
@@ -72,5 +74,5 @@ def combine(minorants: Sequence[Minorant], shares: Vector, a: Slope | None = Non
         spread=sum(share * minorant.spread for minorant, share in used) + lost * length,
         size=length,
         made=all(minorant.made for minorant, _ in used),
-        u=np.asarray(np.sum(points, axis=0)) if len(points) == len(used) else None,
+        u=reduce(add, points) if len(points) == len(used) else None,
     )

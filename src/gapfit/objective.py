@@ -19,6 +19,7 @@ from gapfit.checks import as_column, as_groups, as_weights
 from gapfit.design.base import Design
 from gapfit.design.given import unpacked
 from gapfit.design.memory import as_design
+from gapfit.elsewhere import fetched
 from gapfit.errors import IncompatibleSolver, UnboundedProblem, as_positive
 from gapfit.fingerprint import fingerprint
 from gapfit.forms import F, HasForms, lacking, part_of
@@ -67,21 +68,23 @@ class Objective:
         X, y, sample_weight, groups = unpacked(X, y, sample_weight, groups)
         design = as_design(X)
         n = design.n_samples
-        y = self.loss.as_target(y, n)
-        weight = as_weights(sample_weight, n)
-        groups = None if groups is None else as_groups(groups, n)
+        design = design.with_vectors(anywhere=self.loss.anywhere)
+        y = self.loss.as_target(design.given(y), n)
+        weight = as_weights(design.given(sample_weight), n, like=y)
+        groups = None if groups is None else as_groups(fetched(groups), n)
         present = np.flatnonzero(weight)  # weight zero equals absence
         if len(present) < n:
             design, y, weight = design.keeping(present), y[present], weight[present]
             groups = None if groups is None else groups[present]
+        y, weight = design.held(y), design.held(weight)
         self.risk = self.loss.bind(y, weight, groups)
         if self.risk.outputs > 1:
             design = design.widened(self.risk.outputs)
         self.shifted = False
         if offset is None:
-            offset = np.zeros(design.shape[0])
+            offset = design.held(np.zeros(design.shape[0]))
         else:
-            offset = _known(offset, n, present, design.shape[0])
+            offset = design.held(_known(fetched(offset), n, present, design.shape[0]))
             self.shifted = bool(offset.any())
         for name, values in (("X", design.largest), ("y", y), ("offset", offset if self.shifted else 0.0)):
             if (size := float(np.abs(values).max())) > _HUGE:

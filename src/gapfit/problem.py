@@ -20,7 +20,7 @@ from gapfit.minorant import Minorant, mix
 from gapfit.objective import Objective, OfTheData
 from gapfit.offset import Balanced, Reserve, reserve_of
 from gapfit.proofs import balanced, bounded, left_over, taken_away
-from gapfit.rounding import SUM, UNIT, Estimate, exact_dot, gamma, length, plain_sum
+from gapfit.rounding import SUM, UNIT, Estimate, additions, exact_dot, gamma, length, plain_sum
 
 _KEPT = 2**15  # scores, up to which a cut keeps its dual point
 
@@ -79,7 +79,7 @@ class Problem(Objective):
         # the height is a sum over the scores with b, in an order of the risk's own
         size = abs(height) + float(np.abs(u).sum()) * float(np.abs(b).max(initial=0.0))
         size += float(np.abs(u) @ (np.abs(scores) + np.abs(own))) + self.risk.constants(u)
-        return Estimate(c, gamma(SUM + self.risk.roundings(scores)) * size)
+        return Estimate(c, gamma(additions(u) + self.risk.roundings(scores)) * size)
 
     def tangent_plane(self, value: float, u: Vector, e: Vector, scores: Vector, b: Vector) -> Minorant:
         """The tangent at these scores and offsets, by the risk's value and subgradient there. It leans in b:
@@ -120,7 +120,7 @@ class Problem(Objective):
         """The minorant of a dual point whose product A'u and height a solver has at hand. It serves until the
         fit ends: what is reported rests on u alone."""
         known = float((u * self.offset).sum()) if self.shifted else 0.0
-        noise = gamma(2 * SUM) * (abs(c) + abs(known) + float(np.abs(u).sum()))
+        noise = gamma(SUM + additions(u)) * (abs(c) + abs(known) + float(np.abs(u).sum()))
         if self.risk.has(Conjugate):
             noise += self.risk.conjugate_above(u, exact=False).error
         size, spread = self.design.length(a), 2 * self.design.spread(u)
@@ -202,7 +202,7 @@ class Problem(Objective):
         if not np.isfinite(self.risk.infimum):
             return None
         n, d = self.design.shape
-        c, u = self.risk.infimum, np.zeros(n) if n <= _KEPT else None
+        c, u = self.risk.infimum, np.zeros_like(self.offset) if n <= _KEPT else None
         noise = gamma(SUM) * max(abs(c), 1.0) if c else 0.0  # zero is exact, anything else computed
         return self._level(np.zeros(d), c, "conjugate", noise, u=u)
 

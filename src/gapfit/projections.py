@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapfit._types import Vector
+from gapfit.elsewhere import loops_of
 from gapfit.errors import GapfitError, as_numbers
 from gapfit.rounding import EPS, exact_sum
 
@@ -59,7 +60,8 @@ def project_between(m: Vector, lower: Vector, upper: Vector, sigma: Vector, z: f
     t = multiplier([_frozen(x) for x in (m, step, sigma, lower, upper)], z, 4 * EPS)
     near = t * step
     near += m
-    return np.asarray(np.clip(near, lower, upper, out=near))
+    near = np.clip(near, lower, upper, out=near)
+    return near
 
 
 def project_dual_box(u: Vector, lower: Vector, upper: Vector, p: Vector, balance: float | None) -> Vector:
@@ -73,6 +75,10 @@ def project_dual_box(u: Vector, lower: Vector, upper: Vector, p: Vector, balance
         return u.copy()  # what is computed of it stays true
     from gapfit.compiled.projection import balance as take_rest
     from gapfit.compiled.projection import onto_balanced_box
+
+    if (device := loops_of(u)) is not None:
+        found: Vector = device(onto_balanced_box, u, p, lower, upper, balance)
+        return found
 
     u, p, lower, upper = (np.ascontiguousarray(x, dtype=np.float64) for x in (u, p, lower, upper))
     near = np.empty_like(u)

@@ -6,11 +6,12 @@ most `gamma(k)` in terms of the absolute values that were added up, in whatever 
 """
 
 from math import isfinite, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gapfit._types import Matrix, Vector
+from gapfit.elsewhere import loops_of
 
 UNIT = 2.0**-53
 EPS = 2 * UNIT  # the distance from 1 to the next number
@@ -21,6 +22,12 @@ _BLOCK = 512  # numbers that are added up in whatever order
 _SHORT = 1e-140  # squares of such numbers lose digits
 _SPLITTER = 2.0**27 + 1.0
 _SAFE = 1e150  # numbers above this are not split: their halves could overflow
+
+
+def additions(x: Any) -> int:
+    """Roundings on the way of a number into the sum of x: few, or on a device, whose order is not known, as
+    many as there are numbers."""
+    return SUM if isinstance(x, np.ndarray) else max(SUM, x.size)
 
 
 def gamma(k: float) -> float:
@@ -69,6 +76,9 @@ def exact_sum(x: Vector, more: float = 0.0) -> Estimate:
     rounded."""
     from gapfit.compiled.precise import exact_total  # compiled code is loaded only when it is to run
 
+    if (device := loops_of(x)) is not None:
+        value, lost, size = device(exact_total, x, float(more))
+        return Estimate(value + lost, UNIT * abs(value) + gamma(x.size) * size + x.size * TINY * UNIT)
     total, lost, size = exact_total(x, 0, x.size, more)
     value = total + lost
     if not isfinite(value):
@@ -122,4 +132,4 @@ def length(x: Vector) -> float:
 def plain_sum(terms: Vector, roundings: int = 1, size: float | None = None) -> Estimate:
     """The sum of terms that took so many roundings each to compute, in terms of their size in all."""
     size = float(np.abs(terms).sum()) if size is None else size
-    return Estimate(float(terms.sum()), gamma(SUM + roundings) * size + terms.size * TINY)
+    return Estimate(float(terms.sum()), gamma(additions(terms) + roundings) * size + terms.size * TINY)

@@ -22,6 +22,7 @@ from threadpoolctl import ThreadpoolController
 
 from gapfit import limits
 from gapfit._types import Vector
+from gapfit.elsewhere import loops_of
 
 Result = TypeVar("Result")
 
@@ -161,6 +162,11 @@ def parts(rows: int, work: float) -> list[slice]:
         return [slice(0, rows)]
     edges = [rows * k // count for k in range(count + 1)]
     return [slice(start, stop) for start, stop in pairwise(edges)]
+
+
+def parts_of(vector: Any, work: float) -> list[slice]:
+    """The same, of a vector's entries; what is on a device is not cut."""
+    return parts(len(vector), work) if loops_of(vector) is None else [slice(0, len(vector))]
 
 
 def each(function: Callable[[Any], Result], items: Sequence[Any]) -> list[Result]:

@@ -346,3 +346,29 @@ def test_balanced_classes_along_a_line(weighted):
         # the few samples that a last small shift of the offsets moves off or onto a bound count in the square
         assert p @ ((z - exact) ** 2).sum(axis=1) <= 1e-8
         assert slope == pytest.approx(Q.slope(z) @ along, rel=1e-2, abs=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_bound_counts_how_far_tables_are_from_those_of_a_distribution(seed):
+    """Near the truth, where u and h nearly vanish, rounding of the tables does not."""
+    rng = np.random.default_rng(seed)
+    lengths, K = rng.integers(1, 5, size=3), int(rng.integers(2, 4))
+    n = int(lengths.sum())
+    design, chain = ChainDesign(rng.normal(size=(n, 2)), lengths, K), np.repeat(np.arange(3), lengths)
+    problem = Problem(
+        design, rng.integers(K, size=n), ChainMargin(), alpha=1.0, intercept=False, groups=chain
+    )
+    Q = dual_set(problem)
+    exact = Q.truth.copy()
+    assert Q._astray(exact).max() < 1e-12
+    off = exact + 1e-9 * rng.uniform(-1, 1, exact.shape)
+    nearest = Q.step(off, np.zeros(problem.design.shape[0]), 1e-30).z
+    moved = np.abs(off - nearest).sum(axis=(1, 2))
+    assert (moved <= Q._astray(off) + 1e-13).all()
+    a, h = problem.design.adjoint(Q.slope(off)), Q.values(np.zeros(problem.design.shape[0]), Q.b, off)[1]
+    plane = Q.minorant(a, off, h)
+    for _ in range(20):  # below the risk, whatever the weights
+        w = rng.normal(size=problem.design.shape[1]) * 10.0 ** rng.uniform(-12, 0)
+        risk = problem.risk.value_and_subgradient(problem.scores(w), np.zeros(0))[0]
+        lowest = plane.c - plane.noise - plane.spread * np.linalg.norm(w) + plane.a @ w
+        assert lowest <= risk

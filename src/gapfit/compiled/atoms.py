@@ -13,12 +13,33 @@ _BLOCK = 32  # numbers that are added up as usual; what their sums lose is kept:
 
 
 @jit(inline=True)
-def _maximum(z, kink, quad, lo, hi):
-    """The maximum over lo <= a <= hi of z a - kink |a| - quad a^2 / 2, and a."""
+def chosen(condition, yes, no):
+    """One of two numbers, both of which are at hand."""
+    return yes if condition else no
+
+
+@jit(inline=True)
+def maximum(z, kink, quad, lo, hi):
+    """The maximum over lo <= a <= hi of z a - kink |a| - quad a^2 / 2, and a; also of many at once."""
     beyond = z - min(max(z, -kink), kink)
-    a = beyond / quad if quad > 0.0 else (0.0 if beyond == 0.0 else math.inf * beyond)
-    a = min(max(a, lo), hi)
+    steep = chosen(beyond == 0.0, 0.0, math.inf * beyond)  # without a parabola: to one of the ends
+    a = min(max(chosen(quad > 0.0, beyond / quad, steep), lo), hi)
     return (beyond - 0.5 * quad * a) * a, a
+
+
+@jit(inline=True)
+def conjugate(sign, lin, kink, quad, u):
+    """The two terms of the conjugate at u = -sign a: -lin a, and kink |a| + quad a^2 / 2."""
+    a = -sign * u
+    return -lin * a, kink * abs(a) + 0.5 * quad * a * a
+
+
+@jit(inline=True)
+def margin_of(sign, lin, f, low, shift):
+    """lin - sign (f + shift + low), with all its digits."""
+    moved, rest = two_sum(f, shift)
+    z, more = two_sum(lin, -sign * moved)
+    return z + (more - sign * (rest + low))
 
 
 @jit
@@ -27,7 +48,7 @@ def maximise(atoms, f, start, stop, value, u):
     u = -sign a."""
     sign, lin, kink, quad, lo, hi, _ = atoms
     for i in range(start, stop):
-        value[i], a = _maximum(lin[i] - sign[i] * f[i], kink[i], quad[i], lo[i], hi[i])
+        value[i], a = maximum(lin[i] - sign[i] * f[i], kink[i], quad[i], lo[i], hi[i])
         u[i] = -sign[i] * a
 
 
@@ -44,13 +65,11 @@ def sums_around(atoms, around, start, stop):
     for first in range(start, stop, _BLOCK):
         value = size = rise = 0.0
         for i in range(first, min(first + _BLOCK, stop)):
-            moved, rest = two_sum(f[i], shift)
-            z, more = two_sum(lin[i], -sign[i] * moved)
-            z += more - sign[i] * (rest + low[i])
+            z = margin_of(sign[i], lin[i], f[i], low[i], shift)
             reach = slack[i] + 2.0 * unit * (abs(z) + kink[i])
-            here, _ = _maximum(z, kink[i], quad[i], lo[i], hi[i])
-            least, _ = _maximum(z - reach, kink[i], quad[i], lo[i], hi[i])
-            most, _ = _maximum(z + reach, kink[i], quad[i], lo[i], hi[i])
+            here, _ = maximum(z, kink[i], quad[i], lo[i], hi[i])
+            least, _ = maximum(z - reach, kink[i], quad[i], lo[i], hi[i])
+            most, _ = maximum(z + reach, kink[i], quad[i], lo[i], hi[i])
             value += here
             size += abs(here)
             rise += max(max(least, most) - here, 0.0)
@@ -88,8 +107,7 @@ def conjugate_sums(atoms, u, start, stop):
     for first in range(start, stop, _BLOCK):
         value = size = 0.0
         for i in range(first, min(first + _BLOCK, stop)):
-            a = -sign[i] * u[i]
-            line, bent = -lin[i] * a, kink[i] * abs(a) + 0.5 * quad[i] * a * a
+            line, bent = conjugate(sign[i], lin[i], kink[i], quad[i], u[i])
             value += line + bent
             size += abs(line) + bent
         total, rest = two_sum(total, value)

@@ -6,7 +6,8 @@ Near the centre the rounded loss of a sample at score f is
                  (target - f) v - kink |v| - quad v^2 / 2 - (v - centre)^2 / (2 c p).
 
 There are no branches, so that the compiler can work on several samples at a time; a divisor of zero is
-replaced by TINY, which is as good where bounds follow.
+replaced by TINY, which is as good where bounds follow. What happens to one sample is written down in formulas
+of their own, which a device applies to all samples at once.
 """
 
 import math
@@ -28,6 +29,37 @@ class Losses(NamedTuple):
     quad: Any
     lower: Any
     upper: Any
+
+
+@jit(fast=True, inline=True)
+def clipped(x, lower, upper):
+    """x, or the nearest bound."""
+    return min(max(x, lower), upper)
+
+
+@jit(fast=True, inline=True)
+def free_response(drive, give, kink):
+    """The maximiser without its bounds; drive is target + centre / (c p) - f."""
+    return give * (drive - min(max(drive, -kink), kink))
+
+
+@jit(fast=True, inline=True)
+def strictly_inside(x, lower, upper, kink):
+    """Is a maximiser on the rounded part, so that it moves with the score?"""
+    return (x > lower) & (x < upper) & ((kink == 0.0) | (x != 0.0))
+
+
+@jit(fast=True, inline=True)
+def height(margin, v, kink, quad):
+    """margin v - kink |v| - quad v^2 / 2: minus the conjugate at v if the margin is the target."""
+    return margin * v - kink * abs(v) - 0.5 * quad * v * v
+
+
+@jit(fast=True, inline=True)
+def unrounded(margin, kink, quad, lower, upper):
+    """The maximiser of the loss as it is."""
+    beyond = margin - min(max(margin, -kink), kink)
+    return min(max(beyond / max(quad, TINY), lower), upper)
 
 
 @jit(fast=True)
@@ -75,8 +107,8 @@ def guess(losses, f, p, c, v, start, stop):
         bounded = (upper[i] - lower[i] < math.inf) & (kink[i] == 0.0)
         weight = c * p[i]
         drive = target[i] - f[i] + (middle / weight if bounded else 0.0)
-        free = weight / (1.0 + weight * quad[i]) * (drive - min(max(drive, -kink[i]), kink[i]))
-        v[i] = min(max(free, lower[i]), upper[i])
+        free = free_response(drive, weight / (1.0 + weight * quad[i]), kink[i])
+        v[i] = clipped(free, lower[i], upper[i])
 
 
 @jit(fast=True, reorder=True)
@@ -88,8 +120,8 @@ def slope_along(losses, f, df, db, t, start, stop):
     for i in range(start, stop):
         way = df[i] + db
         drive = aim[i] - f[i] - t * way
-        free = give[i] * (drive - min(max(drive, -kink[i]), kink[i]))
-        v = min(max(free, lower[i]), upper[i])
+        free = free_response(drive, give[i], kink[i])
+        v = clipped(free, lower[i], upper[i])
         first -= v * way
         second += give[i] * way * way if v == free else 0.0
     return first, second
@@ -121,15 +153,11 @@ def respond(losses, f, c, v, moved, known, weight, change, start, stop):
     for first in range(start, stop, BLOCK):
         last = min(first + BLOCK, stop)
         for i in range(first, last):  # several loops: the compiler vectorises those that write little
-            drive = aim[i] - f[i]
-            free = give[i] * (drive - min(max(drive, -kink[i]), kink[i]))
-            new = min(max(free, lower[i]), upper[i])
+            new = clipped(free_response(aim[i] - f[i], give[i], kink[i]), lower[i], upper[i])
             moved[i] = new - v[i]
             v[i] = new
         for i in range(first, last):
-            x = v[i]
-            inside = (x > lower[i]) & (x < upper[i]) & ((kink[i] == 0.0) | (x != 0.0))
-            bent = scale * give[i] * inside
+            bent = scale * give[i] * strictly_inside(v[i], lower[i], upper[i], kink[i])
             change[i] = bent - known[i]
             weight[i] = bent
         for i in range(first, last):  # sums apart from writing, or their order depends on where arrays lie
@@ -137,10 +165,9 @@ def respond(losses, f, c, v, moved, known, weight, change, start, stop):
             curved += 1 if weight[i] != 0.0 else 0
             changed += 1 if change[i] != 0.0 else 0
         for i in range(first, last):
-            bound += target[i] * v[i] - kink[i] * abs(v[i]) - 0.5 * quad[i] * v[i] * v[i]
+            bound += height(target[i], v[i], kink[i], quad[i])
             total += v[i]
             margin = target[i] - f[i]
-            beyond = margin - min(max(margin, -kink[i]), kink[i])
-            exact = min(max(beyond / max(quad[i], TINY), lower[i]), upper[i])
-            loss += margin * exact - kink[i] * abs(exact) - 0.5 * quad[i] * exact * exact
+            exact = unrounded(margin, kink[i], quad[i], lower[i], upper[i])
+            loss += height(margin, exact, kink[i], quad[i])
     return loss, bound, total, c * bend, curved, changed

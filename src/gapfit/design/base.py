@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from gapfit._types import Slope, Vector
+from gapfit._types import Matrix, Slope, Vector
 from gapfit.design.forms import Plain, Rows, RowSums, WideRows, WideSums
+from gapfit.elsewhere import fetched
 from gapfit.fingerprint import fingerprint
 from gapfit.forms import F, HasForms
 from gapfit.rounding import EPS, TINY, Estimate, gamma, length
@@ -78,6 +79,19 @@ class Design(HasForms, ABC):
         """The same, for a design that may be large: it need not be copied."""
         return self.take(rows)
 
+    def with_vectors(self, *, anywhere: bool) -> "Design":
+        """The same, for a loss that can work `anywhere`, or needs its vectors in memory."""
+        del anywhere
+        return self
+
+    def given(self, values: Any) -> Any:
+        """What is given for the samples, in memory; a design that keeps it elsewhere takes it from there."""
+        return fetched(values)
+
+    def held(self, vector: Any) -> Any:
+        """A vector of samples, where this design has its own."""
+        return vector
+
     def over(self, function: Callable[..., Any], *row_vectors: Any, **shared: Any) -> list[Any]:
         """function(part, its rows of the vectors, what is shared) for each part of the rows: for all."""
         return [function(self, *row_vectors, **shared)]
@@ -101,6 +115,12 @@ class Design(HasForms, ABC):
 
     def check_convex(self) -> None:
         """Raise a ValueError if the penalty, in terms of this design's weights, is not convex."""
+
+    def cholesky(self, hessian: Matrix) -> tuple[Matrix, bool] | None:
+        """The factor of a Hessian for SciPy's `cho_solve`, where the design has a quicker way to it; only the
+        lower triangle counts."""
+        del hessian
+        return None
 
     def risk(self, risk: "Risk", w: Slope, b: Vector) -> tuple[float, Vector | None]:
         """R(A w, b) and A w. A design with very many scores may add it up over parts of them: None then."""

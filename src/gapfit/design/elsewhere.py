@@ -1,14 +1,26 @@
-"""Collections of Dask, known by their names: nothing is loaded for who has none."""
+"""Collections of Dask and tensors of torch, known by their names: nothing is loaded for who has none."""
 
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["as_parted", "is_collection", "mapped"]
+__all__ = ["as_device", "as_parted", "is_collection", "is_tensor", "mapped"]
 
 
 def is_collection(X: Any) -> bool:
     """Is it an array or a data frame of Dask's?"""
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
+
+
+def is_tensor(X: Any) -> bool:
+    """Is it a tensor of torch's?"""
+    return type(X).__module__ == "torch" and hasattr(X, "is_cuda")
+
+
+def as_device(X: Any) -> Any:
+    """The design of a tensor, whose rows stay where they are."""
+    from gapfit.device import DeviceDesign
+
+    return DeviceDesign(X)
 
 
 def as_parted(X: Any) -> Any:

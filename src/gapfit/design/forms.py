@@ -8,6 +8,7 @@ from gapfit.forms import design_form
 if TYPE_CHECKING:
     from gapfit.design.memory import MemoryDesign
     from gapfit.design.parted import PartedDesign
+    from gapfit.device.design import DeviceDesign
 
 
 @design_form("weights that are a plain vector")
@@ -27,7 +28,7 @@ class Rows(NamedTuple):
 class RowSums(NamedTuple):
     """The map is w -> X w, and sums over the rows of X are to be had, wherever the rows are."""
 
-    matrix: "MemoryDesign | PartedDesign"
+    matrix: "MemoryDesign | PartedDesign | DeviceDesign"
 
 
 @design_form("the rows of X, several scores each")
@@ -49,5 +50,5 @@ class PartRows(NamedTuple):
 class WideSums(NamedTuple):
     """The map is that of `WideRows`, and sums over the rows of X are to be had, wherever the rows are."""
 
-    matrix: "MemoryDesign | PartedDesign"
+    matrix: "MemoryDesign | PartedDesign | DeviceDesign"
     outputs: int

@@ -16,7 +16,7 @@ from sklearn.utils import check_array
 from gapfit import limits, threads
 from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.design.base import Design, Precise
-from gapfit.design.elsewhere import as_parted, is_collection
+from gapfit.design.elsewhere import as_device, as_parted, is_collection, is_tensor
 from gapfit.design.forms import Plain, Rows
 from gapfit.design.row_range import RowRange
 from gapfit.design.rows import row_norms, take_rows
@@ -265,8 +265,8 @@ def as_design(X: Any) -> Design:
     """A validated design: finite numbers, float32 or float64, C-ordered or CSR with indices in range."""
     if isinstance(X, Design):
         return X
-    if is_collection(X):
-        found: Design = as_parted(X)
+    if is_collection(X) or is_tensor(X):
+        found: Design = as_parted(X) if is_collection(X) else as_device(X)
         return found
     if sparse.issparse(X):
         check_sparse_indices(X)

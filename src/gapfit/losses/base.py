@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from gapfit._types import Matrix, Parametric, Target, Vector
 from gapfit.checks import as_column
+from gapfit.elsewhere import as_floats
 from gapfit.forms import HasForms
 from gapfit.losses.forms import Conjugate
 from gapfit.records import storable
@@ -262,6 +263,7 @@ class Loss(Parametric, ABC):
     unit_free: ClassVar[bool] = True  # does multiplying all weights by a number change nothing?
     likelihood: ClassVar[bool] = False  # is it -log of y's probability, by logistic function or softmax?
     relative: ClassVar[bool] = False  # of scores of labels: do only their differences within a sample count?
+    anywhere: ClassVar[bool] = False  # is it written in NumPy's functions alone, which devices have as well?
     one_query: ClassVar[bool] = False  # of rankings: are all samples compared, whatever their groups?
 
     @abstractmethod
@@ -274,7 +276,7 @@ class Loss(Parametric, ABC):
 
     def prepare(self, y: Any, weight: Vector) -> tuple[Vector, Vector]:
         """The targets, checked, and the weights divided by their sum: what a mean over samples needs."""
-        y = np.asarray(y, dtype=np.float64)
+        y = as_floats(y)
         self.check_target(y)
         return y, weight / weight.sum()
 

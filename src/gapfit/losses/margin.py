@@ -1,13 +1,13 @@
 """Losses of the margin y * f, for labels y in {-1, +1}, and one-class novelty detection."""
 
 import numpy as np
-from scipy.special import logsumexp, xlogy
+from scipy.special import xlogy
 
 from gapfit._types import Target, Vector
 from gapfit.errors import as_positive, as_share
 from gapfit.losses.base import Loss
 from gapfit.losses.piecewise import Atoms, PiecewiseLoss
-from gapfit.losses.pointwise import PointwiseLoss
+from gapfit.losses.pointwise import PointwiseLoss, log_sum_exp
 from gapfit.rounding import TINY
 
 
@@ -81,7 +81,7 @@ class Logistic(_Likelihood):
 
     def curvature(self, f: Vector, y: Vector) -> Vector:
         t = np.exp(-np.abs(f))
-        return np.asarray(t / (1.0 + t) ** 2)
+        return t / (1.0 + t) ** 2
 
     def conjugate(self, v: Vector, y: Vector) -> Vector:
         t = -y * v
@@ -89,7 +89,7 @@ class Logistic(_Likelihood):
         # t log t is zero at zero (and xlogy, which knows that, has no fast version for whole arrays)
         log = np.log(np.maximum(rest, TINY))
         lost = np.where(rest > 0, (1.0 - rest) - t, 0.0)  # by rounding 1 - t, whose logarithm would show it
-        return np.asarray(t * np.log(np.maximum(t, TINY)) + rest * log + lost * (1.0 + log))
+        return t * np.log(np.maximum(t, TINY)) + rest * log + lost * (1.0 + log)
 
     def slope_range(self, y: Vector) -> tuple[Vector, Vector]:
         return np.minimum(-y, 0.0), np.maximum(-y, 0.0)
@@ -108,17 +108,19 @@ class Exponential(_Likelihood):
 
     def conjugate(self, v: Vector, y: Vector) -> Vector:
         t = -y * v
-        return np.asarray(xlogy(t, t) - t)
+        value: Vector = xlogy(t, t) - t
+        return value
 
     def conjugate_terms(self, v: Vector, y: Vector, value: Vector) -> Vector:
         t = np.abs(v)
-        return np.asarray(np.abs(xlogy(t, t)) + t)
+        terms: Vector = np.abs(xlogy(t, t)) + t
+        return terms
 
     def slope_range(self, y: Vector) -> tuple[Vector, Vector]:
         return np.where(y > 0, -np.inf, 0.0), np.where(y > 0, 0.0, np.inf)
 
     def best_offset(self, f: Vector, y: Vector, p: Vector) -> tuple[float, float]:
-        positive, negative = (logsumexp(-s * f[y == s], b=p[y == s]) for s in (1, -1))
+        positive, negative = (log_sum_exp(-s * f[y == s], p[y == s]) for s in (1, -1))
         return (0.5 * float(positive - negative),) * 2
 
 

@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike
 
 from gapfit import threads
 from gapfit._types import Vector
+from gapfit.elsewhere import as_floats, loops_of
 from gapfit.forms import loss_form
 from gapfit.losses.base import FREE, Certain, Leaning, Loss, Rest, Risk, ends_of_a_box
 from gapfit.losses.forms import Bent, Conjugate, Curvature, Parabola, SlowCurvature, Smooth
 from gapfit.losses.weighted_quantile import weighted_quantile
 from gapfit.projections import project_dual_box
-from gapfit.rounding import SUM, TINY, UNIT, Estimate, exact_dot, exact_sum, gamma, plain_sum
+from gapfit.rounding import SUM, TINY, UNIT, Estimate, additions, exact_dot, exact_sum, gamma, plain_sum
 
 Out = TypeVar("Out", bound=tuple[Any, ...])
 
@@ -56,8 +57,8 @@ class Atoms(NamedTuple):
 
         def column(x: ArrayLike) -> Vector:
             if np.ndim(x) == 0 and not np.any(x):
-                return np.zeros(y.shape)  # which take no memory until they are written
-            return np.full(y.shape, x, dtype=np.float64)
+                return np.zeros_like(y)  # which take no memory until they are written
+            return np.full_like(y, x, dtype=np.float64) if np.ndim(x) == 0 else as_floats(x)
 
         return cls(column(sign), column(lin), column(kink), column(quad), column(lo), column(hi), total)
 
@@ -98,12 +99,17 @@ class Atoms(NamedTuple):
 
     def _run(self, kernel: Any, given: Any, out: Out) -> Out:
         """Let compiled code, which does some samples at a time, write what it makes of all of them."""
+        if (device := loops_of(out[0])) is not None:
+            device(kernel, self, given, *out)
+            return out
         parts = threads.parts(len(out[0]), _WORK * len(out[0]))
         threads.each(lambda rows: kernel(self, given, rows.start, rows.stop, *out), parts)
         return out
 
     def _total(self, kernel: Any, given: Any, n: int) -> Any:
         """The sums that compiled code makes of all samples, some at a time."""
+        if (device := loops_of(self.lin)) is not None:
+            return device(kernel, self, given)
         parts = threads.parts(n, _WORK * n)
         if len(parts) == 1:
             return kernel(self, given, 0, n)
@@ -119,6 +125,7 @@ class PiecewiseLoss(Loss):
     """A weighted mean of phi(y_i, f_i + b), phi made of lines and parabolas. Write `atoms`."""
 
     infimum: ClassVar[float] = 0.0
+    anywhere = True
 
     @abstractmethod
     def atoms(self, y: Vector) -> Atoms:
@@ -177,12 +184,14 @@ class PiecewiseRisk(Risk):
         own = self.atoms.total * shift
         if not isfinite(value + own + rise):
             return Estimate(np.inf, 0.0)
-        return Estimate(value + own, self.sum_error(size + 2 * abs(own), len(scores)) + 1.01 * rise)
+        return Estimate(
+            value + own, self.sum_error(size + 2 * abs(own), len(scores), additions(scores)) + 1.01 * rise
+        )
 
     @staticmethod
-    def sum_error(size: Any, terms: Any) -> Any:
+    def sum_error(size: Any, terms: Any, added: int = SUM) -> Any:
         """Of sums of so many terms, of this size in all: blocks are added up with what that loses."""
-        return gamma(SUM + threads.MOST_PARTS + _ROUNDINGS) * size + terms * TINY
+        return gamma(added + threads.MOST_PARTS + _ROUNDINGS) * size + terms * TINY
 
     def curvature(self, scores: Vector, b: Vector) -> Vector:
         atoms = self.atoms
@@ -249,7 +258,7 @@ class PiecewiseRisk(Risk):
     def conjugate_above(self, u: Vector, *, exact: bool) -> Estimate:
         if not exact:
             value, size = self.atoms.conjugate_sums(u)
-            return Estimate(value, self.sum_error(size, len(u)))
+            return Estimate(value, self.sum_error(size, len(u), additions(u)))
         _, lin, kink, quad, *_ = self.atoms
         a = -self.atoms.sign * u
         bent = kink * np.abs(a) + 0.5 * quad * a * a

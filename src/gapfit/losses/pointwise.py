@@ -12,7 +12,7 @@ from gapfit._types import Vector
 from gapfit.losses.base import FREE, Certain, Leaning, Loss, Risk, ends_of_a_box
 from gapfit.losses.forms import Bent, BinaryEntropy, Conjugate, Curvature, SlowCurvature, Smooth
 from gapfit.projections import project_dual_box
-from gapfit.rounding import SUM, TINY, UNIT, Estimate, gamma, two_sum
+from gapfit.rounding import TINY, UNIT, Estimate, additions, gamma, two_sum
 
 
 class PointwiseLoss(Loss):
@@ -25,6 +25,7 @@ class PointwiseLoss(Loss):
     never_flat: ClassVar[bool] = False  # is no derivative of phi zero, nor one of its extremes?
     curved_at_most: ClassVar[float] = np.inf  # a bound on the second derivative of phi, if there is one
     curvature_rate: ClassVar[float] = np.inf  # |phi'''| is at most so many times phi'', if that is known
+    anywhere = True
     has_entropy: ClassVar[bool] = False  # is the conjugate a log a + (1 - a) log(1 - a) over `slope_range`?
 
     @abstractmethod
@@ -61,6 +62,12 @@ class PointwiseLoss(Loss):
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
         return PointwiseRisk(self, *self.prepare(y, weight))
+
+
+def log_sum_exp(f: Vector, p: Vector) -> float:
+    """log sum p exp(f), far out as well."""
+    largest = float(f.max(initial=-np.inf))
+    return largest + float(np.log(p @ np.exp(f - largest))) if np.isfinite(largest) else largest
 
 
 _ROUNDINGS = 32  # of a value or conjugate: exponentials and logarithms have a few each
@@ -103,7 +110,7 @@ class PointwiseRisk(Risk):
                 np.multiply(p, here, out=value[rows])
                 np.multiply(p, slope, out=u[rows])
 
-        threads.each(evaluate, threads.parts(len(scores), _WORK * len(scores)))
+        threads.each(evaluate, threads.parts_of(scores, _WORK * len(scores)))
         with np.errstate(invalid="ignore"):
             return float(value.sum()), u, np.full(b.shape, u.sum() if b.size else 0.0)
 
@@ -120,10 +127,10 @@ class PointwiseRisk(Risk):
             f, rest = two_sum(scores[rows], shift) if shift else (scores[rows], 0.0)
             return self._above(rows, f + (rest + low[rows]), slack[rows])
 
-        value, size, rise = threads.total(of, threads.parts(len(scores), _WORK * len(scores))).tolist()
+        value, size, rise = threads.total(of, threads.parts_of(scores, _WORK * len(scores))).tolist()
         if not np.isfinite(value + size):
             return Estimate(np.inf, 0.0)
-        error = gamma(SUM + threads.MOST_PARTS + _ROUNDINGS) * size + len(scores) * TINY
+        error = gamma(additions(scores) + threads.MOST_PARTS + _ROUNDINGS) * size + len(scores) * TINY
         return Estimate(value, error + 1.01 * rise)
 
     def _above(self, rows: slice, f: Vector, slack: Vector) -> Vector:
@@ -190,8 +197,9 @@ class PointwiseRisk(Risk):
             values = self.loss.conjugate(v, y)
             return np.array([(p * part).sum() for part in (values, self.loss.conjugate_terms(v, y, values))])
 
-        value, size = threads.total(of, threads.parts(len(u), _WORK * len(u))).tolist()
-        return Estimate(value, gamma(SUM + threads.MOST_PARTS + _ROUNDINGS) * size + len(u) * TINY)
+        value, size = threads.total(of, threads.parts_of(u, _WORK * len(u))).tolist()
+        error = gamma(additions(u) + threads.MOST_PARTS + _ROUNDINGS) * size + len(u) * TINY
+        return Estimate(value, error)
 
     def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
         return project_dual_box(u, *self._dual_box, self.p, 0.0 if balanced else None)

@@ -1,12 +1,12 @@
 """Losses of the residual r = f - y, for real targets, and Poisson counts."""
 
 import numpy as np
-from scipy.special import logsumexp, xlog1py, xlogy
+from scipy.special import xlog1py, xlogy
 
 from gapfit._types import Target, Vector
 from gapfit.errors import as_number, as_positive
 from gapfit.losses.piecewise import Atoms, PiecewiseLoss
-from gapfit.losses.pointwise import PointwiseLoss
+from gapfit.losses.pointwise import PointwiseLoss, log_sum_exp
 from gapfit.rounding import TINY
 
 
@@ -103,7 +103,8 @@ class Poisson(PointwiseLoss):
         r = f - self.centre(y)
         # log y is rounded as well, which moves r
         moved = np.abs(np.expm1(r)) * (1.0 + np.abs(f) + np.abs(r))
-        return np.asarray(np.where(y > 0, y, 1.0) * (moved + np.abs(r) + (y == 0)))
+        terms: Vector = np.where(y > 0, y, 1.0) * (moved + np.abs(r) + (y == 0))
+        return terms
 
     def curvature(self, f: Vector, y: Vector) -> Vector:
         return np.exp(f)
@@ -113,12 +114,13 @@ class Poisson(PointwiseLoss):
         share = v / np.where(y > 0, y, 1.0)
         m = np.maximum(v + y, 0.0)
         near = v * _log(y) + xlog1py(m, np.maximum(share, -1.0)) - v
-        return np.asarray(np.where(y > 0, near, xlogy(m, m) - v))
+        value: Vector = np.where(y > 0, near, xlogy(m, m) - v)
+        return value
 
     def conjugate_terms(self, v: Vector, y: Vector, value: Vector) -> Vector:
         m = np.maximum(v + y, 0.0)
         log = np.log(np.maximum(m, TINY)) - _log(y)  # v / y and v + y are rounded once each
-        return np.asarray(np.abs(v) * (2.0 + np.abs(_log(y)) + np.abs(log)) + np.abs(m * log))
+        return np.abs(v) * (2.0 + np.abs(_log(y)) + np.abs(log)) + np.abs(m * log)
 
     def centre(self, y: Vector) -> Vector:
         return _log(y)
@@ -127,7 +129,7 @@ class Poisson(PointwiseLoss):
         return -y, np.full_like(y, np.inf)
 
     def best_offset(self, f: Vector, y: Vector, p: Vector) -> tuple[float, float]:
-        return (float(np.log(p @ y) - logsumexp(f, b=p)),) * 2
+        return (float(np.log(p @ y) - log_sum_exp(f, p)),) * 2
 
     def unattained(self, y: Vector) -> str | None:
         return None if y.any() else "all counts in y are zero, so the best intercept is infinite"

@@ -4,6 +4,7 @@ import numpy as np
 
 from gapfit import threads
 from gapfit._types import Vector
+from gapfit.elsewhere import loops_of
 
 _FEW, _SAMPLE = 4096, 2048
 _WIDTH = _SAMPLE // 24  # of half a window: four standard deviations of the middle of a sample
@@ -26,7 +27,7 @@ def weighted_quantile(positions: Vector, masses: Vector, target: float) -> tuple
     first, mass = _first(positions, masses, total, target - slack)
     if mass > target + slack:
         return first, first
-    return first, float(positions[positions > first].min(initial=np.inf))
+    return first, float(np.where(positions > first, positions, np.inf).min())
 
 
 def _first(positions: Vector, masses: Vector, total: float, target: float) -> tuple[float, float]:
@@ -72,6 +73,10 @@ class _Window:
     def __init__(self, positions: Vector, masses: Vector, below: float, above: float) -> None:
         from gapfit.compiled.quantile import narrow  # compiled code is loaded only when it is to run
 
+        if (device := loops_of(positions)) is not None:
+            *self.found, self.less, self.mass = device(narrow, positions, masses, below, above)
+            return
+        self.found = None
         self.kept = np.empty_like(positions), np.empty_like(masses)
         self.parts = threads.parts(len(positions), _WORK * len(positions))
         found = threads.each(
@@ -83,6 +88,8 @@ class _Window:
 
     def content(self) -> tuple[Vector, Vector]:
         """The positions between, and their masses."""
+        if self.found is not None:
+            return self.found[0], self.found[1]
         chosen = [slice(p.start, p.start + count) for p, count in zip(self.parts, self.counts, strict=True)]
         positions, masses = (np.concatenate([kept[some] for some in chosen]) for kept in self.kept)
         return positions, masses

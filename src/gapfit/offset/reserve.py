@@ -8,6 +8,8 @@ known up to that, which counts as rounding.
 """
 
 from collections.abc import Callable
+from functools import reduce
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
@@ -126,12 +128,12 @@ class _Tangents:
         if self.known is not None:
             return self.known
         u = [tangent.u for tangent in self.found]
-        most = np.max(np.abs(u), axis=0) if u else np.zeros_like(self.scores)
+        most = reduce(np.maximum, map(np.abs, u), np.zeros_like(self.scores))
         heights = np.array([tangent.height for tangent in self.found])
 
         def mixture(shares: Vector) -> Vector:
             used = np.flatnonzero(shares)
-            return np.sum([shares[k] * u[k] for k in used], axis=0) if len(used) else np.zeros_like(most)
+            return reduce(add, (shares[k] * u[k] for k in used), np.zeros_like(most))
 
         return Leaning(self._slopes(), heights, most, mixture)
 
@@ -162,9 +164,9 @@ class _Tangents:
     def _least_slope(self) -> float:
         """The least that one score adds to a slope in b. Where no tangent leans the other way, tangents that
         lean at all have no share in a balanced one; what is left of a slope says how large it was at most."""
-        sizes = np.abs([tangent.u for tangent in self.found]) if self.known is None else self.known.most
-        there = sizes[sizes > _LEFT * sizes.max()]
-        return float(there.min()) if len(there) else 0.0
+        sizes = [tangent.u for tangent in self.found] if self.known is None else [self.known.most]
+        largest = max(float(np.abs(u).max(initial=0.0)) for u in sizes)
+        return min(float(_large(np.abs(u), largest).min(initial=np.inf)) for u in sizes) if largest else 0.0
 
     def _shares(self, direction: Vector) -> float:
         """The sum of the shares that take this slope away."""
@@ -206,3 +208,8 @@ class _Tangents:
             return False
         self.found.append(best)
         return True
+
+
+def _large(sizes: Vector, largest: float) -> Vector:
+    """Those that are not rounding."""
+    return sizes[sizes > _LEFT * largest]

@@ -17,7 +17,7 @@ from gapfit._types import Vector
 from gapfit.errors import UnboundedProblem
 from gapfit.losses.base import Risk
 from gapfit.losses.forms import Curvature
-from gapfit.rounding import EPS, SUM, gamma
+from gapfit.rounding import EPS, additions, gamma
 
 _FAR = 1e18  # in units of the scores: an offset beyond this counts as infinite
 _DOUBLINGS = 110  # of the resolution, until that is so
@@ -190,4 +190,4 @@ def _counted(mixture: Tangent, left: Tangent, right: Tangent, roundings: int) ->
         away = abs(side.b - mixture.b)
         more = max(abs(side.value) - abs(mixture.value), 0.0)
         excess += part * (more + away * (abs(side.e) + float(np.abs(side.u).sum())))
-    return mixture._replace(value=mixture.value - gamma(SUM + roundings) * excess)
+    return mixture._replace(value=mixture.value - gamma(additions(mixture.u) + roundings) * excess)

@@ -109,7 +109,7 @@ class _ByFactor:
         alpha, penalty = self.problem.alpha, self.problem.penalty
         if self.factor is None:
             Q = np.asarray(penalty.subgradient(np.eye(len(w))))
-            self.factor = factorised(self.moments.gram + alpha * Q)
+            self.factor = factorised(self.problem.design, self.moments.gram + alpha * Q)
         return np.asarray(w - cho_solve(self.factor, a + alpha * penalty.subgradient(w), check_finite=False))
 
 

@@ -40,6 +40,7 @@ from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.point import Point
 from gapfit.solvers.second_order.definite import factorised
 from gapfit.solvers.second_order.place import bound_of, moved, place
+from gapfit.solvers.second_order.share import one_of_each
 
 _PARABOLA = 1e-9  # of the decrement is a gap that only a parabola leaves
 
@@ -112,10 +113,9 @@ def _learn_from_shares(problem: Problem, tuning: Tuning, seed: int) -> Generator
     known: Start = (problem.start(), None)
     if not shares or problem.design.size < tuning.small:
         return known
-    lot = np.random.default_rng(seed).random(n, dtype=np.float32)
     for share in shares:
         try:
-            part = problem.take(np.flatnonzero(lot < 1 / share))
+            part = problem.take(one_of_each(n, share, seed))
         except UnboundedProblem:
             continue  # one class is missing
         descent = _Descent(part, tuning, place(part, *known))
@@ -199,7 +199,7 @@ class _Descent:
             across = design.adjoint(D) - total * centre
             hessian -= np.outer(across, across / total)
             mean = centre + across / total
-        return _Known(D, gram, mean, total, factorised(hessian), np.inf)
+        return _Known(D, gram, mean, total, factorised(problem.design, hessian), np.inf)
 
 
 def _quadratic_form(problem: Problem) -> Matrix:

@@ -35,6 +35,7 @@ from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.second_order.definite import solve_definite
 from gapfit.solvers.second_order.rounded_losses import RoundedLosses
+from gapfit.solvers.second_order.share import one_of_each
 
 _FEW = 4  # times less than all samples are taken out of a dense X before they are used
 _SEARCH = 40  # evaluations in a line search at most, each O(n)
@@ -106,8 +107,7 @@ def _learn_from_a_share(
     n, d = problem.design.shape
     if n < tuning.share * tuning.least_per_feature * d:
         return {}
-    lot = np.random.default_rng(seed).random(n, dtype=np.float32)
-    path = _Path(problem.take(np.flatnonzero(lot < 1 / tuning.share)), problem, tuning)
+    path = _Path(problem.take(one_of_each(n, tuning.share, seed)), problem, tuning)
     path.start({}, tuning.learnt)
     for _ in range(tuning.lessons):
         if path.look() <= tuning.rough * abs(path.primal) or not path.step():
@@ -137,14 +137,15 @@ class _Path(Kept):
 
     def __init__(self, problem: Problem, whole: Problem, tuning: Tuning) -> None:
         self.problem, self.tuning, self.losses = problem, tuning, RoundedLosses(problem)
-        self.loops, (n, d) = self.losses.compiled, problem.design.shape
+        self.loops, d = self.losses.compiled, problem.design.shape[1]
         # large means would drown the Hessian; where there is an intercept they can be taken out
         self.mean: Slope = whole.mean if problem.n_offsets else np.zeros(d)
         self.steps = 0  # since the rounding was last sharpened
-        self.v, self.z = np.zeros(n), np.zeros(d)  # z = X'v
-        self.gram, self.in_gram = np.zeros((d, d)), np.zeros(n)  # see _gram
+        nothing = np.zeros_like(problem.weight)
+        self.v, self.z = nothing.copy(), np.zeros(d)  # z = X'v
+        self.gram, self.in_gram = np.zeros((d, d)), nothing  # see _gram
         self.curved_rows, self.change_of_rows = np.zeros(d), np.zeros(d)  # X'in_gram, X'change
-        self.curvature, self.moved, self.change = np.empty(n), np.empty(n), np.empty(n)  # see compiled
+        self.curvature, self.moved, self.change = (np.empty_like(nothing) for _ in range(3))  # see compiled
 
     def start(self, known: dict[str, Any], sharper: float) -> None:
         """Begin where something is known, or from nothing with a rounding that reaches most samples."""
@@ -237,7 +238,7 @@ class _Path(Kept):
             across = self.c * self.curved_rows - self.bend * self.mean
             hessian -= np.outer(across, across) / total
             gradient -= self.imbalance * self.mean
-        dw = -solve_definite(hessian, gradient - across * (self.imbalance / total))
+        dw = -solve_definite(problem.design, hessian, gradient - across * (self.imbalance / total))
         db = -float(self.mean @ dw)
         if problem.n_offsets:
             db -= (self.imbalance + float(across @ dw)) / total

@@ -8,10 +8,12 @@ table. A chain of one token has a table as well, whose columns mean nothing.
 
 import numpy as np
 
-from gapfit._types import Vector
+from gapfit._types import Slope, Vector
 from gapfit.losses.chain import ChainScores, MarginChains
+from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.projections import project_chains
+from gapfit.rounding import Estimate, gamma
 from gapfit.solvers.dual_sets.base import DualSet, Response
 
 
@@ -53,6 +55,33 @@ class ChainSet(DualSet):
     def values(self, scores: Vector, b: Vector, z: Vector) -> tuple[float, float]:
         risk, _, _ = self.problem.risk.value_and_subgradient(scores, b)
         return risk, -float(self.p @ (z * self.costs).sum(axis=(1, 2)))
+
+    def minorant(self, a: Slope, z: Vector, h: float) -> Minorant:
+        """Tables are those of a distribution but for the projection's rounding, which is in proportion to
+        probabilities and not to u: near the truth u and h vanish, and it does not. So it is measured."""
+        del a
+        astray = self._astray(z)
+        wrong = float((self.p * astray) @ np.abs(self.costs).max(axis=(1, 2)))
+        moved = self._marginals(np.broadcast_to(astray[:, None, None], z.shape))
+        return self.problem.accumulated(self.slope(z), Estimate(-h, wrong), self.problem.design.reach(moved))
+
+    def _astray(self, z: Vector) -> Vector:
+        """How far each table is, at most, from that of a distribution over labellings: in absolute values,
+        summed up over its entries, rounding included.
+
+        Of a chain whose first table sums up to one, walk along it: each table keeps what it says of the next
+        label given the last, and takes over the marginal of the last from the table before. That moves it by
+        what the two marginals differ by, and by what the table before was moved.
+        """
+        off = 2.0 * np.maximum(-z, 0.0).sum(axis=(1, 2))  # probabilities are not negative
+        left, right = z.sum(axis=2), z.sum(axis=1)
+        seams = np.zeros(len(z))
+        seams[1:] = np.abs(left[1:] - right[:-1]).sum(axis=1)
+        seams[self.heads] = np.abs(z[self.heads].sum(axis=(1, 2)) - 1.0)
+        along = np.cumsum(off + seams)
+        before = np.concatenate(([0.0], along))[self.heads]
+        lost = gamma(8 * self.K**2 + 8 * int(np.diff(self.first).max()) + 16)
+        return 2.0 * (along - np.repeat(before, np.diff(self.first))) * (1 + lost) + lost
 
     def distance(self, z: Vector, other: Vector) -> float:
         return float(self.p @ ((z - other) ** 2).sum(axis=(1, 2)))

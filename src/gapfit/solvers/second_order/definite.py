@@ -6,6 +6,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from gapfit._types import Matrix, Slope, Vector
+from gapfit.design.base import Design
 from gapfit.rounding import EPS
 
 _RIDGES = 20  # the last is 1e38 times the rounding of the largest entry: only NaN and infinity withstand it
@@ -13,17 +14,19 @@ _LEAST_RIDGE = 1e-300
 _TOO_LARGE = "the second derivatives of the risk are too large"
 
 
-def solve_definite(hessian: Matrix, gradient: Slope) -> Slope:
+def solve_definite(design: Design, hessian: Matrix, gradient: Slope) -> Slope:
     """A solution of the system; where rounding has cost the Hessian its definiteness, of one near by."""
-    return np.asarray(cho_solve(factorised(hessian), gradient, check_finite=False))
+    return np.asarray(cho_solve(factorised(design, hessian), gradient, check_finite=False))
 
 
-def factorised(hessian: Matrix) -> Any:
+def factorised(design: Design, hessian: Matrix) -> Any:
     """The Cholesky factor, for `cho_solve`; where rounding has cost definiteness, of a matrix near by.
 
     Only the lower triangle of the Hessian counts. A ridge is added that grows from the rounding of the
     largest entry until the matrix is definite, at the latest when it exceeds the sum of any row.
     """
+    if (known := design.cholesky(hessian)) is not None:
+        return known
     ridge = 0.0
     for _ in range(_RIDGES):
         try:

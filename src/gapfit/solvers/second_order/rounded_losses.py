@@ -6,6 +6,7 @@ import numpy as np
 
 from gapfit import threads
 from gapfit._types import Vector
+from gapfit.elsewhere import loops_of
 from gapfit.losses.piecewise import Atoms
 from gapfit.problem import Problem
 
@@ -17,11 +18,12 @@ class RoundedLosses:
         from gapfit.compiled import proximal  # compiled code is loaded only when it is to run
 
         self.compiled, n = proximal, len(problem.weight)
+        self.device = loops_of(problem.weight)
         sign, lin, kink, quad, lo, hi, self.total = problem.form(Atoms)
         self.p = problem.weight / problem.weight.sum()
         self.target: Vector = sign * lin - problem.offset  # an offset is the same as a smaller target
         lower, upper = np.where(sign > 0, lo, -hi), np.where(sign > 0, hi, -lo)  # of v = sign * a
-        aim, give = np.empty(n), np.empty(n)
+        aim, give = np.empty_like(self.p), np.empty_like(self.p)
         self.record = proximal.Losses(aim, give, self.target, _light(kink), _light(quad), lower, upper)
         self.parts = threads.parts(n, 8 * n)
 
@@ -31,6 +33,8 @@ class RoundedLosses:
 
     def each(self, loop: Any, *arguments: Any) -> Any:
         """What a compiled loop answers, part by part of the samples."""
+        if self.device is not None:
+            return [self.device(loop, self.record, *arguments)]
         return threads.each(lambda rows: loop(self.record, *arguments, rows.start, rows.stop), self.parts)
 
     def sums(self, loop: Any, *arguments: Any) -> list[float]:

@@ -1,0 +1,199 @@
+"""A design whose rows are a tensor, on a card or in memory: w goes down, slopes come up.
+
+Scores and all other vectors of samples stay where the rows are, if the loss can work with them there
+(`Loss.anywhere`); else they are fetched, and only products run on the device. Either way there is one set of
+losses, solvers and proofs: products are in double precision, whatever X is, and their rounding is counted as
+in memory.
+"""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from gapfit import limits
+from gapfit._types import Matrix, Slope, Vector
+from gapfit.design.base import Design
+from gapfit.design.forms import Plain, RowSums
+from gapfit.device.array import DeviceArray
+from gapfit.device.marks import mark_of
+from gapfit.device.rows import Rows, rows_of
+from gapfit.errors import TooLarge
+from gapfit.fingerprint import fingerprint
+from gapfit.rounding import EPS, TINY, gamma
+
+if TYPE_CHECKING:
+    from gapfit.penalties.base import Penalty
+
+__all__ = ["DeviceDesign"]
+
+_DTYPES = (torch.float32, torch.bfloat16, torch.float64)
+_GRAM = 2**28  # entries of X in a block whose Gram matrix is taken
+_LARGE = 500  # features: a smaller Hessian is factorised in memory before it would have been moved
+_FETCH = 2**24  # entries of X that are fetched at a time
+_SHARE = 0.5  # of the free memory: a block may take that
+
+
+class DeviceDesign(Design):
+    """The map w -> X w and its adjoint.
+
+    Parameters
+    ----------
+    X : dense or CSR tensor (n, d) of float32, bfloat16 or float64 numbers, all finite; on any device.
+    fetched : are vectors of samples NumPy's, in memory?
+    """
+
+    def __init__(self, X: Any, *, fetched: bool = False) -> None:
+        if isinstance(X, torch.Tensor):
+            if X.ndim != 2 or 0 in X.shape:
+                raise ValueError(f"X must have rows and columns, got shape {tuple(X.shape)}")
+            if X.dtype not in _DTYPES:
+                raise TypeError(f"X holds {X.dtype}; float32, bfloat16 and float64 are known: X.float()")
+        self.rows: Rows = rows_of(X) if isinstance(X, torch.Tensor) else X
+        self.fetched = fetched
+        self.shape, self.size = self.rows.shape, self.rows.values.numel()
+        self.dtype = np.dtype(np.float64 if self.rows.values.dtype == torch.float64 else np.float32)
+
+    def __repr__(self) -> str:
+        n, d = self.shape
+        return f"DeviceDesign({n} x {d}, {self.rows.values.dtype}, {self.rows.device})"
+
+    def forms(self) -> Iterator[Any]:
+        yield RowSums(self)
+        yield Plain()
+
+    # -- where vectors are --------------------------------------------------------------------------------
+
+    def with_vectors(self, *, anywhere: bool) -> "DeviceDesign":
+        return self if anywhere != self.fetched else DeviceDesign(self.rows, fetched=not anywhere)
+
+    def given(self, values: Any) -> Any:
+        if self.fetched or not isinstance(values, (torch.Tensor, DeviceArray)):
+            return super().given(values)
+        tensor = values.tensor if isinstance(values, DeviceArray) else values
+        return DeviceArray(tensor.to(self.rows.device, torch.float64))
+
+    def held(self, vector: Any) -> Any:
+        if self.fetched or isinstance(vector, DeviceArray):
+            return vector
+        return DeviceArray(torch.as_tensor(vector, dtype=torch.float64).to(self.rows.device))
+
+    def _down(self, x: Any) -> torch.Tensor:
+        """A tensor where the rows are."""
+        return x.tensor if isinstance(x, DeviceArray) else torch.as_tensor(x).to(self.rows.device)
+
+    def _vector(self, x: torch.Tensor) -> Any:
+        return x.cpu().numpy() if self.fetched else DeviceArray(x)
+
+    # -- products -----------------------------------------------------------------------------------------
+
+    def scores(self, w: Slope) -> Vector:
+        limits.look()
+        if not w.any():
+            zeros = torch.zeros((self.shape[0], *w.shape[1:]), dtype=torch.float64, device=self.rows.device)
+        else:
+            zeros = self.rows.scores(self._down(w.astype(np.float64, copy=False)))
+        scores: Vector = self._vector(zeros)
+        return scores
+
+    def adjoint(self, u: Vector) -> Slope:
+        return self.adjoints(u)[0]
+
+    def adjoints(self, *vectors: Vector) -> list[Slope]:
+        limits.look()
+        return list(self.rows.adjoint(*map(self._down, vectors)).cpu().numpy())
+
+    def weighted_gram(
+        self, weight: Vector, centre: Slope | None = None, summed: Slope | None = None
+    ) -> Matrix:
+        """As of a `MemoryDesign`, in single precision: a step need not be exact."""
+        del summed
+        masses, d = self._down(weight), self.shape[1]
+        kind = torch.float64 if self.dtype == np.float64 else torch.float32
+        middle = self._down(np.zeros(d) if centre is None else centre).to(kind)
+        gram = torch.zeros((d, d), dtype=torch.float64, device=self.rows.device)
+        chosen = torch.nonzero(masses).ravel()
+        step = self._room_for(d)
+        for first in range(0, len(chosen), step):
+            limits.look()
+            some = chosen[first : first + step]
+            block, mass = self._block(some).to(kind) - middle, masses[some].to(kind)
+            gram += ((block * mass[:, None]).T @ block).double()
+        return np.asarray(gram.cpu().numpy())
+
+    def _block(self, rows: torch.Tensor) -> torch.Tensor:
+        """These rows, dense; where they follow each other they need not be gathered."""
+        first, last = int(rows[0]), int(rows[-1]) + 1
+        if last - first == len(rows):
+            return self.rows.block(first, last)
+        return self.rows.take(rows).block(0, len(rows))
+
+    def cholesky(self, hessian: Matrix) -> tuple[Matrix, bool] | None:
+        if len(hessian) < _LARGE:
+            return None
+        factor, failed = torch.linalg.cholesky_ex(self._down(hessian))
+        if int(failed) or not bool(torch.isfinite(factor.diagonal()).all()):
+            return None
+        return factor.cpu().numpy(), True
+
+    def _room_for(self, d: int) -> int:
+        """Rows of a block."""
+        if self.rows.device.type != "cuda":
+            return max(1, _GRAM // (16 * d))
+        free = torch.cuda.mem_get_info(self.rows.device)[0]
+        if free * _SHARE < 16 * d * d:
+            need = f"a Hessian of {d} features needs {16 * d * d / 1e9:.1f} GB of the device"
+            raise TooLarge(f"{need}, where {free / 1e9:.1f} are free: solver='lbfgs' needs none")
+        return int(max(1, min(_GRAM, _SHARE * free / 16) // d))
+
+    def squares(self, weight: Vector) -> Slope:
+        """The sum of weight_i x_ij^2 for each column j."""
+        return np.asarray(self.rows.squares(self._down(weight)).cpu().numpy())
+
+    def bend(self, weight: Vector, v: Slope, shift: float) -> tuple[Vector, Slope]:
+        """The scores f = X v - shift, and X'(weight f)."""
+        scores = self.scores(v) - shift
+        return scores, self.adjoint(weight * scores)
+
+    def distances(self, penalty: "Penalty", centre: Slope) -> Vector:
+        if penalty.euclidean and not centre.any():
+            return self.row_sizes
+        step = max(1, 2**24 // self.shape[1])
+        found = [
+            penalty.dual_norms(self._fetch(first, step), centre) for first in range(0, self.shape[0], step)
+        ]
+        distances: Vector = self.held(np.concatenate(found))
+        return distances
+
+    def _fetch(self, first: int, step: int) -> Matrix:
+        """Some rows, in memory."""
+        return self.rows.block(first, min(first + step, self.shape[0])).double().cpu().numpy()
+
+    def take(self, rows: Any) -> "DeviceDesign":
+        rows = np.flatnonzero(rows) if np.asarray(rows).dtype == bool else rows
+        return DeviceDesign(self.rows.take(self._down(np.asarray(rows))), fetched=self.fetched)
+
+    # -- rounding -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def largest(self) -> float:
+        values = self.rows.values
+        largest = max(float(values.max()), -float(values.min())) if values.numel() else 0.0
+        if not np.isfinite(largest):  # torch's extremes pass NaN on
+            raise ValueError("X must hold finite numbers: it contains NaN or infinity")
+        return largest
+
+    @cached_property
+    def depth(self) -> tuple[int, int]:
+        return self.rows.depth
+
+    @cached_property
+    def row_sizes(self) -> Vector:
+        found = torch.sqrt(self.rows.square_sums()) * (1 + gamma(self.shape[1] + 8) + 4 * EPS)
+        sizes: Vector = self._vector(found + TINY)
+        return sizes
+
+    def digest(self) -> str:
+        return fingerprint(self.shape, str(self.rows.values.dtype), mark_of(self.rows))

@@ -1,0 +1,33 @@
+"""Vectors that are not NumPy's, such as those on a device: what must be known of them, without loading what
+they are made of. NumPy's functions apply to them all the same."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gapfit._types import Vector
+
+__all__ = ["as_floats", "fetched", "loops_of"]
+
+
+def loops_of(vector: Any) -> Callable[..., Any] | None:
+    """What runs compiled loops over all entries of such a vector; None for NumPy's."""
+    return getattr(vector, "loops", None)
+
+
+def as_floats(values: Any) -> Vector:
+    """float64 numbers, where they are."""
+    if loops_of(values) is not None:
+        found: Vector = values.astype(np.float64, copy=False)
+        return found
+    return np.asarray(values, dtype=np.float64)
+
+
+def fetched(values: Any) -> Any:
+    """What users give as a tensor, or what a device holds, in memory; anything else as it is."""
+    if hasattr(values, "to_host"):
+        return values.to_host()
+    if type(values).__module__ == "torch":
+        return values.detach().cpu().numpy()
+    return values

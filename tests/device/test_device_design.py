@@ -1,0 +1,140 @@
+"""Rows as tensors: the products of memory, their rounding counted, and marks that notice every change."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="devices need torch: pip install 'gapfit[gpu]'")
+
+import torch
+
+from gapfit import Problem
+from gapfit.design.memory import MemoryDesign
+from gapfit.device import DeviceDesign
+from gapfit.device.array import DeviceArray
+from gapfit.testing import check_design
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")
+KINDS = ["float32", "bfloat16", "float64", "csr"]
+
+
+def tensor(kind, n=300, d=7, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-2, 2, d)
+    if kind == "csr":
+        X = X * (rng.random((n, d)) < 0.3)
+        return torch.as_tensor(X, dtype=torch.float32).to_sparse_csr().to(DEVICE)
+    return torch.as_tensor(X).to(getattr(torch, kind)).to(DEVICE)
+
+
+def as_memory(X):
+    X = X.to_dense() if X.layout == torch.sparse_csr else X
+    return MemoryDesign(X.double().cpu().numpy())
+
+
+def host(x):
+    return x.to_host() if isinstance(x, DeviceArray) else x
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("fetched", [False, True])
+def test_products_are_those_of_memory(kind, fetched):
+    X, rng = tensor(kind), np.random.default_rng(1)
+    design, memory = DeviceDesign(X, fetched=fetched), as_memory(X)
+    w, u, v = rng.normal(size=7), rng.normal(size=300), rng.uniform(size=300)
+    scores = host(design.scores(w))
+    assert (np.abs(scores - memory.scores(w)) <= host(design.slack(w)) + memory.slack(w)).all()
+    for found, wanted in zip(
+        design.adjoints(design.held(u), design.held(v)), memory.adjoints(u, v), strict=True
+    ):
+        assert np.linalg.norm(found - wanted) <= design.spread(design.held(u)) + memory.spread(u)
+    centre = rng.normal(size=7)
+    gram = np.tril(design.weighted_gram(design.held(v), centre))
+    np.testing.assert_allclose(gram, np.tril(memory.weighted_gram(v, centre)), rtol=1e-4, atol=1e-2)
+    np.testing.assert_allclose(design.squares(design.held(v)), memory.squares(v), rtol=1e-12)
+    np.testing.assert_allclose(host(design.row_sizes), memory.row_sizes, rtol=1e-12, atol=1e-300)
+    assert (host(design.row_sizes) >= memory.row_sizes * (1 - 1e-15)).all()
+    assert design.largest == memory.largest
+    rows = np.array([3, 200, 17])
+    np.testing.assert_allclose(host(design.take(rows).scores(w)), memory.scores(w)[rows], rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["float64", "csr"])
+def test_the_contract_of_designs(kind):
+    check_design(DeviceDesign(tensor(kind, 40, 5), fetched=True))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_mark_notices_every_change(kind):
+    X = tensor(kind)
+    marks = {DeviceDesign(X).digest()}
+    values = X.values() if kind == "csr" else X.view(-1)
+    for place in (0, 1, values.numel() // 2, values.numel() - 1):
+        old = values[place].clone()
+        values[place] = -2 * old + 1
+        marks.add(DeviceDesign(X).digest())
+        values[place] = old
+    assert len(marks) == 5
+    assert DeviceDesign(X).digest() in marks  # as it was
+    values[[0, 1]] = values[[1, 0]]
+    assert DeviceDesign(X).digest() not in marks
+
+
+def test_what_cannot_be_used_is_refused_by_name():
+    y = np.array([1.0, -1.0])
+    with pytest.raises(TypeError, match="float16"):
+        Problem(torch.ones((2, 3), dtype=torch.float16), y)
+    with pytest.raises(TypeError, match="layout"):
+        Problem(torch.eye(2).to_sparse_coo(), y)
+    with pytest.raises(ValueError, match="shape"):
+        Problem(torch.ones(3), y)
+    with pytest.raises(ValueError, match="NaN"):
+        Problem(torch.tensor([[1.0], [float("nan")]]), y)
+    with pytest.raises(ValueError, match="y contains NaN"):
+        Problem(torch.eye(2), torch.tensor([1.0, float("nan")]))
+    with pytest.raises(ValueError, match="y has 3 values"):
+        Problem(torch.eye(2), torch.ones(3))
+
+
+PASSES = """
+import numpy as np, torch
+from gapfit.device import passes
+device = "cuda" if torch.cuda.is_available() else "cpu"
+rng = np.random.default_rng(0)
+for n, d in ((1, 1), (37, 5), (300, 64), (70, 130), (9, 5000)):
+    for kind in (torch.float32, torch.bfloat16, torch.float64):
+        X = torch.as_tensor(rng.normal(size=(n, d))).to(kind).to(device)
+        w, u, v = (torch.as_tensor(rng.normal(size=k)).to(device) for k in (d, n, n))
+        wide = X.double()
+        assert torch.allclose(passes.scores(X, w), wide @ w, rtol=1e-13, atol=1e-12)
+        assert torch.allclose(passes.adjoint(X, u)[0], wide.T @ u, rtol=1e-13, atol=1e-12)
+        both = passes.adjoint(X, u, v)
+        assert torch.allclose(both, torch.stack([wide.T @ u, wide.T @ v]), rtol=1e-13, atol=1e-12)
+        assert 1 <= passes.depth(X)
+print("passed")
+"""
+
+
+def test_passes_by_triton():
+    """On the card, or by Triton's interpreter, which must be chosen before Triton is loaded."""
+    pytest.importorskip("triton", reason="passes need triton: pip install 'gapfit[gpu]'")
+    interpret = {} if torch.cuda.is_available() else {"TRITON_INTERPRET": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", PASSES],
+        env=os.environ | interpret,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.strip() == "passed", done.stderr[-2000:]
+
+
+def test_sparse_rows_that_are_empty():
+    X = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]).to_sparse_csr()
+    design = DeviceDesign(X.to(DEVICE))
+    np.testing.assert_array_equal(host(design.scores(np.ones(2))), [0.0, 1.0, 0.0])
+    assert design.take(np.array([2, 0])).shape == (2, 2)

@@ -1,0 +1,112 @@
+"""Fits on a device: every loss has the optimum of memory within the two gaps, and every certificate holds
+when it is made anew in memory."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="devices need torch: pip install 'gapfit[gpu]'")
+
+import torch
+
+from gapfit import Problem, Status, solve
+from gapfit.certify import certify
+from gapfit.device.array import DeviceArray
+from gapfit.losses.forms import Conjugate
+from gapfit.registry import LOSSES, as_loss, as_solver
+from gapfit.solvers.base import missing_need
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+TOL = 1e-5
+rng = np.random.default_rng(0)
+N, D = 400, 6
+X = (rng.normal(size=(N, D)) * rng.uniform(0.3, 3.0, D) + 0.3).astype(np.float32)
+MARGIN = X @ rng.normal(size=D) + rng.normal(size=N)
+LABELS = np.where(MARGIN > 0.4, 1.0, -1.0)
+COUNTS = rng.poisson(np.exp(np.clip(0.3 * MARGIN, -2, 2))).astype(float)
+TARGETS = {"poisson": COUNTS, "novelty": np.ones(N)}
+REAL = {"absolute", "epsilon_insensitive", "huber", "quantile", "squared", "squared_epsilon_insensitive"}
+POINTWISE = [name for name, kind in LOSSES.items() if kind.anywhere]
+SOLVERS = ["semismooth_newton", "newton", "newton_cg", "lbfgs", "bundle"]
+
+
+def target(loss):
+    return TARGETS.get(loss, MARGIN if loss in REAL else LABELS)
+
+
+def problems(loss, intercept=True, weight=None, kind="float32"):
+    y = target(loss)
+    there = torch.as_tensor(X).to(getattr(torch, kind)).to(DEVICE)
+    here = there.double().cpu().numpy() if kind == "bfloat16" else there.cpu().numpy()
+    options = {"alpha": 1e-2, "intercept": intercept or loss == "novelty", "sample_weight": weight}
+    return Problem(there, y, loss, **options), Problem(here, y, loss, **options)
+
+
+def agree(found, wanted):
+    assert found.status is wanted.status is Status.CERTIFIED
+    assert found.certificate.dual <= wanted.certificate.primal + 1e-12
+    assert wanted.certificate.dual <= found.certificate.primal + 1e-12
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("loss", POINTWISE)
+def test_the_optimum_of_memory(loss, solver):
+    there, here = problems(loss)
+    if missing_need(as_solver(solver), here):
+        assert missing_need(as_solver(solver), there)
+        pytest.skip(f"{solver} does not take {loss}")
+    assert isinstance(there.weight, DeviceArray)
+    agree(solve(there, solver, tol=TOL), solve(here, solver, tol=TOL))
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("kind", ["float32", "bfloat16", "float64"])
+@pytest.mark.parametrize("loss", ["hinge", "logistic", "quantile"])
+def test_weights_kinds_and_intercepts(loss, kind, intercept):
+    weight = rng.uniform(0, 2, N) * (rng.random(N) < 0.9)  # some are zero
+    there, here = problems(loss, intercept, weight, kind)
+    agree(solve(there, tol=TOL), solve(here, tol=TOL))
+
+
+@pytest.mark.parametrize(
+    "loss", ["roc_area", "f_beta", "break_even", "balanced_accuracy", "pairwise_ranking"]
+)
+def test_losses_that_need_their_vectors_in_memory(loss):
+    there, here = problems(loss)
+    assert isinstance(there.weight, np.ndarray)
+    agree(solve(there, "bundle", tol=1e-3), solve(here, "bundle", tol=1e-3))
+
+
+@pytest.mark.parametrize("loss", ["softmax", "crammer_singer"])
+def test_several_scores_a_sample(loss):
+    y = np.digitize(MARGIN, [-1.0, 1.0]).astype(float)
+    there = Problem(torch.as_tensor(X).to(DEVICE), y, as_loss(loss), alpha=1e-2)
+    agree(solve(there, "bundle", tol=1e-3), solve(Problem(X, y, loss, alpha=1e-2), "bundle", tol=1e-3))
+
+
+@pytest.mark.parametrize("loss", POINTWISE)
+def test_memory_confirms_the_certificate(loss):
+    """The point and the dual point of the fit, certified once more from X and y in memory."""
+    there, here = problems(loss)
+    if not there.risk.has(Conjugate):
+        pytest.skip(f"{loss} has no dual points")
+    solver = "semismooth_newton" if missing_need(as_solver("newton"), there) else "newton"
+    found = solve(there, solver, tol=TOL)
+    plane = here.minorant_at(found.minorant.u.to_host())
+    again = certify(here, found.w.astype(float), np.atleast_1d(found.intercept), plane)
+    assert again.gap <= found.certificate.gap + 1e-9 * here.scale
+
+
+def test_targets_and_weights_may_be_tensors():
+    there = torch.as_tensor(X).to(DEVICE)
+    y, weight = (torch.as_tensor(v).to(DEVICE) for v in (LABELS, rng.uniform(0.5, 2, N)))
+    found = solve(Problem(there, y, "hinge", alpha=1e-2, sample_weight=weight), tol=TOL)
+    wanted = Problem(X, LABELS, "hinge", alpha=1e-2, sample_weight=weight.cpu().numpy())
+    agree(found, solve(wanted, tol=TOL))
+
+
+def test_a_fit_goes_on_from_another():
+    there, _ = problems("hinge")
+    first = solve(there, "semismooth_newton", tol=1e-2)
+    again = solve(there, "semismooth_newton", tol=TOL, start=first)
+    assert again.status is Status.CERTIFIED
+    assert first.fingerprint == again.fingerprint
