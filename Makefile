@@ -12,7 +12,7 @@ SOAK_ARGS ?=
 BIN := $(VENV)/bin
 OLDEST := test_solve.py test_threads.py cli/test_cli.py persistence/test_persistence.py
 
-.PHONY: demo test pytest interpreted soak lint types installed oldest docs bench lab clean
+.PHONY: demo test pytest interpreted test-gpu soak lint types installed oldest docs bench lab clean
 
 demo: $(VENV)/.installed-plot
 	$(BIN)/python examples/demo.py
@@ -26,6 +26,13 @@ pytest: $(VENV)/.installed-test
 # The compiled code's own tests, without compilation: numba's translation and Python agree on what it says.
 interpreted: $(VENV)/.installed-test
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(wildcard tests/compiled/test_compiled_*.py)
+
+# Rows on a device: on the card that torch finds, or on CPU tensors and by Triton's interpreter. The range of versions
+# admits builds for the CPU, which are smaller.
+TORCH ?= torch>=2.5,<2.14
+test-gpu: $(VENV)/.installed-test
+	$(BIN)/python -m pip install --quiet "$(TORCH)" "triton>=3.1; platform_system == 'Linux'"
+	$(BIN)/python -m pytest -q tests/device $(PYTEST_ARGS)
 
 # gapfit under attack, on a seed drawn anew: under 40 minutes on two cores, one table. A tenth of it is in the
 # tests. Less: `make soak SOAK_ARGS="--scale 0.1"`; one area: `make soak SOAK_ARGS="--only fuzz"`.

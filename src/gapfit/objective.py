@@ -66,9 +66,8 @@ class Objective:
         self.penalty = as_penalty(penalty)
         self.alpha = float(as_positive("alpha", alpha))
         X, y, sample_weight, groups = unpacked(X, y, sample_weight, groups)
-        design = as_design(X)
+        design = as_design(X).with_vectors(anywhere=self.loss.anywhere)
         n = design.n_samples
-        design = design.with_vectors(anywhere=self.loss.anywhere)
         y = self.loss.as_target(design.given(y), n)
         weight = as_weights(design.given(sample_weight), n, like=y)
         groups = None if groups is None else as_groups(fetched(groups), n)
@@ -81,11 +80,10 @@ class Objective:
         if self.risk.outputs > 1:
             design = design.widened(self.risk.outputs)
         self.shifted = False
-        if offset is None:
-            offset = design.held(np.zeros(design.shape[0]))
-        else:
-            offset = design.held(_known(fetched(offset), n, present, design.shape[0]))
+        if offset is not None:
+            offset = _known(fetched(offset), n, present, design.shape[0])
             self.shifted = bool(offset.any())
+        offset = design.held(np.zeros(design.shape[0]) if offset is None else offset)
         for name, values in (("X", design.largest), ("y", y), ("offset", offset if self.shifted else 0.0)):
             if (size := float(np.abs(values).max())) > _HUGE:
                 raise ValueError(

@@ -61,13 +61,18 @@ def fused(function: Function) -> Function:
     compiled: list[Function] = []
 
     def run(*arguments: Any) -> Any:
-        if not any(isinstance(one, torch.Tensor) and one.is_cuda for one in arguments):
+        if not _on_a_card(arguments):
             return function(*arguments)
         if not compiled:
             compiled.append(torch.compile(function, dynamic=True))
         return compiled[0](*arguments)
 
     return run
+
+
+def _on_a_card(things: Any) -> bool:
+    """Is one of these tensors on a card? Records hold tensors, too."""
+    return any(_on_a_card(one) if isinstance(one, tuple) else one.is_cuda for one in things)
 
 
 def in_tiles(*vectors: torch.Tensor) -> torch.Tensor:

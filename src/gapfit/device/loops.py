@@ -31,31 +31,22 @@ clipped, free_response, strictly_inside, height, unrounded = map(
 
 
 @fused
-def _maximise(sign: Any, lin: Any, kink: Any, quad: Any, lo: Any, hi: Any, f: Any) -> Any:
+def _maximise(record: Any, f: Any) -> Any:
+    sign, lin, kink, quad, lo, hi, _ = record
     value, a = maximum(lin - sign * f, kink, quad, lo, hi)
     return value, -sign * a
 
 
 def maximise(record: Any, f: Any, value: Any, u: Any) -> None:
-    found = _maximise(*record[:6], f)
+    found = _maximise(record, f)
     value.copy_(found[0])
     u.copy_(found[1])
 
 
 @fused
-def _sums_around(
-    sign: Any,
-    lin: Any,
-    kink: Any,
-    quad: Any,
-    lo: Any,
-    hi: Any,
-    f: Any,
-    low: Any,
-    shift: Any,
-    slack: Any,
-    unit: Any,
-) -> Any:
+def _sums_around(record: Any, given: Any) -> Any:
+    sign, lin, kink, quad, lo, hi, _ = record
+    f, low, shift, slack, unit = given
     z = margin_of(sign, lin, f, low, shift)
     reach = slack + 2.0 * unit * (torch.abs(z) + kink)
     here, _ = maximum(z, kink, quad, lo, hi)
@@ -66,17 +57,18 @@ def _sums_around(
 
 
 def sums_around(record: Any, given: Any) -> Any:
-    return _sums_around(*record[:6], *given).sum(1)
+    return _sums_around(record, given).sum(1)
 
 
 @fused
-def _conjugate_sums(sign: Any, lin: Any, kink: Any, quad: Any, u: Any) -> Any:
+def _conjugate_sums(record: Any, u: Any) -> Any:
+    sign, lin, kink, quad, *_ = record
     line, bent = conjugate(sign, lin, kink, quad, u)
     return in_tiles(line + bent, torch.abs(line) + bent)
 
 
 def conjugate_sums(record: Any, u: Any) -> Any:
-    return _conjugate_sums(*record[:4], u).sum(1)
+    return _conjugate_sums(record, u).sum(1)
 
 
 # -- rounded off: `compiled.proximal` -----------------------------------------------------------------------
@@ -122,9 +114,8 @@ def guess(record: Any, f: Any, p: Any, c: Any, v: Any) -> None:
 
 
 @fused
-def _slope_along(
-    aim: Any, give: Any, kink: Any, lower: Any, upper: Any, f: Any, df: Any, db: Any, t: Any
-) -> Any:
+def _slope_along(record: Any, f: Any, df: Any, db: Any, t: Any) -> Any:
+    aim, give, _, kink, _, lower, upper = record
     way = df + db
     free = free_response(aim - f - t * way, give, kink)
     v = clipped(free, lower, upper)
@@ -132,8 +123,7 @@ def _slope_along(
 
 
 def slope_along(record: Any, f: Any, df: Any, db: Any, t: Any) -> Any:
-    aim, give, _, kink, _, lower, upper = record
-    return _slope_along(aim, give, kink, lower, upper, f, df, db, t).sum(1)
+    return _slope_along(record, f, df, db, t).sum(1)
 
 
 def advance(record: Any, f: Any, df: Any, db: Any, t: Any) -> None:
@@ -141,10 +131,8 @@ def advance(record: Any, f: Any, df: Any, db: Any, t: Any) -> None:
 
 
 @fused
-def _respond(
-    aim: Any, give: Any, target: Any, kink: Any, quad: Any, lower: Any, upper: Any,
-    f: Any, c: Any, v: Any, known: Any,
-) -> Any:  # fmt: skip
+def _respond(record: Any, f: Any, c: Any, v: Any, known: Any) -> Any:
+    aim, give, target, kink, quad, lower, upper = record
     new = clipped(free_response(aim - f, give, kink), lower, upper)
     weight = give * strictly_inside(new, lower, upper, kink) / c
     change, margin = weight - known, target - f
@@ -157,7 +145,7 @@ def _respond(
 
 
 def respond(record: Any, f: Any, c: Any, v: Any, moved: Any, known: Any, weight: Any, change: Any) -> Any:
-    *found, sums = _respond(*record, f, c, v, known)
+    *found, sums = _respond(record, f, c, v, known)
     for where, what in zip((v, moved, weight, change), found, strict=True):
         where.copy_(what)
     return sums.sum(1)

@@ -81,7 +81,8 @@ class ChainSet(DualSet):
         along = np.cumsum(off + seams)
         before = np.concatenate(([0.0], along))[self.heads]
         lost = gamma(8 * self.K**2 + 8 * int(np.diff(self.first).max()) + 16)
-        return 2.0 * (along - np.repeat(before, np.diff(self.first))) * (1 + lost) + lost
+        astray: Vector = 2.0 * (along - np.repeat(before, np.diff(self.first))) * (1 + lost) + lost
+        return astray
 
     def distance(self, z: Vector, other: Vector) -> float:
         return float(self.p @ ((z - other) ** 2).sum(axis=(1, 2)))
