@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gapfit.compiled import atoms, average_precision, contingency, marginals, order, quantile, rank
-from gapfit.losses.piecewise import Atoms
+from gapfit.losses.atoms import Atoms
 
 N = 40
 UNIT = 2.0**-53

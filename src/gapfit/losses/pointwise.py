@@ -1,18 +1,20 @@
 """Losses given by their value and slope at each sample: the weighted mean of phi(y_i, f_i + b)."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 
 from gapfit import threads
 from gapfit._types import Vector
-from gapfit.losses.base import FREE, Certain, Leaning, Loss, Risk, ends_of_a_box
+from gapfit.cached import Spared
+from gapfit.losses.base import FREE, Certain, Loss, Risk
 from gapfit.losses.forms import Bent, BinaryEntropy, Conjugate, Curvature, SlowCurvature, Smooth
+from gapfit.losses.leaning import Leaning, ends_of_a_box
 from gapfit.projections import project_dual_box
 from gapfit.rounding import SUM, TINY, UNIT, Estimate, gamma, two_sum
+from gapfit.rowwise import once
 
 
 class PointwiseLoss(Loss):
@@ -60,11 +62,23 @@ class PointwiseLoss(Loss):
         return None
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
-        return PointwiseRisk(self, *self.prepare(y, weight))
+        y, p = self.prepare(y, weight)
+        return PointwiseRisk(self, y, once(p))
 
 
 _ROUNDINGS = 32  # of a value or conjugate: exponentials and logarithms have a few each
 _WORK = 32  # multiplications that the evaluation of a loss is worth
+_BLOCK = 2**13  # samples whose numbers stay in the cache from one operation to the next
+
+
+def _in_blocks(of: Callable[[slice], Any], n: int) -> list[Any]:
+    """What a function makes of some samples, for blocks of n of them, in their order."""
+
+    def over(rows: slice) -> list[Any]:
+        starts = range(rows.start, rows.stop, _BLOCK)
+        return [of(slice(start, min(start + _BLOCK, rows.stop))) for start in starts]
+
+    return [each for some in threads.each(over, threads.parts(n, _WORK * n)) for each in some]
 
 
 class PointwiseRisk(Risk):
@@ -94,18 +108,18 @@ class PointwiseRisk(Risk):
             yield BinaryEntropy(self._entropy_bounds)
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
-        shift, value, u = float(b.sum()), np.empty_like(scores), np.empty_like(scores)
+        shift, u = float(b.sum()), np.empty_like(scores)
 
-        def evaluate(rows: slice) -> None:
+        def evaluate(rows: slice) -> float:
             f, p = scores[rows], self.p[rows]
             here, slope = self.loss.value_and_slope(f + shift if shift else f, self.y[rows])
             with np.errstate(invalid="ignore"):  # far out an exponential overflows: the risk is inf there
-                np.multiply(p, here, out=value[rows])
                 np.multiply(p, slope, out=u[rows])
+                return float((p * here).sum())
 
-        threads.each(evaluate, threads.parts(len(scores), _WORK * len(scores)))
+        value = float(np.sum(_in_blocks(evaluate, len(scores))))  # both sums by pairs: `SUM` counts them
         with np.errstate(invalid="ignore"):
-            return float(value.sum()), u, np.full(b.shape, u.sum() if b.size else 0.0)
+            return value, u, np.full(b.shape, u.sum() if b.size else 0.0)
 
     def constants(self, u: Vector) -> float:
         return float(np.abs(u) @ (1.0 + np.abs(self.y)))
@@ -120,11 +134,15 @@ class PointwiseRisk(Risk):
             f, rest = two_sum(scores[rows], shift) if shift else (scores[rows], 0.0)
             return self._above(rows, f + (rest + low[rows]), slack[rows])
 
-        value, size, rise = threads.total(of, threads.parts(len(scores), _WORK * len(scores))).tolist()
+        value, size, rise = np.sum(_in_blocks(of, len(scores)), axis=0).tolist()
         if not np.isfinite(value + size):
             return Estimate(np.inf, 0.0)
-        error = gamma(SUM + threads.MOST_PARTS + _ROUNDINGS) * size + len(scores) * TINY
-        return Estimate(value, error + 1.01 * rise)
+        return Estimate(value, self._sum_error(size, len(scores)) + 1.01 * rise)
+
+    @staticmethod
+    def _sum_error(size: float, terms: int) -> float:
+        """Of sums of blocks, which are added up one after the other."""
+        return gamma(SUM + terms // _BLOCK + threads.MOST_PARTS + _ROUNDINGS) * size + terms * TINY
 
     def _above(self, rows: slice, f: Vector, slack: Vector) -> Vector:
         """Of some samples: the sums of the losses, of what these are made of, and of how much higher they can
@@ -144,7 +162,13 @@ class PointwiseRisk(Risk):
             return np.array([(p * part).sum() for part in (here, terms, rise)])
 
     def curvature(self, scores: Vector, b: Vector) -> Vector:
-        return self.p * self.loss.curvature(scores + b.sum(), self.y)
+        shift, bend = float(b.sum()), np.empty_like(scores)
+
+        def put(rows: slice) -> None:
+            np.multiply(self.p[rows], self.loss.curvature(scores[rows] + shift, self.y[rows]), out=bend[rows])
+
+        _in_blocks(put, len(scores))
+        return bend
 
     def best_offset(self, scores: Vector) -> tuple[float, float] | None:
         return self.loss.best_offset(scores, self.y, self.p)
@@ -162,36 +186,37 @@ class PointwiseRisk(Risk):
         return self.loss.unattained(self.y)
 
     def conjugate(self, u: Vector) -> float:
-        return float((self.p * self.loss.conjugate(np.clip(u / self.p, *self._slopes), self.y)).sum())
+        return self.conjugate_above(u, exact=False).value
 
-    @cached_property
-    def _slopes(self) -> tuple[Vector, Vector]:
-        return self.loss.slope_range(self.y)
-
-    @cached_property
+    @Spared
     def _dual_box(self) -> tuple[Vector, Vector]:
-        lo, hi = self._slopes
-        return self.p * lo, self.p * hi
+        return self._box_of(slice(None))
+
+    def _box_of(self, rows: Any) -> tuple[Vector, Vector]:
+        lo, hi = self.loss.slope_range(self.y[rows])
+        lo = self.p[rows] * lo
+        return lo, self.p[rows] * hi
 
     def leaning(self, scores: Vector, b: Vector) -> Leaning | None:
         if not self.loss.has_conjugate:
             return None
-        return ends_of_a_box(self._dual_box, 0.0, self.conjugate, scores, b)
+        return ends_of_a_box(lambda: self._dual_box, 0.0, self.conjugate, scores, b)
 
-    def _entropy_bounds(self) -> tuple[Vector, Vector]:
-        lo, hi = self._dual_box
+    def _entropy_bounds(self, rows: Any = slice(None)) -> tuple[Vector, Vector]:
+        lo, hi = self._box_of(rows)
         return -hi, -lo
 
     def conjugate_above(self, u: Vector, *, exact: bool) -> Estimate:
         # sums with more digits would not help: what is lost is lost in each sample's conjugate
         def of(rows: slice) -> Vector:
             y, p = self.y[rows], self.p[rows]
-            v = np.clip(u[rows] / p, self._slopes[0][rows], self._slopes[1][rows])
+            v = np.clip(u[rows] / p, *self.loss.slope_range(y))
             values = self.loss.conjugate(v, y)
             return np.array([(p * part).sum() for part in (values, self.loss.conjugate_terms(v, y, values))])
 
-        value, size = threads.total(of, threads.parts(len(u), _WORK * len(u))).tolist()
-        return Estimate(value, gamma(SUM + threads.MOST_PARTS + _ROUNDINGS) * size + len(u) * TINY)
+        value, size = np.sum(_in_blocks(of, len(u)), axis=0).tolist()
+        return Estimate(value, self._sum_error(size, len(u)))
 
     def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
-        return project_dual_box(u, *self._dual_box, self.p, 0.0 if balanced else None)
+        lower, upper = self._dual_box
+        return project_dual_box(u, lower, upper, self.p, 0.0 if balanced else None)

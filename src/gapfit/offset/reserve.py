@@ -8,14 +8,14 @@ known up to that, which counts as rounding.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from gapfit._types import Matrix, Vector
-from gapfit.losses.base import Leaning, Risk
+from gapfit.losses.base import Risk
+from gapfit.losses.leaning import Leaning
 from gapfit.offset.non_negative import non_negative
-from gapfit.offset.several import Balanced
 from gapfit.offset.single import resolution_of
 
 _DOUBLINGS = 60
@@ -37,7 +37,7 @@ class Reserve(NamedTuple):
 
     price: Vector
     height: float
-    u: Vector
+    u: Callable[[], Vector]
     b: Vector
     leaning: Leaning
 
@@ -74,7 +74,17 @@ class Tangent(NamedTuple):
     height: float
 
 
-def reserve_of(risk: Risk, scores: Vector, best: Callable[[], Balanced]) -> Reserve:
+class Best(Protocol):
+    """The risk at these scores and its best offsets."""
+
+    @property
+    def value(self) -> float: ...
+
+    @property
+    def b(self) -> Vector: ...
+
+
+def reserve_of(risk: Risk, scores: Vector, best: Callable[[], Best]) -> Reserve:
     """Tangents for all offsets, at these scores and their best offsets; of each part, where offsets separate.
 
     Known tangents of one offset serve at any b. If they are no higher at zero than a step of two would make
@@ -93,10 +103,10 @@ def reserve_of(risk: Risk, scores: Vector, best: Callable[[], Balanced]) -> Rese
     for k in range(len(b)):
         part, own = parts.pooled(scores, k, k + 1)
         each.append(_reserve_about(part, own, value, b[k : k + 1]))
-    u, _ = parts.gather(np.concatenate([part.u for part in each]))
+    u, _ = parts.gather(np.concatenate([part.u() for part in each]))
     price = np.concatenate([part.price for part in each])
     whole = _reserve_about(risk, scores, value, b)
-    return Reserve(price, max(part.height for part in each), u, b, whole.leaning)
+    return Reserve(price, max(part.height for part in each), lambda: u, b, whole.leaning)
 
 
 def _reserve_about(
@@ -126,14 +136,14 @@ class _Tangents:
         if self.known is not None:
             return self.known
         u = [tangent.u for tangent in self.found]
-        most = np.max(np.abs(u), axis=0) if u else np.zeros_like(self.scores)
+        most = np.max(np.abs(u), axis=0) if u else np.zeros(len(self.scores))
         heights = np.array([tangent.height for tangent in self.found])
 
         def mixture(shares: Vector) -> Vector:
             used = np.flatnonzero(shares)
             return np.sum([shares[k] * u[k] for k in used], axis=0) if len(used) else np.zeros_like(most)
 
-        return Leaning(self._slopes(), heights, most, mixture)
+        return Leaning(self._slopes(), heights, lambda: most, mixture)
 
     def _slopes(self) -> Matrix:
         if self.known is not None:
@@ -162,7 +172,7 @@ class _Tangents:
     def _least_slope(self) -> float:
         """The least that one score adds to a slope in b. Where no tangent leans the other way, tangents that
         lean at all have no share in a balanced one; what is left of a slope says how large it was at most."""
-        sizes = np.abs([tangent.u for tangent in self.found]) if self.known is None else self.known.most
+        sizes = np.abs([tangent.u for tangent in self.found]) if self.known is None else self.known.most()
         there = sizes[sizes > _LEFT * sizes.max()]
         return float(there.min()) if len(there) else 0.0
 
