@@ -40,10 +40,11 @@ def block(rng, rows, columns, weights):
 def write_shards(folder, gigabytes, columns):
     from gapfit.shards import ShardWriter
     from gapfit.shards.arrow import Columns
+    from gapfit.shards.convert import SHARD_BYTES
 
     rng, writer = np.random.default_rng(0), ShardWriter(folder, {})
     weights = rng.standard_normal(columns + ENTRIES)
-    rows = 48 * 2**20 // (8 * ENTRIES)
+    rows = SHARD_BYTES // (8 * ENTRIES)
     for _ in range(max(1, round(gigabytes * 1e9 / (8 * ENTRIES * rows)))):
         writer.add(Columns(*block(rng, rows, columns, weights)))
     return writer.finish()
@@ -99,8 +100,8 @@ def fit(folder, loss, resident, max_iter=1000, alpha=1e-5, tol=1e-3):
 
     shards = datasets.open_shards(folder, resident=resident * 1e6)
     solve(Problem(*_tiny(), loss), tol=1e-3)
-    base, peak = memory()[1], Peak()
     Path("/proc/self/clear_refs").write_text("5")  # the highest from now on
+    (began_with, base), peak = memory(), Peak()
     peak.start()
     began = time.perf_counter()
     problem = Problem(shards, None, loss, alpha=alpha)
@@ -129,7 +130,7 @@ def fit(folder, loss, resident, max_iter=1000, alpha=1e-5, tol=1e-3):
     return dict(
         loss=loss, GB=shards.parts.bytes / 1e9, rows=len(shards), status=found.status.name,
         relative_gap=found.certificate.relative_gap, seconds=seconds, passes=found.cost.passes + 1,
-        base_MB=base / 1e6, peak_own_MB=peak.most / 1e6, peak_MB=highest / 1e6,
+        base_MB=began_with / 1e6, base_own_MB=base / 1e6, peak_own_MB=peak.most / 1e6, peak_MB=highest / 1e6,
         allowed_MB=500 + 1e-4 * len(shards),
         own_bytes_a_row=(peak.most - base - 1e6 * resident) / len(shards), **rates,
     )  # fmt: skip

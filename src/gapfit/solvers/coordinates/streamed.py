@@ -10,23 +10,22 @@ What the driver asks of a point, the scores of all rows and the slope of the bou
 that follows it: each part is at hand by then. So a look costs no pass, and comes one later.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gapfit import limits
-from gapfit._types import Indices, Slope, Vector
+from gapfit._types import Slope, Vector
 from gapfit.design.forms import PartRows
 from gapfit.design.memory import MemoryDesign
 from gapfit.design.parts import Tree
-from gapfit.design.rows import packed
 from gapfit.fingerprint import fingerprint
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.records import Kept
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps
+from gapfit.solvers.coordinates.held import Held
 from gapfit.solvers.coordinates.kinds import KINDS
 from gapfit.solvers.coordinates.rows import MEMORY, Store
 
@@ -43,7 +42,6 @@ class Pace(NamedTuple):
 USUAL = Pace()
 _SOME = 2**16  # rows at a time, or to judge all by
 _RANGE = 1e30  # single precision has room for that, and for its inverse
-_OF_A_ROW = 64 + 8 * (MEMORY + 3)  # bytes beside its entries: the table, ways, notes, number and start
 
 
 def streamed(problem: Problem, state: dict[str, Any], seed: int, pace: Pace = USUAL) -> Steps:
@@ -166,7 +164,7 @@ class _Streamed(Kept):
 
     def pass_over_parts(self, at: _At) -> None:
         """Compute for each part what is asked of `at`; sweep over it, and hold what may move."""
-        scores, slope, held = np.empty(len(self.v)), Tree(), _Held(self.design)
+        scores, slope, held = np.empty(len(self.v)), Tree(), Held(self.design)
         lots = np.random.default_rng(int(self.random))
         for rows, part in self.design.each():
             limits.look()
@@ -238,48 +236,6 @@ class _Streamed(Kept):
         w = problem.penalty.rounded(w, problem.dtype).astype(np.float64)
         along = (self.c + s * self.middle) / problem.alpha
         return _At(problem, w, np.full(problem.n_offsets, self.b - along), problem.settled(-self.v))
-
-
-class _Held:
-    """Rows that are copied while their parts are there: of each part its share of what may be held."""
-
-    def __init__(self, design: Any) -> None:
-        self.design = design
-        self.data: list[Any] = []
-        self.indices: list[Any] = []
-        self.lengths: list[Indices] = []
-        self.members: list[Indices] = []
-
-    def add(self, store: Store, firmness: Vector, lots: Any, dtype: Any) -> None:
-        """The least firm rows, as many as there is room for; of those that move, other ones each time."""
-        indptr = store.rows.indptr
-        entry = np.dtype(dtype).itemsize + (4 if len(store.rows.indices) else 0)
-        room = self.design.resident * len(store.table) / self.design.shape[0]
-        order = np.lexsort((lots, firmness))
-        cost = np.cumsum(np.diff(indptr)[order] * entry + _OF_A_ROW)
-        rows = np.sort(order[: int(np.searchsorted(cost, room, side="right"))])
-        rows = rows[firmness[rows] < np.inf]
-        if len(rows):
-            data, indices, starts = packed(store.rows, rows, dtype)
-            self.data.append(data)
-            self.indices.append(indices)
-            self.lengths.append(np.diff(starts))
-            self.members.append(store.members[rows])
-
-    def store(self, table: Callable[[Any], Any]) -> Store | None:
-        """All of them, side by side."""
-        from gapfit.compiled.rows import as_rows
-
-        if not self.members:
-            return None
-        members = np.concatenate(self.members)
-        data = np.concatenate(self.data)
-        self.data.clear()  # before more is copied
-        indices = np.concatenate(self.indices)
-        self.indices.clear()
-        starts = np.concatenate(([0], np.cumsum(np.concatenate(self.lengths))))
-        rows = as_rows(data, indices, starts)
-        return Store(rows, table(members), members)
 
 
 def _compiled_rows(part: Any) -> Any:
