@@ -84,19 +84,25 @@ def test_every_solver_finds_the_same_optimum(loss, monkeypatch):
                     assert found.converged, (name, found)
 
 
-def test_compiled_code_never_sees_them(many):
-    """It would be compiled once more for arrays with gaps, and be slow."""
-    for loss in LOSSES:
-        for name in ("auto", "pragam", "smoothing", "dual_cd", "semismooth_newton"):
-            problem = Problem(X, targets(loss), loss, alpha=1e-2)
-            if name == "auto" or not missing_need(as_solver(name), problem):
-                solve(problem, name, tol=1e-2, max_iter=20)
-    seen = [
+def with_gaps():
+    """Compiled functions that were called with arrays that have gaps."""
+    return {
         (function.__name__, str(kind))
         for module in list(sys.modules.values())
         if getattr(module, "__name__", "").startswith("gapfit.compiled.")
         for function in vars(module).values()
         for signature in getattr(function, "signatures", ())
         for kind in signature
-    ]
-    assert seen and not [one for one in seen if "float64, 1d, A" in one[1]]
+        if "float64, 1d, A" in str(kind)
+    }
+
+
+def test_compiled_code_never_sees_them(many):
+    """It would be compiled once more for arrays with gaps, and be slow."""
+    before = with_gaps()  # by tests that call it
+    for loss in LOSSES:
+        for name in ("auto", "pragam", "smoothing", "dual_cd", "semismooth_newton"):
+            problem = Problem(X, targets(loss), loss, alpha=1e-2)
+            if name == "auto" or not missing_need(as_solver(name), problem):
+                solve(problem, name, tol=1e-2, max_iter=20)
+    assert with_gaps() == before

@@ -34,14 +34,15 @@ def _maximum(z, kink, quad, lo, hi):
 
 
 @jit
-def maximise(atoms, f, start, stop, value, u):
+def maximise(atoms, at, start, stop, value, u):
     """Write phi(f) = max over lo <= a <= hi of (lin - sign f) a - kink |a| - quad a^2 / 2, and the derivative
-    u = -sign a."""
+    u = -sign a, at the scores f + shift."""
+    f, shift = at
     for first in range(start, stop, SHORT):
         count = min(SHORT, stop - first)
         sign, lin, kink, quad, lo, hi = _of(atoms, first, count, f.size)
         for i in range(count):
-            z = lin[i] - sign[i] * f[first + i]
+            z = lin[i] - sign[i] * (f[first + i] + shift)
             value[first + i], a = _maximum(z, kink[i], quad[i], lo[i], hi[i])
             u[first + i] = -sign[i] * a
 

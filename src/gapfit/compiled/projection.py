@@ -26,8 +26,9 @@ _TAKES = 3  # of what rounding has left of a sum
 def _total(m, step, sigma, lower, upper, t):
     """<sigma, a(t)>, its derivative in t, and the sum of the absolute terms; step and sigma may be short."""
     total = slope = size = 0.0
-    for first in range(0, m.size, SHORT):
-        count = min(SHORT, m.size - first)
+    block = m.size if step.size == m.size == sigma.size else SHORT
+    for first in range(0, m.size, max(block, 1)):
+        count = min(block, m.size - first)
         rate, scale = some(step, first, count, m.size), some(sigma, first, count, m.size)
         at, low, high = m[first : first + count], lower[first : first + count], upper[first : first + count]
         for i in range(count):
@@ -86,7 +87,7 @@ def onto_balanced_box(m, step, lower, upper, z, rounding, out):
     entry, the finer it is resolved. The step may be short (`rows.some`).
     """
     n, least, most, size = m.size, 0.0, 0.0, 0.0
-    ones = np.ones(min(n, SHORT))
+    ones = np.ones(n if step.size == n else SHORT)
     for i in range(n):
         least += lower[i]
         most += upper[i]

@@ -78,11 +78,11 @@ class Atoms(NamedTuple):
         sign, lin, kink, quad, lo, hi = map(function, self[:-1])
         return Atoms(sign, lin, kink, quad, lo, hi, self.total)
 
-    def maximise(self, f: Vector) -> tuple[Vector, Vector]:
-        """phi(f) and its derivative u, sample by sample."""
+    def maximise(self, f: Vector, shift: float = 0.0) -> tuple[Vector, Vector]:
+        """phi(f + shift) and its derivative u, sample by sample."""
         from gapfit.compiled.atoms import maximise  # compiled code is loaded only when it is to run
 
-        return self._run(maximise, f, (np.empty_like(f), np.empty_like(f)))
+        return self._run(maximise, (f, float(shift)), (np.empty_like(f), np.empty_like(f)))
 
     def sums_around(self, f: Vector, low: Vector, shift: float, slack: Vector) -> tuple[float, float, float]:
         """The sum of phi(f + low + shift), that of its absolute values, and that of how much higher phi is

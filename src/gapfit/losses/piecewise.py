@@ -71,7 +71,7 @@ class PiecewiseRisk(Risk):
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         shift, total = float(b.sum()), self.atoms.total
-        value, u = self.atoms.maximise(scores + shift if shift else scores)
+        value, u = self.atoms.maximise(scores, shift)
         return float(value.sum() + total * shift), u, np.full(b.shape, total + u.sum() if b.size else 0.0)
 
     def constants(self, u: Vector) -> float:
@@ -96,7 +96,7 @@ class PiecewiseRisk(Risk):
 
     def curvature(self, scores: Vector, b: Vector) -> Vector:
         atoms = self.atoms
-        _, u = atoms.maximise(scores + b.sum())
+        _, u = atoms.maximise(scores, float(b.sum()))
         a = -atoms.sign * u
         on_a_parabola = (a != 0) & (a > atoms.lo) & (a < atoms.hi)
         return np.where(on_a_parabola, 1.0, 0.0) / atoms.quad

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -68,7 +69,7 @@ class PointwiseLoss(Loss):
 
 _ROUNDINGS = 32  # of a value or conjugate: exponentials and logarithms have a few each
 _WORK = 32  # multiplications that the evaluation of a loss is worth
-_BLOCK = 2**13  # samples whose numbers stay in the cache from one operation to the next
+_BLOCK = 2**15  # samples at a time: their numbers stay in the cache, and take little memory
 
 
 def _in_blocks(of: Callable[[slice], Any], n: int) -> list[Any]:
@@ -78,7 +79,15 @@ def _in_blocks(of: Callable[[slice], Any], n: int) -> list[Any]:
         starts = range(rows.start, rows.stop, _BLOCK)
         return [of(slice(start, min(start + _BLOCK, rows.stop))) for start in starts]
 
-    return [each for some in threads.each(over, threads.parts(n, _WORK * n)) for each in some]
+    parts = threads.parts(n, _WORK * n)
+    if n <= _BLOCK:
+        return threads.each(of, parts)
+    return [each for some in threads.each(over, parts) for each in some]
+
+
+def _summed(found: list[Any]) -> Any:
+    """What blocks add up to."""
+    return found[0] if len(found) == 1 else np.sum(found, axis=0)
 
 
 class PointwiseRisk(Risk):
@@ -117,7 +126,7 @@ class PointwiseRisk(Risk):
                 np.multiply(p, slope, out=u[rows])
                 return float((p * here).sum())
 
-        value = float(np.sum(_in_blocks(evaluate, len(scores))))  # both sums by pairs: `SUM` counts them
+        value = float(_summed(_in_blocks(evaluate, len(scores))))  # both sums by pairs: `SUM` counts them
         with np.errstate(invalid="ignore"):
             return value, u, np.full(b.shape, u.sum() if b.size else 0.0)
 
@@ -134,7 +143,7 @@ class PointwiseRisk(Risk):
             f, rest = two_sum(scores[rows], shift) if shift else (scores[rows], 0.0)
             return self._above(rows, f + (rest + low[rows]), slack[rows])
 
-        value, size, rise = np.sum(_in_blocks(of, len(scores)), axis=0).tolist()
+        value, size, rise = _summed(_in_blocks(of, len(scores))).tolist()
         if not np.isfinite(value + size):
             return Estimate(np.inf, 0.0)
         return Estimate(value, self._sum_error(size, len(scores)) + 1.01 * rise)
@@ -192,8 +201,18 @@ class PointwiseRisk(Risk):
     def _dual_box(self) -> tuple[Vector, Vector]:
         return self._box_of(slice(None))
 
+    @cached_property
+    def _slopes(self) -> tuple[Vector, Vector]:
+        return self.loss.slope_range(self.y)
+
+    def _slopes_of(self, rows: Any) -> tuple[Vector, Vector]:
+        if self.spare:
+            return self.loss.slope_range(self.y[rows])
+        lo, hi = self._slopes
+        return lo[rows], hi[rows]
+
     def _box_of(self, rows: Any) -> tuple[Vector, Vector]:
-        lo, hi = self.loss.slope_range(self.y[rows])
+        lo, hi = self._slopes_of(rows)
         lo = self.p[rows] * lo
         return lo, self.p[rows] * hi
 
@@ -210,11 +229,11 @@ class PointwiseRisk(Risk):
         # sums with more digits would not help: what is lost is lost in each sample's conjugate
         def of(rows: slice) -> Vector:
             y, p = self.y[rows], self.p[rows]
-            v = np.clip(u[rows] / p, *self.loss.slope_range(y))
+            v = np.clip(u[rows] / p, *self._slopes_of(rows))
             values = self.loss.conjugate(v, y)
             return np.array([(p * part).sum() for part in (values, self.loss.conjugate_terms(v, y, values))])
 
-        value, size = np.sum(_in_blocks(of, len(u)), axis=0).tolist()
+        value, size = _summed(_in_blocks(of, len(u))).tolist()
         return Estimate(value, self._sum_error(size, len(u)))
 
     def project_dual(self, u: Vector, *, balanced: bool) -> Vector:

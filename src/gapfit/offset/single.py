@@ -17,7 +17,7 @@ from gapfit._types import Vector
 from gapfit.errors import UnboundedProblem
 from gapfit.losses.base import Risk
 from gapfit.losses.forms import Curvature
-from gapfit.rounding import EPS, SUM, gamma
+from gapfit.rounding import EPS, SUM, absolute_sum, gamma
 
 _FAR = 1e18  # in units of the scores: an offset beyond this counts as infinite
 _DOUBLINGS = 110  # of the resolution, until that is so
@@ -37,7 +37,7 @@ def tangent(risk: Risk, scores: Vector, b: float) -> Tangent:
     """The tangent at (scores, b); a slope that is zero up to rounding is zero."""
     value, u, e = risk.value_and_subgradient(scores, np.array([b]))
     slope = float(e[0])
-    return Tangent(value, u, b, 0.0 if abs(slope) <= 4 * EPS * float(np.abs(u).sum()) < np.inf else slope)
+    return Tangent(value, u, b, 0.0 if abs(slope) <= 4 * EPS * absolute_sum(u) < np.inf else slope)
 
 
 def minimise_offset(risk: Risk, scores: Vector, guess: float) -> tuple[float, Tangent]:
