@@ -1,5 +1,6 @@
 """A cluster of two workers on this machine, which speaks to nobody else."""
 
+import os
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -46,10 +47,13 @@ def processes(folder, workers=1):
     from distributed import Client
 
     file, quiet = str(folder / "scheduler.json"), {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    paths = os.pathsep.join(os.path.abspath(path) for path in sys.path)  # workers run what is tested here
 
     def started(command, *more):
         words = ["-m", f"distributed.cli.{command}", "--scheduler-file", file, "--no-dashboard"]
-        return subprocess.Popen([sys.executable, *words, *more], cwd=folder, **quiet)
+        return subprocess.Popen(
+            [sys.executable, *words, *more], cwd=folder, env={**os.environ, "PYTHONPATH": paths}, **quiet
+        )
 
     made = [started("dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-show")]
     made += [

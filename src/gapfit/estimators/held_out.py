@@ -54,7 +54,8 @@ def folds_of(estimator: Any, X: Any, y: Any, sample_weight: Any, cv: Any, scorin
         classes = np.unique(y)
     else:
         y = as_real(y, n)
-    splits = check_cv(cv, y, classifier=classes is not None).split(X, y)
+    rows = np.zeros((n, 1)) if isinstance(X, Design) else X  # splitters ask how many there are
+    splits = check_cv(cv, y, classifier=classes is not None).split(rows, y)
     return [_fold(estimator, X, y, weight, (train, test, classes, scoring)) for train, test in splits]
 
 
