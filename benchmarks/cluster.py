@@ -1,11 +1,12 @@
 """A local cluster of two workers: cost of a round, kills, and dask-ml's LogisticRegression beside ours.
 
-    python benchmarks/cluster.py rounds | kills [NUMBER] | peers
+    python benchmarks/cluster.py rounds | kills [NUMBER] | peers | spark
 
 `rounds` tells the CPU time of this process, scheduler included, for a round of an adjoint at 2, 8, 32 parts.
 `kills` fits again and again while workers are killed at random times, until so many have died. `peers` fits
 the logistic loss by both libraries to the same data on the same cluster: seconds, and the objective of each
-(ours does not penalise the intercept; dask-ml's does, so that its optimum is a little above).
+(ours does not penalise the intercept; dask-ml's does, so that its optimum is a little above). `spark` fits
+the hinge beside Spark's LinearSVC on two local executors' threads (pip install pyspark, and a Java).
 """
 
 import os
@@ -110,8 +111,52 @@ def peers(client):
                 print(f"| {n} x {d} | {alpha:g} | dask-ml {solver} | {told} |", flush=True)
 
 
+def spark():
+    """LinearSVC on two threads of a local Spark, beside a fit on two local workers."""
+    from pyspark.ml.classification import LinearSVC
+    from pyspark.ml.functions import array_to_vector
+    from pyspark.sql import SparkSession
+    from pyspark.sql.functions import col
+
+    n, d = 100_000, 50
+    X, y = samples(n, d)
+    session = SparkSession.builder.master("local[2]").config("spark.driver.bindAddress", "127.0.0.1")
+    session = session.config("spark.ui.enabled", "false").config("spark.driver.memory", "3g").getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    import pandas as pd
+
+    session.conf.set("spark.sql.execution.arrow.pyspark.enabled", "true")
+    table = session.createDataFrame(pd.DataFrame({"x": list(X), "label": (y + 1) / 2}))
+    table = table.select(array_to_vector(col("x")).alias("features"), "label").repartition(8).cache()
+    table.count()
+    print("| rows x columns | alpha | method | seconds | J |\n|---|---|---|---|---|")
+    for alpha in (1e-2, 1e-4):
+
+        def J(w, b, alpha=alpha):
+            return alpha / 2 * float(w @ w) + float(np.maximum(0, 1 - y * (X @ w + b)).mean())
+
+        with started() as client:
+            A = da.from_array(X, chunks=(n // 8, d)).persist()
+            as_design(A, client)
+            began = time.perf_counter()
+            ours = LinearClassifier(loss="hinge", alpha=alpha, tol=1e-4).fit(A, y)
+            seconds, value = time.perf_counter() - began, J(ours.coef_[0], ours.intercept_[0])
+        told = f"{value:.8f}, certified to {ours.dual_gap_ / value:.0e}"
+        print(f"| {n} x {d} | {alpha:g} | gapfit | {seconds:.1f} | {told} |", flush=True)
+        for steps in (100, 1000):
+            began = time.perf_counter()
+            peer = LinearSVC(regParam=alpha, maxIter=steps, tol=1e-6, standardization=False).fit(table)
+            seconds, value = time.perf_counter() - began, J(peer.coefficients.toArray(), peer.intercept)
+            told = f"Spark, {steps} steps | {seconds:.1f} | {value:.8f}"
+            print(f"| {n} x {d} | {alpha:g} | {told} |", flush=True)
+    session.stop()
+
+
 def main():
     what, *more = sys.argv[1:] or ["rounds"]
+    if what == "spark":
+        spark()
+        return
     with started() as client:
         if what == "kills":
             kills(client, int(more[0]) if more else 30)

@@ -30,6 +30,7 @@ OF_ALL = {"agreement", "architecture", "certificates", "docs", "gallery", "soak"
 RECORDS = {
     "_types",
     "atomic",
+    "cached",
     "checks",
     "container",
     "declaration",
@@ -44,6 +45,7 @@ RECORDS = {
     "room",
     "proofs",
     "rounding",
+    "rowwise",
     "solution",
     "threads",
 }

@@ -9,8 +9,8 @@ from gapfit.design.forms import Plain, Rows, WideRows
 from gapfit.design.kernel import KernelDesign
 from gapfit.design.memory import MemoryDesign
 from gapfit.losses import Hinge, Logistic, PiecewiseLoss
+from gapfit.losses.atoms import Atoms
 from gapfit.losses.forms import Conjugate, Curvature, Smooth
-from gapfit.losses.piecewise import Atoms
 from gapfit.penalties import L1, L2, Box
 from gapfit.penalties.forms import Differentiable, Euclidean, Net
 from gapfit.solution import Iterate

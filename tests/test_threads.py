@@ -31,6 +31,24 @@ def test_work_is_cut_by_its_size_alone():
     assert all(a.stop == b.start for a, b in pairwise(many))
     assert threads.parts(3, 1e9) == [slice(0, 1), slice(1, 2), slice(2, 3)]
     assert threads.parts(0, 0.0) == [slice(0, 0)]
+    assert len(threads.parts(1000, 8 * threads.PAYS)) == threads.FEW_PARTS
+    assert len(threads.parts(1000, 20 * threads.GRAIN)) == 20
+    assert len(threads.parts(1000, 1e9, summed=1e9)) == 1  # to add up would cost more than it saves
+    assert len(threads.parts(1000, 1e9, summed=1e7)) == threads.FEW_PARTS
+
+
+@pytest.mark.parametrize("solver", ["semismooth_newton", "dual_cd", "bundle"])
+def test_sixty_four_threads_have_the_bytes_of_one(solver, monkeypatch):
+    """Parts as those of very large data, on as many threads as large machines have."""
+    monkeypatch.setattr(threads, "PAYS", 50)
+    monkeypatch.setattr(threads, "GRAIN", 200)
+    assert len(threads.parts(n, n * d)) == threads.MOST_PARTS == 64
+    problem = Problem(LARGE["dense"].copy(), y, "hinge", alpha=1e-3)
+    assert len(problem.design._parts) == 64 and len(problem.design._adjoint_parts) > threads.FEW_PARTS
+    fits = [solve(problem, solver, tol=1e-3, n_jobs=jobs) for jobs in (1, 2, 8, 12, 33, 64)]
+    assert fits[0].converged
+    for other in fits[1:]:
+        assert fits[0].w.tobytes() == other.w.tobytes() and fits[0].certificate == other.certificate
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite
 
-from gapfit._types import Vector
+from gapfit._types import Indices, Vector
 from gapfit.elsewhere import fetched, loops_of
 from gapfit.errors import as_number
 
@@ -42,6 +42,16 @@ def as_weights(sample_weight: Any, n: int, like: Any = None) -> Vector:
             "all of it up"
         )
     return weight
+
+
+def as_offset(offset: Any, n: int, present: Indices, scores: int) -> Vector:
+    """The known part of so many scores, given for n samples of which some are present."""
+    columns = [as_column("offset", column, n) for column in np.atleast_2d(np.asarray(offset).T)]
+    if len(columns) * len(present) != scores:
+        raise ValueError(
+            f"offset has shape {np.shape(offset)}, and the loss {scores // len(present)} scores a sample"
+        )
+    return np.stack(columns, axis=1)[present].ravel()
 
 
 def as_tolerance(tol: Any) -> float:

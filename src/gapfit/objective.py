@@ -10,12 +10,13 @@ from copy import copy
 from functools import cached_property
 from itertools import count
 from math import isfinite
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from gapfit._types import Indices, Slope, Vector
-from gapfit.checks import as_column, as_groups, as_weights
+from gapfit._types import Slope, Vector
+from gapfit.cached import OfTheData
+from gapfit.checks import as_groups, as_offset, as_weights
 from gapfit.design.base import Design
 from gapfit.design.given import unpacked
 from gapfit.design.memory import as_design
@@ -29,22 +30,19 @@ from gapfit.penalties import Penalty
 from gapfit.proofs import attained
 from gapfit.registry import as_loss, as_penalty
 from gapfit.rounding import UNIT, Estimate, length, two_sum
+from gapfit.rowwise import once, shares
 
 _HUGE = 1e100
 _SMALL = 1e-3  # a risk that rounding may be a part of
 _makers = count(1)
 
 
-class OfTheData(cached_property[F]):
-    """A cached property that does not depend on alpha: problems of all alphas share what one has computed."""
+class AtZero(NamedTuple):
+    """What is known of the risk at w = 0."""
 
-    def __get__(self, problem: Any, owner: Any = None) -> Any:
-        if problem is None:
-            return self
-        shared = problem.shared
-        if self.attrname not in shared:
-            shared[self.attrname] = self.func(problem)
-        return shared[self.attrname]
+    value: float  # at the best offsets
+    b: Vector
+    reach: float  # of a tangent there, in w; only where the risk has no lower bound
 
 
 class Objective:
@@ -81,7 +79,7 @@ class Objective:
             design = design.widened(self.risk.outputs)
         self.shifted = False
         if offset is not None:
-            offset = _known(fetched(offset), n, present, design.shape[0])
+            offset = as_offset(fetched(offset), n, present, design.shape[0])
             self.shifted = bool(offset.any())
         offset = design.held(np.zeros(design.shape[0]) if offset is None else offset)
         for name, values in (("X", design.largest), ("y", y), ("offset", offset if self.shifted else 0.0)):
@@ -94,7 +92,8 @@ class Objective:
         self.design: Design = design
         self.dtype = design.dtype
         self.offset: Vector = offset
-        self.weight: Vector = weight
+        self.weight: Vector = once(weight)
+        self.risk.spare = design.cost is not None  # what is not in memory may have very many rows
         self.y: Vector = y
         self.groups = groups
         self._scored: tuple[Slope, Vector] | None = None
@@ -147,7 +146,12 @@ class Objective:
     @OfTheData
     def mean(self) -> Slope:
         """The mean row, weighted; side by side if samples have several scores."""
-        return self.design.adjoint(np.repeat(self.weight / self.weight.sum(), self.risk.outputs))
+        return self.design.adjoint(np.repeat(self.shares, self.risk.outputs))
+
+    @OfTheData
+    def shares(self) -> Vector:
+        """Of the samples in the mean: their weights, divided by the sum."""
+        return shares(self.weight)
 
     @OfTheData
     def distances(self) -> Vector:
@@ -166,9 +170,10 @@ class Objective:
         return self.penalty.argmax(np.zeros(self.design.shape[1]))
 
     @OfTheData
-    def at_zero(self) -> Balanced:
-        """The tangent at w = 0, where nearly every fit begins."""
-        return self.tangent(self.offset)
+    def at_zero(self) -> AtZero:
+        """The risk at w = 0, where nearly every fit begins."""
+        at = self.tangent(self.offset)
+        return AtZero(at.value, at.b, self.design.reach(at.u) if np.isinf(self.risk.infimum) else np.nan)
 
     @cached_property
     def scale(self) -> float:
@@ -185,7 +190,7 @@ class Objective:
             b = self.best(rest, np.zeros(self.n_offsets))[1]
             size = max(size, 6.4e13 * self.risk_above(rest, b, None, exact=False).error)
         if np.isinf(self.risk.infimum):
-            size = max(size, self._fall(self.design.reach(at.u)))
+            size = max(size, self._fall(at.reach))
         return size if np.isfinite(size) else 0.0
 
     def _fall(self, reach: float) -> float:
@@ -288,13 +293,3 @@ class Objective:
     def inner(self, a: Slope, other: Slope) -> float:
         """<a, other> in the dual metric of a quadratic penalty."""
         return self.design.inner(a, self.penalty.argmax(other))
-
-
-def _known(offset: Any, n: int, present: Indices, scores: int) -> Vector:
-    """The known part of the scores, given for n samples of which some are present."""
-    columns = [as_column("offset", column, n) for column in np.atleast_2d(np.asarray(offset).T)]
-    if len(columns) * len(present) != scores:
-        raise ValueError(
-            f"offset has shape {np.shape(offset)}, and the loss {scores // len(present)} scores a sample"
-        )
-    return np.stack(columns, axis=1)[present].ravel()

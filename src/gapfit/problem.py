@@ -14,15 +14,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit._types import Slope, Vector
+from gapfit.cached import OfTheData
 from gapfit.losses.base import Rest
 from gapfit.losses.forms import Conjugate
 from gapfit.minorant import Minorant, mix
-from gapfit.objective import Objective, OfTheData
+from gapfit.objective import Objective
 from gapfit.offset import Balanced, Reserve, reserve_of
 from gapfit.proofs import balanced, bounded, left_over, taken_away
 from gapfit.rounding import SUM, UNIT, Estimate, additions, exact_dot, gamma, length, plain_sum
 
 _KEPT = 2**15  # scores, up to which a cut keeps its dual point
+_PROJECTIONS = 4  # the last ones change nothing but rounding
 
 
 class Oracle(NamedTuple):
@@ -108,6 +110,15 @@ class Problem(Objective):
         none = np.zeros(self.n_offsets)
         return self._made(u, Estimate(c, noise), "conjugate", none, None, exact=exact)
 
+    def settled(self, u: Vector) -> Vector:
+        """A dual point near u in which `minorant_at` finds nothing to change: A'u may be computed before."""
+        project = self.form(Conjugate).project
+        for _ in range(_PROJECTIONS):
+            before, u = u, project(u, balanced=self.n_offsets > 0)
+            if np.array_equal(before, u):
+                break
+        return u
+
     def accumulated(self, u: Vector, c: Estimate, spread: float) -> Minorant:
         """The minorant of a mean of planes that a solver has summed up: their mean slope u in the scores, off
         by what moves A'u by at most `spread`, and their mean height c where all scores are zero."""
@@ -181,7 +192,7 @@ class Problem(Objective):
             return 0.0, 0.0
         reserve, there = self.reserve, rest > 0
         share = float(rest[there] @ reserve.price[there])
-        noise, spread = taken_away(share, height, reserve.height, size, self.design.reach(reserve.u))
+        noise, spread = taken_away(share, height, reserve.height, size, self._reach_of_reserve)
         return noise + float(rest @ abs(reserve.b)), spread
 
     def _slope(self, u: Vector, exact: bool) -> tuple[Slope, float]:
@@ -196,6 +207,10 @@ class Problem(Objective):
     def reserve(self) -> Reserve:
         """What balances dual points exactly."""
         return reserve_of(self.risk, self.offset, lambda: self.at_zero)
+
+    @OfTheData
+    def _reach_of_reserve(self) -> float:
+        return self.design.reach(self.reserve.u())
 
     def zero_plane(self) -> Minorant | None:
         """The trivial minorant R >= infimum, if the risk is bounded below."""

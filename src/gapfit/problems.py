@@ -17,7 +17,7 @@ from gapfit._types import Indices, Matrix, Vector
 from gapfit.certify import judged
 from gapfit.design.kernel import KeptGram, KernelDesign
 from gapfit.losses.base import Loss
-from gapfit.losses.piecewise import Atoms, PiecewiseLoss, PiecewiseRisk
+from gapfit.losses.piecewise import PiecewiseLoss, PiecewiseRisk
 from gapfit.projections import project_dual_box
 from gapfit.proofs import attained, balanced, bounded, left_over, near_square, square, taken_away
 from gapfit.rounding import EPS, TINY, UNIT, Estimate, gamma
@@ -77,7 +77,7 @@ class Problems:
         total = np.add.reduceat(weight[rows], np.cumsum(sizes) - sizes)
         p = weight[rows] / np.repeat(total, sizes)
         loss.check_target(y)
-        risk = PiecewiseRisk(loss, loss.atoms(y).weighted(p), y, p, loss.infimum)
+        risk = PiecewiseRisk(loss, loss.atoms(y).weighted(p).whole(), y, p, loss.infimum)
         if risk.atoms.quad.any():
             return None
         made = cls(np.ascontiguousarray(kept.K), rows, sizes, np.array([part.alpha for part in parts]), risk)
@@ -85,12 +85,10 @@ class Problems:
 
     def some(self, chosen: Any, places: Any) -> Self:
         """Some of the problems, and the places of their samples."""
-        risk, atoms = self.risk, self.risk.atoms
-        sign, lin, kink, quad, lo, hi = (values[places] for values in atoms[:-1])
-        part = Atoms(sign, lin, kink, quad, lo, hi, atoms.total)
+        risk = self.risk
         other = type(self)(
             self.K, self.rows[places], self.sizes[chosen], self.alpha[chosen],
-            PiecewiseRisk(risk.loss, part, risk.y[places], risk.p[places], risk.infimum),
+            PiecewiseRisk(risk.loss, risk.atoms.take(places), risk.y[places], risk.p[places], risk.infimum),
         )  # fmt: skip
         other._can_be_balanced()
         return other

@@ -9,6 +9,7 @@ from gapfit._types import Vector
 from gapfit.elsewhere import loops_of
 from gapfit.errors import GapfitError, as_numbers
 from gapfit.rounding import EPS, exact_sum
+from gapfit.rowwise import short
 
 __all__ = ["InfeasibleProjection", "project_box_hyperplane", "project_chain_marginals", "project_simplex"]
 __all__ += ["project_tree_marginals"]
@@ -79,10 +80,10 @@ def project_dual_box(u: Vector, lower: Vector, upper: Vector, p: Vector, balance
     if (device := loops_of(u)) is not None:
         found: Vector = device(onto_balanced_box, u, p, lower, upper, balance)
         return found
-
-    u, p, lower, upper = (np.ascontiguousarray(x, dtype=np.float64) for x in (u, p, lower, upper))
+    u, lower, upper = (np.ascontiguousarray(x, dtype=np.float64) for x in (u, lower, upper))
     near = np.empty_like(u)
-    if not onto_balanced_box(u, p, lower, upper, balance, 4 * EPS, near):
+    if not onto_balanced_box(u, short(p), lower, upper, balance, 4 * EPS, near):
+        p = np.ascontiguousarray(p)
         if np.isfinite(u.sum()) and lower.sum() < balance < upper.sum():
             near = project_between(u, lower, upper, np.ones_like(u), balance, p)
         else:

@@ -19,6 +19,7 @@ TINY = float(np.finfo(float).tiny)  # below it, products lose digits: this much 
 NOTHING = 1e-290  # what underflow alone can make, also where a library has subnormal numbers flushed to zero
 SUM = 64  # roundings on the way of a number through NumPy's pairwise sum, of up to 2^40 numbers
 _BLOCK = 512  # numbers that are added up in whatever order
+_LONG = 2**20  # numbers
 _SHORT = 1e-140  # squares of such numbers lose digits
 _SPLITTER = 2.0**27 + 1.0
 _SAFE = 1e150  # numbers above this are not split: their halves could overflow
@@ -118,6 +119,13 @@ def square_sum(x: Vector) -> Estimate:
     blocks, rest = x[:whole].reshape(-1, _BLOCK), x[whole:]
     value = float(np.einsum("ij,ij->i", blocks, blocks).sum()) + float(rest @ rest)
     return Estimate(value, gamma(_BLOCK + SUM) * value + x.size * TINY)
+
+
+def absolute_sum(x: Vector) -> float:
+    """The sum of absolute values; long vectors are not copied."""
+    if x.size <= _LONG or loops_of(x) is not None:
+        return float(np.abs(x).sum())
+    return float(sum(np.abs(x[first : first + _LONG]).sum() for first in range(0, x.size, _LONG)))
 
 
 def length(x: Vector) -> float:

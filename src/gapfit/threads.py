@@ -22,12 +22,13 @@ from threadpoolctl import ThreadpoolController
 
 from gapfit import limits
 from gapfit._types import Vector
-from gapfit.elsewhere import loops_of
 
 Result = TypeVar("Result")
 
 PAYS = 200_000  # multiplications in a part below which handing it to another thread costs more than it saves
-MOST_PARTS = 8
+FEW_PARTS = 8  # of work for which two threads or four are usual
+GRAIN = 16 * PAYS  # multiplications in a part, if there are more parts than that
+MOST_PARTS = 64
 
 
 class _Team:
@@ -155,18 +156,19 @@ def _counted(*_what_it_depends_on: Any) -> int:
     return int(cpu_count())
 
 
-def parts(rows: int, work: float) -> list[slice]:
-    """Rows cut into as many equal parts as the work (multiplications in all) is worth."""
-    count = int(min(max(work // PAYS, 1), MOST_PARTS, max(rows, 1)))
+def parts(rows: int, work: float, summed: float = 0.0) -> list[slice]:
+    """Rows cut into as many equal parts as the work (multiplications in all) is worth.
+
+    `summed` is what it costs to add the result of one part to the others, if there is something to add: up to
+    eight parts it may be half of a part's work, and little of it if there are more.
+    """
+    few = min(work // max(PAYS, 2 * summed), FEW_PARTS)
+    many = min(work // max(GRAIN, 128 * summed), MOST_PARTS)
+    count = int(min(max(few, many, 1), max(rows, 1)))
     if count == 1:
         return [slice(0, rows)]
     edges = [rows * k // count for k in range(count + 1)]
     return [slice(start, stop) for start, stop in pairwise(edges)]
-
-
-def parts_of(vector: Any, work: float) -> list[slice]:
-    """The same, of a vector's entries; what is on a device is not cut."""
-    return parts(len(vector), work) if loops_of(vector) is None else [slice(0, len(vector))]
 
 
 def each(function: Callable[[Any], Result], items: Sequence[Any]) -> list[Result]:

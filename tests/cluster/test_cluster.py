@@ -8,15 +8,16 @@ import time
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 pytest.importorskip("distributed", reason="clusters need distributed: pip install 'gapfit[dask]'")
 pytest.importorskip("dask.array", reason="clusters need dask: pip install 'gapfit[dask]'")
 
 import dask
 import dask.array as da
-from local import QUIET, cluster
+from local import QUIET, cluster, processes
 
-from gapfit import LinearClassifier, LinearRegressor, Problem, Status, solve
+from gapfit import AlphaSearchCV, LinearClassifier, LinearRegressor, MetricClassifier, Problem, Status, solve
 from gapfit.cluster import as_design
 from gapfit.design.parted import PartedDesign
 from gapfit.design.parts import MemoryParts
@@ -196,6 +197,55 @@ def test_a_lost_scheduler_is_an_error():
         with pytest.raises(ClusterLost, match="scheduler"):
             solve(problem, "bundle")
         assert time.monotonic() - began < 60
+
+
+def test_a_scheduler_that_is_killed_is_an_error(tmp_path):
+    """A process, killed by a signal in the middle of a fit."""
+    X, real = samples(2000, 20)
+    with processes(tmp_path) as (client, scheduler):
+        design = as_design(da.from_array(X, chunks=(250, 20)), client)
+        problem = Problem(design, targets("hinge", real), "hinge", alpha=1e-9)
+        killed = []
+
+        def kill():
+            killed.append(time.monotonic())
+            os.kill(scheduler.pid, signal.SIGKILL)
+
+        timer = threading.Timer(1.0, kill)
+        timer.start()
+        with pytest.raises(ClusterLost, match="scheduler"):
+            solve(problem, "bundle", tol=1e-14, max_time=120)
+        assert killed and time.monotonic() - killed[0] < 60
+
+
+def count_loads(design, loaded):
+    """Note whenever the parts of a design are loaded from their source."""
+    loads = design.parts.loads
+
+    def counted():
+        loaded.append(len(design.parts.slices))
+        return loads()
+
+    design.parts.loads, design.parts.loaded = counted, None
+
+
+def test_several_fits_share_the_parts(client):
+    """One against the rest, a search over alphas and a pool of models load each row once."""
+    X, real = samples(240, 4)
+    design = as_design(da.from_array(X, chunks=(80, 4)), client)
+    classes, loaded = np.digitize(real, [-1.0, 1.0]), []
+    count_loads(design, loaded)
+    model = LinearClassifier(loss="logistic", alpha=1e-2).fit(design, classes)
+    assert model.converged_ and model.coef_.shape == (3, 4) and loaded == [3]
+    search = AlphaSearchCV(LinearClassifier(loss="logistic"), alpha_range=(1e-2, 1.0), eps=0.2, cv=2)
+    here = clone(search).fit(X, real > 0)
+    there = search.fit(design, real > 0)
+    assert there.best_error_ <= here.best_error_ + 0.2 and there.proven_regret_ <= 0.2 and loaded == [3]
+    pool = MetricClassifier(strategy="cost_path", alpha=(1e-1, 1e-2), cv=2)
+    same = clone(pool).fit(X, real > 0)
+    pool.fit(design, real > 0)
+    assert pool.converged_ and loaded == [3]
+    assert abs(pool.score_ - same.score_) < 0.05 and (pool.predict(X) == same.predict(X)).mean() > 0.95
 
 
 def test_a_round_has_a_deadline():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gapfit.compiled import atoms, average_precision, contingency, marginals, order, quantile, rank
-from gapfit.losses.piecewise import Atoms
+from gapfit.losses.atoms import Atoms
 
 N = 40
 UNIT = 2.0**-53
@@ -43,7 +43,7 @@ def maximum(pieces, f):
 def test_the_maximum_of_atoms(rng):
     pieces, f = some_atoms(rng), 2 * rng.normal(size=N)
     value, u = np.empty(N), np.empty(N)
-    atoms.maximise(pieces, f, 0, N, value, u)
+    atoms.maximise(pieces, (f, 0.0), 0, N, value, u)
     expected, a = maximum(pieces, f)
     close(value, expected, atol=1e-14)
     close(u, -pieces.sign * a, atol=1e-14)

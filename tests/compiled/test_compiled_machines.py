@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gapfit.compiled import machines, smo
-from gapfit.losses.piecewise import Atoms
+from gapfit.losses.atoms import Atoms
 
 N, FIRST = 14, np.array([0, 5, 12, 26])
 ROWS = np.array([0, 1, 2, 7, 8, 1, 3, 4, 5, 9, 12, 13, *range(N)])

@@ -5,7 +5,7 @@ import pytest
 
 from gapfit import Problem, solve
 from gapfit.compiled import small, small_model
-from gapfit.losses.piecewise import Atoms
+from gapfit.losses.atoms import Atoms
 from gapfit.solvers.small_newton import _Path
 from kernels import entry
 

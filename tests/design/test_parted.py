@@ -103,7 +103,8 @@ def test_verbs_are_those_of_memory(make):
     np.testing.assert_allclose(whole.squares(weight), (X**2).T @ weight, rtol=1e-12)
     for found, expected in zip(parted.bend(weight, v, 0.3), whole.bend(weight, v, 0.3), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
-    np.testing.assert_array_equal(parted.row_sizes, whole.row_sizes)
+    assert (parted.row_sizes >= whole.row_sizes).all()  # bounds of lengths, in single precision
+    np.testing.assert_allclose(parted.row_sizes, whole.row_sizes, rtol=3e-7)
     assert parted.largest == whole.largest
 
 

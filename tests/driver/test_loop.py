@@ -5,6 +5,7 @@ import pytest
 
 from gapfit import Problem, Status, UnboundedProblem, solve
 from gapfit.solution import Iterate
+from parts import data_of, in_parts
 from problems import labels_problem
 
 
@@ -68,3 +69,14 @@ def test_a_loss_that_falls_forever_has_no_minimum():
     problem = Problem(np.ones((4, 1)), np.ones(4), "novelty", "l1", alpha=1e-6)
     with pytest.raises(UnboundedProblem, match="Novelty"):
         solve(problem, "bundle")
+
+
+def test_where_rows_are_elsewhere_each_look_is_a_line_with_passes(caplog):
+    X, y, loss = data_of("hinge")
+    with caplog.at_level("INFO", logger="gapfit"):
+        found = solve(Problem(in_parts(X, 3), y, loss, alpha=0.05), "bundle", tol=1e-3)
+    lines = [record.getMessage() for record in caplog.records if "passes=" in record.getMessage()]
+    told = [dict(part.split("=") for part in line.split()) for line in lines]
+    assert len(told) == len(found.history) and list(told[0])[:2] == ["step", "seconds"]
+    assert int(told[-1]["passes"]) > int(told[0]["passes"]) > 0
+    assert float(told[-1]["gap"]) == pytest.approx(found.history[-1].gap, rel=1e-2)

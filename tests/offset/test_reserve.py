@@ -34,7 +34,7 @@ def test_known_tangents_are_below_the_risk_and_lean_both_ways(loss):
     assert e.min() < 0 < e.max()
     for k in range(2):
         u = mixture(np.eye(2)[k])
-        assert (np.abs(u) <= most).all()
+        assert (np.abs(u) <= most()).all()
         for scale in (0.1, 3.0, 100.0):
             f, c = scale * DRAW.normal(size=40), scale * DRAW.normal(size=1)
             plane = heights[k] + u @ (f - scores) + float(e[k] @ (c - b))

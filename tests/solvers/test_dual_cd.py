@@ -1,5 +1,6 @@
 """Dual coordinate descent: what it does beyond what every solver is tested for."""
 
+import tracemalloc
 from itertools import islice
 
 import numpy as np
@@ -7,6 +8,8 @@ import pytest
 from scipy import sparse
 
 from gapfit import Problem, Status, solve
+from gapfit.design.parted import PartedDesign
+from gapfit.design.parts import MemoryParts
 from gapfit.solvers.dual_cd import dual_cd
 from parts import in_parts
 
@@ -206,3 +209,29 @@ def test_a_streamed_fit_goes_on_with_the_same_bytes():
     first = solve(problem, "dual_cd", tol=1e-7, max_iter=3)
     rest = solve(problem, "dual_cd", tol=1e-7, start=first)
     assert rest.converged and rest.w.tobytes() == whole.w.tobytes()
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+def test_a_streamed_fit_keeps_few_numbers_a_row(loss):
+    """Of two sizes the difference: what does not grow with the rows is not counted. (Compiled code takes
+    memory that is not seen here, and memory that is never written to is seen.)"""
+    peaks = {}
+    for n in (100_000, 100_000, 300_000):  # the first time loads things
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(n, 3)).astype(np.float32)
+        y = np.where(X[:, 0] + rng.normal(size=n) > 0.3, 1.0, -1.0)
+        design = PartedDesign(MemoryParts(np.array_split(X, 20)), resident=1e5)
+        tracemalloc.start()
+        solve(Problem(design, y, loss, alpha=1e-3), "dual_cd", tol=1e-2, resumable=False, n_jobs=1)
+        peaks[n] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert (peaks[300_000] - peaks[100_000]) / 200_000 < 110  # y is given, and not counted: 8 less
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e20])
+def test_rows_beyond_single_precision_come_in_parts(scale):
+    rng = np.random.default_rng(5)
+    X = scale * rng.normal(size=(200, 4))
+    y = np.where(X[:, 0] > 0.1 * scale * rng.normal(size=200), 1.0, -1.0)
+    problem = Problem(in_parts(X, 5, resident=1e5), y, "hinge", alpha=1e-2 * scale**2, intercept=False)
+    assert solve(problem, "dual_cd", tol=1e-6).converged

@@ -23,9 +23,9 @@ from gapfit.losses import (
     Softmax,
     SquaredHinge,
 )
+from gapfit.losses.atoms import Atoms
 from gapfit.losses.chain import ChainCRF, ChainMargin
 from gapfit.losses.forms import Conjugate
-from gapfit.losses.piecewise import Atoms
 from gapfit.penalties import QuadraticForm
 from gapfit.projections import project_chain_marginals
 from gapfit.solvers.dual_sets import dual_set

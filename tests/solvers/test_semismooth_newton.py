@@ -6,6 +6,8 @@ from scipy import sparse
 from scipy.optimize import minimize
 
 from gapfit import Problem, solve
+from gapfit.design.parted import PartedDesign
+from parts import in_parts
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -57,3 +59,23 @@ def test_semismooth_newton_does_not_insist_on_learning_from_few():
     X = rng.normal(size=(16000, 10)) * 10.0 ** rng.uniform(-3, 3, 10) + 5.0
     problem = Problem(X, np.ones(len(X)), alpha=1e-8, intercept=False)
     assert solve(problem, "semismooth_newton", tol=1e-3).converged
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_the_driver_looks_in_passing(intercept, monkeypatch):
+    """Where rows are elsewhere, what it asks for is computed in a pass that is made anyway."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 6))
+    y = np.where(X @ rng.normal(size=6) + rng.normal(size=300) > 0.3, 1.0, -1.0)
+
+    def found():
+        problem = Problem(in_parts(X, 4), y, "hinge", alpha=1e-3, intercept=intercept)
+        return solve(problem, "semismooth_newton", tol=1e-8, callbacks=[lambda progress: False])
+
+    fused = found()
+    monkeypatch.setattr(PartedDesign, "foresee", lambda self, asked: None)
+    apart = found()
+    assert fused.converged and apart.converged and fused.n_iter == apart.n_iter
+    assert fused.cost.passes <= apart.cost.passes - 2 * len(fused.history) + 4  # two products a look
+    assert fused.certificate.dual <= apart.certificate.primal
+    assert apart.certificate.dual <= fused.certificate.primal

@@ -5,7 +5,7 @@ The loss of a sample at score f is a maximum over its dual variable u = -sign * 
     phi(f) = max over lo <= a <= hi of  (lin - sign f) a - kink |a| - quad a^2 / 2,
 
 and a proximal step of length `step` from a centre adds -(u - centre)^2 / (2 step p) to what is maximised.
-One of the seven arrays that holds the same number for all samples may hold it ROWS times only.
+One of the seven arrays that holds the same number for all samples may hold it SHORT times only.
 
 Loops are written for the compiler to work on several samples at a time: no branches, no division that could
 raise an error (so `np.divide`), few arrays beside one that is written, and a few hundred samples from one
@@ -17,9 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit.compiled._jit import jit
-from gapfit.compiled.rows import TINY
-
-ROWS = 512
+from gapfit.compiled.rows import SHORT, TINY, some
 
 
 class Pieces(NamedTuple):
@@ -49,12 +47,6 @@ class Line(NamedTuple):
     along: Any
 
 
-@jit
-def _some(x, first, count, n):
-    """Entries of an array that has one for each of n samples, or the same for all."""
-    return x[first : first + count] if x.size == n else x[:count]
-
-
 @jit(fast=True)
 def scales(pieces, step, lengths):
     """Write what follows from the step's length."""
@@ -76,11 +68,11 @@ def respond(pieces, lengths, line, t, b, start, stop, u):
     centre, f, along = line
     n = f.size
     total = slope = size = work = cross = 0.0
-    for first in range(start, stop, ROWS):
-        m = min(ROWS, stop - first)
-        s, y, k = _some(sign, first, m, n), _some(lin, first, m, n), _some(kink, first, m, n)
-        inv, rate = _some(inverse, first, m, n), _some(gain, first, m, n)
-        low, high = _some(lo, first, m, n), _some(hi, first, m, n)
+    for first in range(start, stop, SHORT):
+        m = min(SHORT, stop - first)
+        s, y, k = some(sign, first, m, n), some(lin, first, m, n), some(kink, first, m, n)
+        inv, rate = some(inverse, first, m, n), some(gain, first, m, n)
+        low, high = some(lo, first, m, n), some(hi, first, m, n)
         c, g = centre[first : first + m], f[first : first + m]
         d, x = along[first : first + m], u[first : first + m]
         for i in range(m):
@@ -114,10 +106,10 @@ def nudge(pieces, gain, shift, start, stop, u):
     sign, _, kink, _, lo, hi, _ = pieces
     n = u.size
     total = 0.0
-    for first in range(start, stop, ROWS):
-        m = min(ROWS, stop - first)
-        s, k, rate = _some(sign, first, m, n), _some(kink, first, m, n), _some(gain, first, m, n)
-        low, high, x = _some(lo, first, m, n), _some(hi, first, m, n), u[first : first + m]
+    for first in range(start, stop, SHORT):
+        m = min(SHORT, stop - first)
+        s, k, rate = some(sign, first, m, n), some(kink, first, m, n), some(gain, first, m, n)
+        low, high, x = some(lo, first, m, n), some(hi, first, m, n), u[first : first + m]
         for i in range(m):
             a = -s[i] * x[i]
             inside = (a > low[i]) & (a < high[i]) & ((k[i] == 0.0) | (a != 0.0))
@@ -149,11 +141,11 @@ def values(pieces, f, b, u, start, stop):
     sign, lin, kink, quad, lo, hi, _ = pieces
     n = f.size
     loss = conjugate = 0.0
-    for first in range(start, stop, ROWS):
-        m = min(ROWS, stop - first)
-        s, y = _some(sign, first, m, n), _some(lin, first, m, n)
-        k, q = _some(kink, first, m, n), _some(quad, first, m, n)
-        low, high = _some(lo, first, m, n), _some(hi, first, m, n)
+    for first in range(start, stop, SHORT):
+        m = min(SHORT, stop - first)
+        s, y = some(sign, first, m, n), some(lin, first, m, n)
+        k, q = some(kink, first, m, n), some(quad, first, m, n)
+        low, high = some(lo, first, m, n), some(hi, first, m, n)
         g, x = f[first : first + m], u[first : first + m]
         for i in range(m):
             margin = y[i] - s[i] * (g[i] + b)
@@ -168,9 +160,9 @@ def values(pieces, f, b, u, start, stop):
 def distance(p, u, other, start, stop):
     """sum of (u - other)^2 / p."""
     total = 0.0
-    for first in range(start, stop, ROWS):
-        m = min(ROWS, stop - first)
-        w, x, there = _some(p, first, m, u.size), u[first : first + m], other[first : first + m]
+    for first in range(start, stop, SHORT):
+        m = min(SHORT, stop - first)
+        w, x, there = some(p, first, m, u.size), u[first : first + m], other[first : first + m]
         for i in range(m):
             step = x[i] - there[i]
             total += np.divide(step * step, w[i])

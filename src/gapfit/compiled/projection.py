@@ -15,6 +15,7 @@ import numpy as np
 
 from gapfit.compiled._jit import jit
 from gapfit.compiled.precise import sum_exactly
+from gapfit.compiled.rows import SHORT, some
 
 _NEWTON = 6  # steps before the search by halves
 _SAMPLE = 65  # kinks whose middle one stands for the middle one of all
@@ -23,14 +24,18 @@ _TAKES = 3  # of what rounding has left of a sum
 
 @jit(fast=True, reorder=True)
 def _total(m, step, sigma, lower, upper, t):
-    """<sigma, a(t)>, its derivative in t, and the sum of the absolute terms."""
+    """<sigma, a(t)>, its derivative in t, and the sum of the absolute terms; step and sigma may be short."""
     total = slope = size = 0.0
-    for i in range(m.size):
-        free = m[i] + t * step[i]
-        a = min(max(free, lower[i]), upper[i])
-        total += sigma[i] * a
-        size += abs(sigma[i] * a)
-        slope += sigma[i] * step[i] if lower[i] < a < upper[i] else 0.0
+    block = m.size if step.size == m.size == sigma.size else SHORT
+    for first in range(0, m.size, max(block, 1)):
+        count = min(block, m.size - first)
+        rate, scale = some(step, first, count, m.size), some(sigma, first, count, m.size)
+        at, low, high = m[first : first + count], lower[first : first + count], upper[first : first + count]
+        for i in range(count):
+            a = min(max(at[i] + t * rate[i], low[i]), high[i])
+            total += scale[i] * a
+            size += abs(scale[i] * a)
+            slope += scale[i] * rate[i] if low[i] < a < high[i] else 0.0
     return total, slope, size
 
 
@@ -79,12 +84,11 @@ def onto_balanced_box(m, step, lower, upper, z, rounding, out):
     """Write the nearest point whose sum is z; False where m is not near it, or there is none.
 
     What rounding has left of the sum is taken off the smallest entries that have room for it: the smaller an
-    entry, the finer it is resolved.
+    entry, the finer it is resolved. The step may be short (`rows.some`).
     """
     n, least, most, size = m.size, 0.0, 0.0, 0.0
-    ones = np.empty(n)
+    ones = np.ones(n if step.size == n else SHORT)
     for i in range(n):
-        ones[i] = 1.0
         least += lower[i]
         most += upper[i]
         size += abs(m[i])
@@ -93,8 +97,12 @@ def onto_balanced_box(m, step, lower, upper, z, rounding, out):
     t, left, right = _near(m, step, ones, lower, upper, z, rounding)
     if left != right:
         return False
-    for i in range(n):
-        out[i] = min(max(m[i] + t * step[i], lower[i]), upper[i])
+    for first in range(0, n, SHORT):
+        count = min(SHORT, n - first)
+        rate = some(step, first, count, n)
+        for i in range(count):
+            k = first + i
+            out[k] = min(max(m[k] + t * rate[i], lower[k]), upper[k])
     _balance(out, lower, upper, z)
     return True
 

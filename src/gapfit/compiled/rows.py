@@ -10,6 +10,7 @@ import numpy as np
 from gapfit.compiled._jit import jit
 
 TINY = 1e-300  # stands for a curvature of zero: the step then runs into its bound without a branch
+SHORT = 512  # entries of an array that holds the same number for all samples: as in `gapfit.rowwise`
 
 
 class Rows(NamedTuple):
@@ -42,6 +43,12 @@ def as_rows(data: Any, indices: Any, indptr: Any) -> Rows:
     for view in rows:
         view.flags.writeable = False
     return rows
+
+
+@jit(inline=True)
+def some(x, first, count, n):
+    """Entries of an array that has one for each of n samples, or the same SHORT times: no more at once."""
+    return x[first : first + count] if x.size == n else x[:count]
 
 
 @jit

@@ -71,6 +71,10 @@ class Design(HasForms, ABC):
         """A'u for one or two u, for designs that can have two at less than twice the cost of one."""
         return [self.adjoint(u) for u in vectors]
 
+    def foresee(self, asked: Callable[[], tuple[Slope, Vector]]) -> None:
+        """Somebody will ask for A w and A'u of these w and u; a design whose products are dear can have them
+        along with the next `adjoints`. Others need not know."""
+
     @abstractmethod
     def take(self, rows: Any) -> "Design":
         """The design of some of the samples."""

@@ -215,8 +215,7 @@ class ChainDesign(Design):
             return slope
 
         # a slope for each part costs memory and its sum time
-        worth = min(self.size, threads.PAYS * self.size / (8 * self.node_weights))
-        return threads.total(of, threads.parts(len(u), worth))
+        return threads.total(of, threads.parts(len(u), self.size, summed=4 * self.node_weights))
 
     @cached_property
     def kernel_rows(self) -> Any:

@@ -32,11 +32,12 @@ def unpacked(X: Any, y: Any, sample_weight: Any, groups: Any) -> tuple[Any, Any,
     """The design of data that bring more along, and that; what the caller gives goes before it."""
     if not isinstance(X, Given):
         return X, y, sample_weight, groups
-    if y is None and X.y is None:
+    y = X.y if y is None else y
+    if y is None:
         raise ValueError(f"{X!r} has no targets: give y")
     return (
         X.design,
-        X.y if y is None else y,
+        y,
         X.sample_weight if sample_weight is None else sample_weight,
         X.groups if groups is None else groups,
     )

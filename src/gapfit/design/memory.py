@@ -105,7 +105,7 @@ class MemoryDesign(Design):
         centre = np.zeros(d) if centre is None else centre
         density = self.size / max(self.shape[0] * d, 1)
         touched = np.count_nonzero(weight) * d * d * density**2
-        parts = threads.parts(self.shape[0], min(touched, threads.PAYS * touched / (32 * d * d)))
+        parts = threads.parts(self.shape[0], touched, summed=16 * d * d)
         gram = threads.total(partial(self._partial_gram, weight, centre), parts)
         if sparse.issparse(self.X) and centre.any():
             # expanded: sparse columns have no large means, so nothing cancels
@@ -252,8 +252,8 @@ class MemoryDesign(Design):
     @cached_property
     def _adjoint_parts(self) -> list["RowRange"]:
         """Fewer of them where X is so wide that adding up their slopes would cost more than it saves."""
-        worth = min(self.size, threads.PAYS * self.size / (2 * self.shape[1]))
-        return [RowRange(self.X, rows) for rows in threads.parts(self.shape[0], worth)]
+        parts = threads.parts(self.shape[0], self.size, summed=self.shape[1])
+        return [RowRange(self.X, rows) for rows in parts]
 
 
 def design_of(X: Data | Design) -> Design:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gapfit.penalties.base import Penalty
 
 RESIDENT = 2**28  # bytes of rows that a solver may hold at once, unless it is told otherwise
+_SMALL, _LARGE = 1e-20, 1e20  # between these, single precision has room for lengths of rows
 
 
 class PartedDesign(Design):
@@ -43,6 +44,7 @@ class PartedDesign(Design):
         self.dtype, self.size = np.dtype(parts.dtype), parts.size
         self._scores: dict[str, Vector] = {}  # the last, by the fingerprint of what they belong to
         self._slopes: dict[str, Slope] = {}
+        self._foreseen: tuple[Slope, Vector] | None = None
         if not self.shape[0]:
             raise ValueError("X has no rows")
 
@@ -76,11 +78,14 @@ class PartedDesign(Design):
             return np.zeros((self.shape[0], *w.shape[1:]))  # where every fit starts
         mark = fingerprint(w)
         if mark not in self._scores:
-            self.remember_scores(mark, np.concatenate(self.over(MemoryDesign.scores, w=w)))
+            self.forget_scores()
+            self.remember_scores(mark, self.parts.gathered(_Kept(MemoryDesign.scores), (), {"w": w}))
         return self._scores[mark].copy()  # who asks may write to what he gets
 
     def adjoint(self, u: Vector) -> Slope:
         """X'u."""
+        if self._foreseen is not None:
+            return self.adjoints(u)[0]  # what was foreseen is remembered
         mark = fingerprint(u)
         if mark not in self._slopes:
             self.remember_slope(mark, self.adjoints(u)[0])
@@ -90,13 +95,26 @@ class PartedDesign(Design):
         """Those of the w with this fingerprint, which somebody has computed: the next who asks need not."""
         self._scores = {mark: scores}
 
+    def forget_scores(self) -> None:
+        """To make room for others."""
+        self._scores = {}
+
     def remember_slope(self, mark: str, slope: Slope) -> None:
         """That of the u with this fingerprint."""
         self._slopes = {mark: slope}
 
     def adjoints(self, *vectors: Vector) -> list[Slope]:
-        """X'u for one or two u, in one pass."""
-        return list(self.total(_adjoints, *vectors))
+        """X'u for one or two u, in one pass; with what was foreseen, if anything was."""
+        if self._foreseen is None:
+            return list(self.total(_adjoints, *vectors))
+        (w, u), self._foreseen = self._foreseen, None
+        scores, slopes = self.parts.run(_ScoresToo(), (*vectors, u), {"w": w})
+        self.remember_scores(fingerprint(w), np.concatenate(scores))
+        self.remember_slope(fingerprint(u), slopes[-1])
+        return list(slopes[:-1])
+
+    def foresee(self, asked: Callable[[], tuple[Slope, Vector]]) -> None:
+        self._foreseen = asked()
 
     def weighted_gram(
         self, weight: Vector, centre: Slope | None = None, summed: Slope | None = None
@@ -117,7 +135,8 @@ class PartedDesign(Design):
     def distances(self, penalty: "Penalty", centre: Slope) -> Vector:
         if penalty.euclidean and not centre.any():
             return self.row_sizes
-        return np.concatenate(self.over(MemoryDesign.distances, penalty=penalty, centre=centre))
+        shared = {"penalty": penalty, "centre": centre}
+        return self.parts.gathered(_Kept(MemoryDesign.distances), (), shared)
 
     def take(self, rows: Any) -> MemoryDesign:
         """Some of the rows, gathered in memory."""
@@ -140,13 +159,13 @@ class PartedDesign(Design):
     @cached_property
     def _facts(self) -> "_Facts":
         """What is known of the parts after one pass."""
-        facts, total = self.parts.run(_LookAt(), (np.ones(self.shape[0]),), {})
+        facts, total = self.parts.run(_LookAt(), (), {})
         largest, depth, row_sizes = zip(*facts, strict=True)
-        return _Facts(largest, depth, row_sizes, total / self.shape[0])
+        return _Facts(max(largest), depth, np.concatenate(row_sizes), total / self.shape[0])
 
     @property
     def largest(self) -> float:
-        return max(self._facts.largest)
+        return self._facts.largest
 
     @property
     def depth(self) -> tuple[int, int]:
@@ -158,11 +177,10 @@ class PartedDesign(Design):
         """The mean of the rows, whatever their weights are."""
         return self._facts.middle
 
-    @cached_property
+    @property
     def row_sizes(self) -> Vector:
-        sizes = np.concatenate(self._facts.row_sizes)
-        self._facts = self._facts._replace(row_sizes=())  # they are needed once
-        return sizes
+        """Bounds of the lengths, kept in single precision: they go into errors, never into values."""
+        return np.asarray(self._facts.row_sizes, np.float64)
 
     def precise_scores(self, w: Slope) -> Precise | None:
         found = self.over(_precise_scores, w=w)
@@ -192,9 +210,9 @@ class PartedDesign(Design):
 class _Facts(NamedTuple):
     """Of all parts, one after the other."""
 
-    largest: tuple[float, ...]
+    largest: float
     depth: tuple[tuple[int, int], ...]
-    row_sizes: tuple[Vector, ...]
+    row_sizes: Any  # in single precision and rounded up, if that has room for them
     middle: Slope
 
 
@@ -234,8 +252,18 @@ class _Bend:
         return part.bend(weight, v, shift)
 
 
+class _ScoresToo:
+    """Scores are kept, all slopes are added up."""
+
+    keeps, adds = True, True
+
+    def __call__(self, part: MemoryDesign, *vectors: Vector, w: Slope) -> tuple[Vector, Matrix]:
+        return part.scores(w), _adjoints(part, *vectors)
+
+
 def _adjoints(part: MemoryDesign, *vectors: Vector) -> Matrix:
-    return np.stack(part.adjoints(*vectors) if len(vectors) > 1 else [part.adjoint(*vectors)])
+    pair, others = (part.adjoints(*vectors[:2]), vectors[2:]) if len(vectors) > 1 else ([], vectors)
+    return np.stack([*pair, *map(part.adjoint, others)])
 
 
 def _taken(part: MemoryDesign, chosen: Any) -> Any:
@@ -247,8 +275,12 @@ class _LookAt:
 
     keeps, adds = True, True
 
-    def __call__(self, part: MemoryDesign, ones: Vector) -> tuple[Any, Slope]:
-        return (part.largest, part.depth, part.row_sizes), part.adjoint(ones)
+    def __call__(self, part: MemoryDesign) -> tuple[Any, Slope]:
+        sizes = part.row_sizes
+        if _SMALL < part.largest < _LARGE:
+            above = np.nextafter(sizes.astype(np.float32), np.float32(np.inf))
+            sizes = np.where(sizes > 0, above, np.float32(0.0))
+        return (part.largest, part.depth, sizes), part.adjoint(np.ones(part.shape[0]))
 
 
 def _precise_scores(part: MemoryDesign, w: Slope) -> tuple[Vector, ...] | None:

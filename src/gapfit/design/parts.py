@@ -55,6 +55,10 @@ class Parts(ABC):
     def run(self, work: Work, vectors: Sequence[Vector], shared: dict[str, Any]) -> tuple[list[Any], Any]:
         """What the work keeps of each part, in their order, and the sum of what it adds."""
 
+    def gathered(self, work: Work, vectors: Sequence[Vector], shared: dict[str, Any]) -> Vector:
+        """What the work keeps of each row, one below the other."""
+        return np.concatenate(self.run(work, vectors, shared)[0])
+
     @abstractmethod
     def digest(self) -> str:
         """What the data are."""
@@ -87,6 +91,16 @@ class LocalParts(Parts):
             kept.append(one)
             tree.add(more)
         return kept, tree.total()
+
+    def gathered(self, work: Work, vectors: Sequence[Vector], shared: dict[str, Any]) -> Vector:
+        """The same without a second copy of everything."""
+        gathered: Any = None
+        for rows, part in self.each():
+            one, _ = work(part, *(vector[rows] for vector in vectors), **shared)
+            if gathered is None:
+                gathered = np.empty((int(self.edges[-1]), *one.shape[1:]), one.dtype)
+            gathered[rows] = one
+        return np.asarray(gathered)
 
     @property
     def bytes(self) -> float:

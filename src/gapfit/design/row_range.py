@@ -34,7 +34,7 @@ class RowRange:
         n, d = self.X.shape
         per_row = d if not sparse.issparse(self.X) else self.X.nnz / max(n, 1)
         size = n if self.X.dtype == np.float64 else int(max(1, _BLOCK_ELEMENTS // max(per_row, 1)))
-        for first in range(0, n, max(size, 1)):
+        for first in range(0, max(n, 1), max(size, 1)):  # no rows are one block of none
             rows = slice(first, min(first + size, n))
             block = self.X if size >= n else self.X[rows]
             yield rows, block.astype(np.float64, copy=False)

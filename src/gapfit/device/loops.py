@@ -31,14 +31,15 @@ clipped, free_response, strictly_inside, height, unrounded = map(
 
 
 @fused
-def _maximise(record: Any, f: Any) -> Any:
+def _maximise(record: Any, at: Any) -> Any:
     sign, lin, kink, quad, lo, hi, _ = record
-    value, a = maximum(lin - sign * f, kink, quad, lo, hi)
+    f, shift = at
+    value, a = maximum(lin - sign * (f + shift), kink, quad, lo, hi)
     return value, -sign * a
 
 
-def maximise(record: Any, f: Any, value: Any, u: Any) -> None:
-    found = _maximise(record, f)
+def maximise(record: Any, at: Any, value: Any, u: Any) -> None:
+    found = _maximise(record, at)
     value.copy_(found[0])
     u.copy_(found[1])
 

@@ -12,7 +12,7 @@ from gapfit.driver.best import Best
 from gapfit.driver.known import Known
 from gapfit.driver.schedule import Schedule
 from gapfit.problem import Problem
-from gapfit.solution import Certificate, Iterate, Progress, Status, as_intercept
+from gapfit.solution import Certificate, Iterate, Progress, Record, Status, as_intercept
 from gapfit.solvers.base import OVERFLOWS
 
 logger = logging.getLogger("gapfit")
@@ -96,7 +96,7 @@ class Loop:
             if over or due:
                 record = best.take(iterate)
                 schedule.looked(best, iterate)
-                logger.debug("step %d: primal %.10g, dual %.10g, gap %.3g", *record[:1], *record[2:])
+                self.log(record)
                 stop = self.tell(callbacks, Progress(*record, best.w, as_intercept(best.b)), iterate)
                 over = over or best.limit(max_iter, max_time)
             if (due and (stop or over)) or (self.part is not None and not over and self.part.due()):
@@ -104,6 +104,14 @@ class Loop:
             if stop:
                 return Status.CERTIFIED if best.proved() else Status.STOPPED
             certificate = best.certificate
+
+    def log(self, record: Record) -> None:
+        """A line of the log; where rows are elsewhere, each costs a pass or more, and says how many."""
+        logger.debug("step %d: primal %.10g, dual %.10g, gap %.3g", record.n_iter, *record[2:])
+        if (cost := self.problem.design.cost) is not None:
+            told = (*record, cost.passes, cost.bytes / 1e6)
+            line = "step=%d seconds=%.2f primal=%.10g dual=%.10g gap=%.3g passes=%d megabytes=%.1f"
+            logger.info(line, *told)
 
     def tell(self, callbacks: tuple[Callback, ...], progress: Progress, iterate: Iterate) -> bool:
         """Call every callback, also after one has asked to stop; does any? One that fails ends the fit."""

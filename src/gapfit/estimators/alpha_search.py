@@ -12,6 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from gapfit import threads
 from gapfit._types import Maybe, Vector
+from gapfit.design.elsewhere import is_collection
+from gapfit.design.given import unpacked
+from gapfit.design.memory import as_design
 from gapfit.errors import as_number, as_numbers, as_positive
 from gapfit.estimators.held_out import folds_of, model_of, named_alpha
 from gapfit.selection import Budget, Search
@@ -116,12 +119,12 @@ class AlphaSearchCV(MetaEstimatorMixin, BaseEstimator):
             tags.classifier_tags.multi_label = False
         return tags
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: Maybe = None) -> "AlphaSearchCV":
+    def fit(self, X: Any, y: Any = None, sample_weight: Maybe = None) -> "AlphaSearchCV":
         """Search, and fit the estimator at the best alpha to all samples.
 
         Parameters
         ----------
-        X : array or sparse matrix of shape (n, d)
+        X : array or sparse matrix of shape (n, d); shards or a collection of Dask, whose rows are loaded once
         y : array of shape (n,)
         sample_weight : array of shape (n,), default=None
             For the fits; held-out samples all count the same.
@@ -137,6 +140,8 @@ class AlphaSearchCV(MetaEstimatorMixin, BaseEstimator):
             raise ValueError(f"eps must not be negative, got {self.eps!r}")
         budget = _budget(self.max_fits, self.max_time, began)
         model_of(self.estimator)
+        X, y, sample_weight, _ = unpacked(X, y, sample_weight, None)
+        X = as_design(X) if is_collection(X) else X
         # the estimator's own checks of X and y come first, and name what is wrong as it always does
         final = clone(self.estimator).set_params(**{named_alpha(self.estimator): most})
         final.fit(X, y, **_weights(self.estimator, sample_weight))

@@ -19,6 +19,7 @@ from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing, warn_caller
 from gapfit.estimators.linear import LinearParts, Posed, WithIntercept
 from gapfit.estimators.predictions import rows_to_watch
+from gapfit.estimators.streams import StreamOfClasses
 from gapfit.estimators.targets import (
     Indicators,
     as_codes,
@@ -53,7 +54,7 @@ def _has_probabilities(classifier: "LinearClassifier") -> bool:
 
 
 @declared
-class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, WhatIf):
+class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, StreamOfClasses, WhatIf):
     """A linear classifier whose fit carries a proof of how close to optimal it is.
 
     For two classes, with y_i = +1 for the second of `classes_` and -1 for the first, it minimises ::
@@ -139,6 +140,7 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, WhatIf):
         watch : array or sparse matrix of shape (m, d), default=None
             Rows whose labels are to be certain, for stop_when="predictions".
         """
+        self._end_stream()
         loss = self._loss()
         several = None if y is None else as_indicators(y)
         if target_of(loss) & JOINT and offset is not None:

@@ -37,6 +37,7 @@ _ON_THE_WAY = ("gapfit.", "sklearn.callback.", "contextlib")  # between a fit an
 _FREE = ("checkpoint", "max_iter", "max_time", "tol", "n_jobs", "verbose", "warm_start")
 _WATCHED_BY = ("_skl_callbacks", "_parent_callback_ctx")  # callbacks, or those of a meta-estimator
 _FIT = "Fit the model; if that fails, the estimator stays as it was."
+_SAFE = "If that fails, the estimator stays as it was."
 _ARGUMENTS = {
     "X": "array or sparse matrix of shape (n, d)",
     "y": "array of shape (n,)",
@@ -147,10 +148,11 @@ def all_or_nothing(fit: Fit) -> Fit:
 def _documented(fit: Fit) -> str:
     """All arguments, in their order."""
     told = re.split(r"\n(?=\w+ : )", cleandoc(fit.__doc__ or ""))
+    first = _FIT if re.match(r"\w+ : |$", told[0]) else f"{told[0].rstrip()}\n\n{_SAFE}"
     own = {entry.partition(" : ")[0]: entry for entry in told}
     _, *names = signature(fit).parameters
     entries = [own.get(name) or f"{name} : {_ARGUMENTS.get(name, 'array')}" for name in names]
-    parts = [_FIT, "", "Parameters", "----------", *entries, "", "Returns", "-------", "self"]
+    parts = [first, "", "Parameters", "----------", *entries, "", "Returns", "-------", "self"]
     return "\n".join(parts)
 
 

@@ -11,6 +11,7 @@ from sklearn.utils import _safe_indexing
 
 from gapfit._types import Indices, Target, Vector
 from gapfit.checks import as_weights
+from gapfit.design.base import Design
 from gapfit.design.memory import as_design
 from gapfit.estimators.classification import JOINT, LinearClassifier
 from gapfit.estimators.linear import LinearParts
@@ -45,7 +46,7 @@ def named_alpha(estimator: Any) -> str:
 def folds_of(estimator: Any, X: Any, y: Any, sample_weight: Any, cv: Any, scoring: str) -> list[Fold]:
     """One fold for each split, as the estimator would fit it."""
     classes: Any = None
-    X = _indexable(X)
+    X = X if isinstance(X, Design) else _indexable(X)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     weight = None if sample_weight is None else as_weights(sample_weight, n)
     if is_classifier(estimator):
@@ -53,7 +54,8 @@ def folds_of(estimator: Any, X: Any, y: Any, sample_weight: Any, cv: Any, scorin
         classes = np.unique(y)
     else:
         y = as_real(y, n)
-    splits = check_cv(cv, y, classifier=classes is not None).split(X, y)
+    rows = np.zeros((n, 1)) if isinstance(X, Design) else X  # splitters ask how many there are
+    splits = check_cv(cv, y, classifier=classes is not None).split(rows, y)
     return [_fold(estimator, X, y, weight, (train, test, classes, scoring)) for train, test in splits]
 
 
@@ -70,7 +72,10 @@ def _fold(
     train, test, classes, scoring = split
     before = clone(estimator[:-1]) if isinstance(estimator, Pipeline) and len(estimator) > 1 else None
     model = clone(model_of(estimator))
-    seen, held_out = _safe_indexing(X, train), _safe_indexing(X, test)
+    if isinstance(X, Design):
+        seen, held_out = X.keeping(train), X.keeping(test)  # where they are: parts are shared by all folds
+    else:
+        seen, held_out = _safe_indexing(X, train), _safe_indexing(X, test)
     if before is not None:
         seen, held_out = before.fit_transform(seen, y[train]), before.transform(held_out)
     posed = model._posed(seen, y[train], None if weight is None else weight[train], None)
@@ -86,7 +91,7 @@ def _fold(
     )
     problems = [parts.problem(k) for k in range(parts.count)]
     counts = classes is None and Target.COUNTS in target_of(posed.loss)
-    rows = as_design(model._rows(held_out, reset=False))
+    rows = held_out if isinstance(held_out, Design) else as_design(model._rows(held_out, reset=False))
     fold = Fold(problems, rows, measure, np.exp) if counts else Fold(problems, rows, measure)
     if not fold.possible:
         raise ValueError(

@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from gapfit._types import Maybe, Vector
 from gapfit.checks import as_tolerance, as_weights
 from gapfit.declaration import attribute, declared, parameter
-from gapfit.design.base import Design
-from gapfit.design.memory import MemoryDesign
+from gapfit.design.memory import design_of
 from gapfit.errors import as_number, as_numbers
+from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.classes import Classes
 from gapfit.estimators.fitting import Fitting, all_or_nothing, overall_status, warn_caller
 from gapfit.estimators.linear import WithIntercept, products
@@ -145,7 +145,7 @@ class MetricClassifier(ClassifierMixin, WithIntercept, Classes, Fitting):
         raise AttributeError("MetricClassifier has no score_bounds: its threshold is chosen on data")
 
     @all_or_nothing
-    def fit(self, X: Any, y: ArrayLike, sample_weight: Maybe = None) -> "MetricClassifier":
+    def fit(self, X: Any, y: Maybe = None, sample_weight: Maybe = None) -> "MetricClassifier":
         """y : labels of shape (n,), of two kinds; the second, in order, is the positive one"""
         began = perf_counter()
         metric, alphas = as_metric(self.metric), _as_alphas(self.alpha, self.strategy)
@@ -153,11 +153,6 @@ class MetricClassifier(ClassifierMixin, WithIntercept, Classes, Fitting):
         if not 0 < as_number("score_weight", self.score_weight) < np.inf:
             raise ValueError(f"score_weight must be positive and finite, got {self.score_weight!r}")
         given = self._samples(X, y, as_labels, sample_weight)
-        if isinstance(given.X, Design):
-            raise TypeError(
-                "MetricClassifier chooses on folds that it holds in memory. For rows that are elsewhere, "
-                "solve(Problem(X, y, loss)) takes losses that are made of measures, such as RocArea()"
-            )
         labels = Labels.of(given.y)
         if len(labels.classes) > 2:
             raise ValueError(
@@ -165,7 +160,8 @@ class MetricClassifier(ClassifierMixin, WithIntercept, Classes, Fitting):
                 "sklearn.multiclass.OneVsRestClassifier fits one model for each"
             )
         self.classes_ = labels.classes
-        samples = TwoClasses(MemoryDesign(given.X), labels.apply(given.y)[0], given.weight)
+        weight = np.ascontiguousarray(given.weight)
+        samples = TwoClasses(design_of(given.X), labels.apply(given.y)[0], weight)
         penalty = as_penalty(self.penalty)
         with self._session(lambda: (samples.design, samples.y, samples.weight), parts=0) as session:
             until = began + session.max_time
@@ -177,7 +173,7 @@ class MetricClassifier(ClassifierMixin, WithIntercept, Classes, Fitting):
             else:
                 folds = splits.stratified(samples, self.cv, self.random_state)
                 if folds is None:
-                    folds = splits.given(samples, self.cv, X, y, given.given_weight, given.origin)
+                    folds = splits.given(samples, self.cv, given.given_y, given.given_weight, given.origin)
                 rough = settings._replace(tol=max(settings.tol, _ROUGH), coarse=_COARSE)
                 search = CrossValidation(folds, rough)
                 search.until = began + _SEARCH * session.max_time
@@ -194,7 +190,7 @@ class MetricClassifier(ClassifierMixin, WithIntercept, Classes, Fitting):
     def _fit_one(self, member: Surrogate, samples: TwoClasses, settings: Settings) -> None:
         """A single fit, cut where that is best for its own samples, exactly."""
         fitted = member.fit(samples, settings, {})
-        scores = products(samples.design.X, fitted.w[None, :])[:, 0]  # to the last bit those of `predict`
+        scores = products(samples.design, fitted.w[None, :])[:, 0]  # to the last bit those of `predict`
         threshold, score = best_threshold(settings.metric, scores, samples.positive, samples.weight)
         result = Result(score, 0.0, threshold, fitted.certificate.relative_gap)
         self._take_over(fitted._replace(b=-threshold), [fitted], score, member, samples)
@@ -249,10 +245,12 @@ class MetricClassifier(ClassifierMixin, WithIntercept, Classes, Fitting):
         self.alpha_ = best.alpha
         self.C_ = 1.0 / best.alpha / float(samples.weight.sum())
 
+    @by_blocks
     def decision_function(self, X: Any) -> Vector:
         """Scores of shape (n,), positive for the second class."""
         return self._scores(X)
 
+    @by_blocks
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of each row of X."""
         scores = self.decision_function(X)

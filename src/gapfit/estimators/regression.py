@@ -11,6 +11,7 @@ from gapfit.declaration import attribute, declared, parameter
 from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.linear import LinearParts, Posed, WithIntercept
+from gapfit.estimators.streams import StreamOfNumbers
 from gapfit.estimators.targets import as_real, check_loss, target_of
 from gapfit.estimators.what_if import WhatIf
 from gapfit.persistence.objects import LOSS
@@ -20,7 +21,7 @@ TAKES = Target.REAL | Target.COUNTS
 
 
 @declared
-class LinearRegressor(RegressorMixin, WithIntercept, WhatIf):
+class LinearRegressor(RegressorMixin, WithIntercept, StreamOfNumbers, WhatIf):
     """A linear regression whose fit carries a proof of how close to optimal it is.
 
     It minimises ::
@@ -69,6 +70,7 @@ class LinearRegressor(RegressorMixin, WithIntercept, WhatIf):
         Known numbers added to the scores while fitting (and not when predicting), such as the logarithm
         of the exposure for loss="poisson".
         """
+        self._end_stream()
         self._solve(*self._posed(X, y, sample_weight, offset))
         return self
 

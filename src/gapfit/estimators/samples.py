@@ -22,6 +22,7 @@ from gapfit.design.sparse_indices import check_sparse_indices
 from gapfit.estimators.targets import naming
 from gapfit.persistence.values import COUNT, NAMES
 from gapfit.reductions import Labels, Multiset, weigh_classes
+from gapfit.rowwise import once
 
 
 class Samples(NamedTuple):
@@ -93,6 +94,7 @@ class Rows(BaseEstimator):
         y, weight = as_target(y, n), as_weights(sample_weight, n)
         offset = None if offset is None else as_column("offset", offset, n)
         if isinstance(X, Design):
+            weight = once(weight)
             origin = Multiset.unlike(weight)
             return Samples(X, y, weight, offset, origin, y, weight)
         with threads.using(self.n_jobs):

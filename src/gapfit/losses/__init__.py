@@ -1,6 +1,7 @@
 """Losses: what is fitted. Each class states its value; weights and intercept are dealt with in `base`."""
 
 from gapfit._types import Target
+from gapfit.losses.atoms import Atoms
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.chain import ChainCRF, ChainMargin
 from gapfit.losses.contingency import ContingencyLoss
@@ -10,7 +11,7 @@ from gapfit.losses.floors import PrecisionAtRecall, RecallAtPrecision
 from gapfit.losses.margin import Exponential, Hinge, Logistic, Novelty, SmoothedHinge, SquaredHinge
 from gapfit.losses.multilabel import Hamming, LabelRanking, MacroF, MicroF
 from gapfit.losses.ordinal import OrdinalThresholds
-from gapfit.losses.piecewise import Atoms, PiecewiseLoss
+from gapfit.losses.piecewise import PiecewiseLoss
 from gapfit.losses.pointwise import PointwiseLoss
 from gapfit.losses.queries import NDCG, MeanAveragePrecision, PairwiseRanking
 from gapfit.losses.ranking import OrdinalPairs, PartialRocArea, RocArea

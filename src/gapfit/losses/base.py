@@ -16,8 +16,6 @@ Weights, their normalisation and the offset b are dealt with here, once.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from math import isfinite
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -28,6 +26,7 @@ from gapfit.checks import as_column
 from gapfit.elsewhere import as_floats
 from gapfit.forms import HasForms
 from gapfit.losses.forms import Conjugate
+from gapfit.losses.leaning import Leaning
 from gapfit.records import storable
 from gapfit.rounding import SUM, UNIT, Estimate, exact_sum, gamma
 
@@ -85,33 +84,6 @@ class Rest(NamedTuple):
         return bool(self.e.any() or self.error.any())
 
 
-class Leaning(NamedTuple):
-    """Tangents that lean in b: R(f', b') >= heights[k] + <u_k, f' - f> + <e[k], b' - b> at known f and b."""
-
-    e: Matrix
-    heights: Vector
-    most: Vector  # |u_k|, at most, score by score
-    mixture: Callable[[Vector], Vector]  # sum over k of shares[k] * u_k
-
-
-def ends_of_a_box(
-    box: tuple[Vector, Vector], total: float, conjugate: Callable[[Vector], float], scores: Vector, b: Vector
-) -> Leaning | None:
-    """The tangents at the ends of a dual box, if it has them: all slopes are least there, or largest."""
-    lower, upper = box
-    least, most = float(lower.sum()), float(upper.sum())
-    if b.size != 1 or not isfinite(most - least):
-        return None
-    low, high = (float(u @ scores) - conjugate(u) for u in box)
-    if not isfinite(low + high):
-        return None
-    slopes = np.array([[least], [most]]) + total
-    heights = np.array([low, high]) + slopes[:, 0] * b[0]
-    return Leaning(
-        slopes, heights, np.maximum(-lower, upper), lambda shares: shares[0] * lower + shares[1] * upper
-    )
-
-
 class OffsetParts(Protocol):
     """A risk whose offsets separate: R(f, b) = sum over k of R_k(f, b_k).
 
@@ -154,6 +126,7 @@ class Risk(HasForms, ABC):
     separable: bool = False  # a sum over the samples, but for the offset?
     farthest: float = 0.0  # score at which a sample's loss turns, for losses of targets
     never_flat: bool = False  # is no derivative in a score ever zero, nor one of its extremes?
+    spare: bool = False  # may samples be very many? Then `Spared` vectors are made anew each time
 
     @abstractmethod
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:

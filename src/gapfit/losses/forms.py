@@ -71,7 +71,7 @@ class BinaryEntropy(NamedTuple):
     sum_i range_i (a_i log a_i + (1 - a_i) log(1 - a_i)),   v = lower + range a,   range = upper - lower.
     """
 
-    bounds: Callable[[], tuple[Vector, Vector]]  # lower and upper
+    bounds: Callable[..., tuple[Vector, Vector]]  # lower and upper; of some samples only, if rows are given
 
 
 @loss_form("a loss of structures")

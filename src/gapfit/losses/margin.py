@@ -5,8 +5,9 @@ from scipy.special import xlogy
 
 from gapfit._types import Target, Vector
 from gapfit.errors import as_positive, as_share
+from gapfit.losses.atoms import Atoms
 from gapfit.losses.base import Loss
-from gapfit.losses.piecewise import Atoms, PiecewiseLoss
+from gapfit.losses.piecewise import PiecewiseLoss
 from gapfit.losses.pointwise import PointwiseLoss, log_sum_exp
 from gapfit.rounding import TINY
 

@@ -21,8 +21,9 @@ from gapfit import threads
 from gapfit._types import Matrix, Vector
 from gapfit.checks import as_column
 from gapfit.forms import loss_form
-from gapfit.losses.base import Leaning, Loss
+from gapfit.losses.base import Loss
 from gapfit.losses.forms import Conjugate
+from gapfit.losses.leaning import Leaning
 from gapfit.losses.vector import VectorRisk, one_hot
 from gapfit.rounding import Estimate, gamma, plain_sum
 
@@ -152,7 +153,7 @@ class SimplexRisk(ClassRisk):
             return U.ravel()
 
         slopes = p.sum() * np.eye(self.outputs) - np.bincount(self.truth, p, self.outputs)
-        return Leaning(slopes, heights, np.repeat(p, self.outputs), mixture)
+        return Leaning(slopes, heights, lambda: np.repeat(p, self.outputs), mixture)
 
     def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
         """The nearest point; if `balanced`, near it one in whose shares every class has its weight of old."""

@@ -1,7 +1,7 @@
 """Losses given by their value and slope at each sample: the weighted mean of phi(y_i, f_i + b)."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -9,10 +9,14 @@ import numpy as np
 
 from gapfit import threads
 from gapfit._types import Vector
-from gapfit.losses.base import FREE, Certain, Leaning, Loss, Risk, ends_of_a_box
+from gapfit.cached import Spared
+from gapfit.elsewhere import loops_of
+from gapfit.losses.base import FREE, Certain, Loss, Risk
 from gapfit.losses.forms import Bent, BinaryEntropy, Conjugate, Curvature, SlowCurvature, Smooth
+from gapfit.losses.leaning import Leaning, ends_of_a_box
 from gapfit.projections import project_dual_box
 from gapfit.rounding import TINY, UNIT, Estimate, additions, gamma, two_sum
+from gapfit.rowwise import once
 
 
 class PointwiseLoss(Loss):
@@ -61,7 +65,8 @@ class PointwiseLoss(Loss):
         return None
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
-        return PointwiseRisk(self, *self.prepare(y, weight))
+        y, p = self.prepare(y, weight)
+        return PointwiseRisk(self, y, once(p))
 
 
 def log_sum_exp(f: Vector, p: Vector) -> float:
@@ -72,6 +77,29 @@ def log_sum_exp(f: Vector, p: Vector) -> float:
 
 _ROUNDINGS = 32  # of a value or conjugate: exponentials and logarithms have a few each
 _WORK = 32  # multiplications that the evaluation of a loss is worth
+_BLOCK = 2**15  # samples at a time: their numbers stay in the cache, and take little memory
+
+
+def _in_blocks(of: Callable[[slice], Any], vector: Vector) -> list[Any]:
+    """What a function makes of some samples, for blocks of a vector's, in their order; what is on a device is
+    not cut."""
+    n = len(vector)
+    if loops_of(vector) is not None:
+        return [of(slice(0, n))]
+
+    def over(rows: slice) -> list[Any]:
+        starts = range(rows.start, rows.stop, _BLOCK)
+        return [of(slice(start, min(start + _BLOCK, rows.stop))) for start in starts]
+
+    parts = threads.parts(n, _WORK * n)
+    if n <= _BLOCK:
+        return threads.each(of, parts)
+    return [each for some in threads.each(over, parts) for each in some]
+
+
+def _summed(found: list[Any]) -> Any:
+    """What blocks add up to."""
+    return found[0] if len(found) == 1 else np.sum(found, axis=0)
 
 
 class PointwiseRisk(Risk):
@@ -101,18 +129,18 @@ class PointwiseRisk(Risk):
             yield BinaryEntropy(self._entropy_bounds)
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
-        shift, value, u = float(b.sum()), np.empty_like(scores), np.empty_like(scores)
+        shift, u = float(b.sum()), np.empty_like(scores)
 
-        def evaluate(rows: slice) -> None:
+        def evaluate(rows: slice) -> float:
             f, p = scores[rows], self.p[rows]
             here, slope = self.loss.value_and_slope(f + shift if shift else f, self.y[rows])
             with np.errstate(invalid="ignore"):  # far out an exponential overflows: the risk is inf there
-                np.multiply(p, here, out=value[rows])
                 np.multiply(p, slope, out=u[rows])
+                return float((p * here).sum())
 
-        threads.each(evaluate, threads.parts_of(scores, _WORK * len(scores)))
+        value = float(_summed(_in_blocks(evaluate, scores)))  # both sums by pairs: `SUM` counts them
         with np.errstate(invalid="ignore"):
-            return float(value.sum()), u, np.full(b.shape, u.sum() if b.size else 0.0)
+            return value, u, np.full(b.shape, u.sum() if b.size else 0.0)
 
     def constants(self, u: Vector) -> float:
         return float(np.abs(u) @ (1.0 + np.abs(self.y)))
@@ -127,11 +155,16 @@ class PointwiseRisk(Risk):
             f, rest = two_sum(scores[rows], shift) if shift else (scores[rows], 0.0)
             return self._above(rows, f + (rest + low[rows]), slack[rows])
 
-        value, size, rise = threads.total(of, threads.parts_of(scores, _WORK * len(scores))).tolist()
+        value, size, rise = _summed(_in_blocks(of, scores)).tolist()
         if not np.isfinite(value + size):
             return Estimate(np.inf, 0.0)
-        error = gamma(additions(scores) + threads.MOST_PARTS + _ROUNDINGS) * size + len(scores) * TINY
-        return Estimate(value, error + 1.01 * rise)
+        return Estimate(value, self._sum_error(size, scores) + 1.01 * rise)
+
+    @staticmethod
+    def _sum_error(size: float, of: Vector) -> float:
+        """Of sums of blocks, which are added up one after the other."""
+        added = additions(of) + len(of) // _BLOCK + threads.MOST_PARTS
+        return gamma(added + _ROUNDINGS) * size + len(of) * TINY
 
     def _above(self, rows: slice, f: Vector, slack: Vector) -> Vector:
         """Of some samples: the sums of the losses, of what these are made of, and of how much higher they can
@@ -151,7 +184,13 @@ class PointwiseRisk(Risk):
             return np.array([(p * part).sum() for part in (here, terms, rise)])
 
     def curvature(self, scores: Vector, b: Vector) -> Vector:
-        return self.p * self.loss.curvature(scores + b.sum(), self.y)
+        shift, bend = float(b.sum()), np.empty_like(scores)
+
+        def put(rows: slice) -> None:
+            np.multiply(self.p[rows], self.loss.curvature(scores[rows] + shift, self.y[rows]), out=bend[rows])
+
+        _in_blocks(put, scores)
+        return bend
 
     def best_offset(self, scores: Vector) -> tuple[float, float] | None:
         return self.loss.best_offset(scores, self.y, self.p)
@@ -169,37 +208,47 @@ class PointwiseRisk(Risk):
         return self.loss.unattained(self.y)
 
     def conjugate(self, u: Vector) -> float:
-        return float((self.p * self.loss.conjugate(np.clip(u / self.p, *self._slopes), self.y)).sum())
+        return self.conjugate_above(u, exact=False).value
+
+    @Spared
+    def _dual_box(self) -> tuple[Vector, Vector]:
+        return self._box_of(slice(None))
 
     @cached_property
     def _slopes(self) -> tuple[Vector, Vector]:
         return self.loss.slope_range(self.y)
 
-    @cached_property
-    def _dual_box(self) -> tuple[Vector, Vector]:
+    def _slopes_of(self, rows: Any) -> tuple[Vector, Vector]:
+        if self.spare:
+            return self.loss.slope_range(self.y[rows])
         lo, hi = self._slopes
-        return self.p * lo, self.p * hi
+        return lo[rows], hi[rows]
+
+    def _box_of(self, rows: Any) -> tuple[Vector, Vector]:
+        lo, hi = self._slopes_of(rows)
+        lo = self.p[rows] * lo
+        return lo, self.p[rows] * hi
 
     def leaning(self, scores: Vector, b: Vector) -> Leaning | None:
         if not self.loss.has_conjugate:
             return None
-        return ends_of_a_box(self._dual_box, 0.0, self.conjugate, scores, b)
+        return ends_of_a_box(lambda: self._dual_box, 0.0, self.conjugate, scores, b)
 
-    def _entropy_bounds(self) -> tuple[Vector, Vector]:
-        lo, hi = self._dual_box
+    def _entropy_bounds(self, rows: Any = slice(None)) -> tuple[Vector, Vector]:
+        lo, hi = self._box_of(rows)
         return -hi, -lo
 
     def conjugate_above(self, u: Vector, *, exact: bool) -> Estimate:
         # sums with more digits would not help: what is lost is lost in each sample's conjugate
         def of(rows: slice) -> Vector:
             y, p = self.y[rows], self.p[rows]
-            v = np.clip(u[rows] / p, self._slopes[0][rows], self._slopes[1][rows])
+            v = np.clip(u[rows] / p, *self._slopes_of(rows))
             values = self.loss.conjugate(v, y)
             return np.array([(p * part).sum() for part in (values, self.loss.conjugate_terms(v, y, values))])
 
-        value, size = threads.total(of, threads.parts_of(u, _WORK * len(u))).tolist()
-        error = gamma(additions(u) + threads.MOST_PARTS + _ROUNDINGS) * size + len(u) * TINY
-        return Estimate(value, error)
+        value, size = _summed(_in_blocks(of, u)).tolist()
+        return Estimate(value, self._sum_error(size, u))
 
     def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
-        return project_dual_box(u, *self._dual_box, self.p, 0.0 if balanced else None)
+        lower, upper = self._dual_box
+        return project_dual_box(u, lower, upper, self.p, 0.0 if balanced else None)

@@ -5,7 +5,8 @@ from scipy.special import xlog1py, xlogy
 
 from gapfit._types import Target, Vector
 from gapfit.errors import as_number, as_positive
-from gapfit.losses.piecewise import Atoms, PiecewiseLoss
+from gapfit.losses.atoms import Atoms
+from gapfit.losses.piecewise import PiecewiseLoss
 from gapfit.losses.pointwise import PointwiseLoss, log_sum_exp
 from gapfit.rounding import TINY
 

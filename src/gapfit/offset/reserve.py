@@ -10,14 +10,14 @@ known up to that, which counts as rounding.
 from collections.abc import Callable
 from functools import reduce
 from operator import add
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from gapfit._types import Matrix, Vector
-from gapfit.losses.base import Leaning, Risk
+from gapfit.losses.base import Risk
+from gapfit.losses.leaning import Leaning
 from gapfit.offset.non_negative import non_negative
-from gapfit.offset.several import Balanced
 from gapfit.offset.single import resolution_of
 
 _DOUBLINGS = 60
@@ -39,7 +39,7 @@ class Reserve(NamedTuple):
 
     price: Vector
     height: float
-    u: Vector
+    u: Callable[[], Vector]
     b: Vector
     leaning: Leaning
 
@@ -76,7 +76,17 @@ class Tangent(NamedTuple):
     height: float
 
 
-def reserve_of(risk: Risk, scores: Vector, best: Callable[[], Balanced]) -> Reserve:
+class Best(Protocol):
+    """The risk at these scores and its best offsets."""
+
+    @property
+    def value(self) -> float: ...
+
+    @property
+    def b(self) -> Vector: ...
+
+
+def reserve_of(risk: Risk, scores: Vector, best: Callable[[], Best]) -> Reserve:
     """Tangents for all offsets, at these scores and their best offsets; of each part, where offsets separate.
 
     Known tangents of one offset serve at any b. If they are no higher at zero than a step of two would make
@@ -95,10 +105,10 @@ def reserve_of(risk: Risk, scores: Vector, best: Callable[[], Balanced]) -> Rese
     for k in range(len(b)):
         part, own = parts.pooled(scores, k, k + 1)
         each.append(_reserve_about(part, own, value, b[k : k + 1]))
-    u, _ = parts.gather(np.concatenate([part.u for part in each]))
+    u, _ = parts.gather(np.concatenate([part.u() for part in each]))
     price = np.concatenate([part.price for part in each])
     whole = _reserve_about(risk, scores, value, b)
-    return Reserve(price, max(part.height for part in each), u, b, whole.leaning)
+    return Reserve(price, max(part.height for part in each), lambda: u, b, whole.leaning)
 
 
 def _reserve_about(
@@ -135,7 +145,7 @@ class _Tangents:
             used = np.flatnonzero(shares)
             return reduce(add, (shares[k] * u[k] for k in used), np.zeros_like(most))
 
-        return Leaning(self._slopes(), heights, most, mixture)
+        return Leaning(self._slopes(), heights, lambda: most, mixture)
 
     def _slopes(self) -> Matrix:
         if self.known is not None:
@@ -164,7 +174,7 @@ class _Tangents:
     def _least_slope(self) -> float:
         """The least that one score adds to a slope in b. Where no tangent leans the other way, tangents that
         lean at all have no share in a balanced one; what is left of a slope says how large it was at most."""
-        sizes = [tangent.u for tangent in self.found] if self.known is None else [self.known.most]
+        sizes = [tangent.u for tangent in self.found] if self.known is None else [self.known.most()]
         largest = max(float(np.abs(u).max(initial=0.0)) for u in sizes)
         return min(float(_large(np.abs(u), largest).min(initial=np.inf)) for u in sizes) if largest else 0.0
 

@@ -17,7 +17,7 @@ from gapfit._types import Vector
 from gapfit.errors import UnboundedProblem
 from gapfit.losses.base import Risk
 from gapfit.losses.forms import Curvature
-from gapfit.rounding import EPS, additions, gamma
+from gapfit.rounding import EPS, absolute_sum, additions, gamma
 
 _FAR = 1e18  # in units of the scores: an offset beyond this counts as infinite
 _DOUBLINGS = 110  # of the resolution, until that is so
@@ -37,16 +37,17 @@ def tangent(risk: Risk, scores: Vector, b: float) -> Tangent:
     """The tangent at (scores, b); a slope that is zero up to rounding is zero."""
     value, u, e = risk.value_and_subgradient(scores, np.array([b]))
     slope = float(e[0])
-    return Tangent(value, u, b, 0.0 if abs(slope) <= 4 * EPS * float(np.abs(u).sum()) < np.inf else slope)
+    return Tangent(value, u, b, 0.0 if abs(slope) <= 4 * EPS * absolute_sum(u) < np.inf else slope)
 
 
 def minimise_offset(risk: Risk, scores: Vector, guess: float) -> tuple[float, Tangent]:
     """The minimum over b, and a tangent with e = 0 there whose `b` attains it, up to rounding."""
     known = risk.best_offset(scores)
-    start = tangent(risk, scores, guess if known is None else _finite_middle(*known))
-    step = 0.0 if known is not None else abs(start.e)
     if known is None and (curvature := risk.form(Curvature)) is not None:
-        start, step = _by_newton(risk, curvature, scores, start)
+        start, step = _by_newton(risk, curvature, scores, guess)
+    else:
+        start = tangent(risk, scores, guess if known is None else _finite_middle(*known))
+        step = 0.0 if known is not None else abs(start.e)
     if start.e == 0 or not np.isfinite(start.value):
         return start.value, start
     resolution = resolution_of(scores, start.b)
@@ -112,8 +113,9 @@ def offset_interval(risk: Risk, scores: Vector, guess: float) -> tuple[float, fl
     return ends[0], ends[1]
 
 
-def _by_newton(risk: Risk, curvature: Curvature, scores: Vector, at: Tangent) -> tuple[Tangent, float]:
-    """A tangent where the slope is least, or zero, and how far from there it should turn."""
+def _by_newton(risk: Risk, curvature: Curvature, scores: Vector, b: float) -> tuple[Tangent, float]:
+    """A tangent where the slope is least, or zero, and how far from there it should turn; from b on."""
+    at = tangent(risk, scores, b)
     step = abs(at.e)
     # where the risk hardly bends, Newton would step so far that the numbers there swallow all others
     longest = 1.0 + abs(at.b) + float(np.abs(scores).max(initial=0.0)) + risk.farthest

@@ -49,8 +49,9 @@ class Shards(Given):
         parted = PartedDesign(self.parts, self.resident)
         return parted.take(slice(None)) if self.parts.bytes <= self.resident else parted
 
-    @cached_property
+    @property
     def y(self) -> Any:
+        """Read each time: who fits has his own."""
         kind = self.parts.manifest.y
         return None if kind is None else self._vector("y", kind == "word")
 

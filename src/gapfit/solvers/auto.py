@@ -42,8 +42,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit._types import Slope, Vector
+from gapfit.losses.atoms import Atoms
 from gapfit.losses.forms import BinaryEntropy, Smooth
-from gapfit.losses.piecewise import Atoms
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
 from gapfit.solution import Iterate

@@ -35,8 +35,8 @@ import numpy as np
 from gapfit import limits, threads
 from gapfit._types import Slope, Vector
 from gapfit.design.forms import PartRows, Rows
+from gapfit.losses.atoms import Atoms
 from gapfit.losses.forms import BinaryEntropy
-from gapfit.losses.piecewise import Atoms
 from gapfit.minorant import Minorant
 from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem

@@ -4,8 +4,8 @@ import warnings
 from typing import Any
 
 from gapfit.design.forms import Plain, Rows
+from gapfit.losses.atoms import Atoms
 from gapfit.losses.forms import Conjugate, Curvature, Smooth
-from gapfit.losses.piecewise import Atoms
 from gapfit.penalties.forms import Differentiable, Euclidean, Net, Quadratic
 
 _OLD: dict[str, dict[Any, type]] = {

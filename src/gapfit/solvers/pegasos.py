@@ -26,7 +26,7 @@ from gapfit import limits
 from gapfit.design.forms import Rows
 from gapfit.errors import IncompatibleSolver
 from gapfit.forms import lacking
-from gapfit.losses.piecewise import Atoms
+from gapfit.losses.atoms import Atoms
 from gapfit.minorant import Minorant, mix
 from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
@@ -101,7 +101,7 @@ def _sample(problem: Problem, state: dict[str, Any], seed: int) -> Steps:
     alpha, (n, d) = problem.alpha, problem.design.shape
     rows = as_rows(*problem.form(Rows).matrix.rows())
     table = coordinates(problem)
-    p = table["along"] = problem.weight / problem.weight.sum()
+    p = table["along"] = np.ascontiguousarray(problem.shares)
     gain, total = 0.0, problem.form(Atoms).total
     if problem.n_offsets:
         gain = offset_per_imbalance(problem, table)

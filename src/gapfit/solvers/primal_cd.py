@@ -25,8 +25,8 @@ from scipy import sparse
 
 from gapfit._types import Indices, Slope, Vector
 from gapfit.design.forms import Rows
+from gapfit.losses.atoms import Atoms
 from gapfit.losses.forms import Conjugate, Curvature, Smooth
-from gapfit.losses.piecewise import Atoms
 from gapfit.minorant import Minorant
 from gapfit.penalties import Box, Penalty
 from gapfit.penalties.forms import Net
@@ -261,5 +261,5 @@ def _curvature(problem: Problem, point: Point) -> Vector:
         return np.asarray(np.maximum(D, _LEAST / problem.form(Atoms).quad))
     steep = np.abs(point.u)  # far out, first derivatives are all there is; where they vanish as well, nothing
     usual = float(D.sum() + steep.sum()) or 1.0
-    least = np.maximum(_STEEP * steep, _LEAST * usual * problem.weight / problem.weight.sum())
+    least = np.maximum(_STEEP * steep, _LEAST * usual * problem.shares)
     return np.asarray(np.maximum(D, least))

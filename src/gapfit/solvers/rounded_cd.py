@@ -20,8 +20,9 @@ import numpy as np
 
 from gapfit._types import Slope, Vector
 from gapfit.design.forms import Rows
+from gapfit.losses.atoms import Atoms
 from gapfit.losses.forms import Conjugate
-from gapfit.losses.piecewise import Atoms, PiecewiseRisk
+from gapfit.losses.piecewise import PiecewiseRisk
 from gapfit.minorant import Minorant
 from gapfit.penalties.forms import Net
 from gapfit.problem import Problem
@@ -90,7 +91,7 @@ class _Rounding(NamedTuple):
     def applied(self, problem: Problem) -> Problem:
         """The problem with -mu (a - centre)^2 / 2 among the terms of its loss, but for a constant; the data
         are shared."""
-        atoms, p, other = problem.form(Atoms), _shares(problem), copy(problem)
+        atoms, p, other = problem.form(Atoms), problem.shares, copy(problem)
         atoms = atoms._replace(lin=atoms.lin + self.mu * self.centre, quad=atoms.quad + self.mu / p)
         other.risk = PiecewiseRisk(problem.loss, atoms, problem.y, p)
         other.shared = {}  # what is known of the other risk is not of this one
@@ -99,7 +100,7 @@ class _Rounding(NamedTuple):
     @classmethod
     def about(cls, u: Vector, problem: Problem, mu: float) -> "_Rounding":
         """That about the dual point u."""
-        return cls(-problem.form(Atoms).sign * u / _shares(problem), mu)
+        return cls(-problem.form(Atoms).sign * u / problem.shares, mu)
 
 
 @storable
@@ -116,7 +117,7 @@ class _Stage(NamedTuple):
         """Begin with a rounding that reaches most samples; a sharper one, if w tells the dual solution."""
         scores = problem.scores(w)
         first = _WIDE * dual_set(problem).width(scores)
-        if float((problem.form(Atoms).quad * _shares(problem)).min()) >= _WIDE_BEND * first:
+        if float((problem.form(Atoms).quad * problem.shares).min()) >= _WIDE_BEND * first:
             first *= _HARDLY
         rounding = _Rounding(np.zeros(len(scores)), first)
         if w.any():
@@ -136,11 +137,6 @@ class _Stage(NamedTuple):
         point = point._replace(risk=at.value, u=at.u, height=at.height, b=at.b, left=at.left)
         fresh = {"point": point, "lowest": (np.inf, np.inf), "to_the_bit": None}
         return _Stage(rounding, self.first, 0, {**inner, **fresh})
-
-
-def _shares(problem: Problem) -> Vector:
-    """Of the samples, in the mean."""
-    return np.asarray(problem.weight / problem.weight.sum())
 
 
 def _snapshot(then: Any) -> dict[str, Any]:

@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit._types import Slope, Vector
-from gapfit.design.forms import Rows, RowSums
-from gapfit.losses.piecewise import Atoms
+from gapfit.design.forms import RowSums
+from gapfit.losses.atoms import Atoms
 from gapfit.minorant import Minorant
 from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
@@ -34,10 +34,10 @@ from gapfit.rounding import EPS
 from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.second_order.definite import solve_definite
+from gapfit.solvers.second_order.few_rows import where_not_zero
 from gapfit.solvers.second_order.rounded_losses import RoundedLosses
 from gapfit.solvers.second_order.share import one_of_each
 
-_FEW = 4  # times less than all samples are taken out of a dense X before they are used
 _SEARCH = 40  # evaluations in a line search at most, each O(n)
 _FLAT = 0.1  # of the first slope: there a line search ends
 
@@ -116,23 +116,13 @@ def _learn_from_a_share(
     return {}  # this is no place to learn
 
 
-def _where_not_zero(design: Any, *vectors: Vector) -> tuple[Any, list[Vector]]:
-    """A dense design and vectors less the samples where these are zero, if most are; sparse products pass
-    over them anyway, and rows that are elsewhere are not fetched for one product."""
-    n, d = design.shape
-    if design.size == n * d and design.has(Rows):
-        rows = np.flatnonzero(np.any(vectors, axis=0))
-        if _FEW * len(rows) < n:
-            return design.take(rows), [u[rows] for u in vectors]
-    return design, list(vectors)
-
-
 class _Path(Kept):
     """A point (w, b) on its way, with the rounding c and the guess of the dual solution that it is near."""
 
     w: Slope
     b: float
     f: Vector  # the scores X w + b; known offsets are in the targets
+    told: Vector | None  # a dual point whose product the driver has at hand
     c: float
 
     def __init__(self, problem: Problem, whole: Problem, tuning: Tuning) -> None:
@@ -193,12 +183,17 @@ class _Path(Kept):
         return np.full(self.problem.n_offsets, self.b)
 
     def bound(self) -> Minorant:
-        return self.problem.minorant_at(-self.v)
+        return self.problem.minorant_at(-self.v if self.told is None else self.told)
+
+    def _asked(self) -> tuple[Slope, Vector]:
+        """What the driver asks products of, if it looks at this point."""
+        self.told = self.problem.settled(-self.v)
+        return self.w, self.told
 
     def look(self) -> float:
         """Evaluate the losses. Returns a guess of the gap: that at this b, and what b may still gain."""
         alpha, w = self.problem.alpha, self.w
-        loss, bound = self._respond()
+        loss, bound = self._respond(looked_at=True)
         self.primal = 0.5 * alpha * float(w @ w) + loss + self.losses.total * self.b
         dual = bound - float(self.z @ self.z) / (2 * alpha) + self.imbalance * self.b
         residual = alpha * w - self.z
@@ -248,18 +243,21 @@ class _Path(Kept):
         self.losses.each(self.loops.advance, self.f, df, db, t)
         return True
 
-    def _respond(self) -> tuple[float, float]:
+    def _respond(self, *, looked_at: bool = False) -> tuple[float, float]:
         """v and curvature at f, and what follows from v; returns the losses and minus their conjugates."""
         arrays = (self.v, self.moved, self.in_gram, self.curvature, self.change)
         sums = self.losses.sums(self.loops.respond, self.f, self.c, *arrays)
+        self.told = None
+        if looked_at:
+            self.problem.design.foresee(self._asked)
         loss, bound, total, self.bend, self.curved, self.changed = sums
         self.imbalance = 0.0
         if self.problem.n_offsets:  # the samples whose curvature has changed are among those that move
-            design, vectors = _where_not_zero(self.problem.form(RowSums).matrix, self.moved, self.change)
+            design, vectors = where_not_zero(self.problem.form(RowSums).matrix, self.moved, self.change)
             movement, self.change_of_rows = design.adjoints(*vectors)
             self.imbalance = self.losses.total - total
         else:
-            design, vectors = _where_not_zero(self.problem.form(RowSums).matrix, self.moved)
+            design, vectors = where_not_zero(self.problem.form(RowSums).matrix, self.moved)
             movement = design.adjoint(*vectors)
         self.z += movement
         return loss, bound
@@ -272,7 +270,7 @@ class _Path(Kept):
         few = self.changed < self.curved
         self.curved_rows = self.curved_rows + self.change_of_rows
         weight, rows = (self.change, self.change_of_rows) if few else (self.curvature, self.curved_rows)
-        design, (weight,) = _where_not_zero(self.problem.form(RowSums).matrix, weight)
+        design, (weight,) = where_not_zero(self.problem.form(RowSums).matrix, weight)
         gram = design.weighted_gram(weight, self.mean, rows)
         self.gram = self.gram + gram if few else gram
         self.in_gram, self.curvature = self.curvature, self.in_gram

@@ -14,8 +14,8 @@ import numpy as np
 
 from gapfit._types import Slope, Vector
 from gapfit.design.forms import Rows
+from gapfit.losses.atoms import Atoms
 from gapfit.losses.forms import BinaryEntropy
-from gapfit.losses.piecewise import Atoms
 from gapfit.minorant import Minorant
 from gapfit.penalties.forms import Everywhere, Net
 from gapfit.problem import Problem
@@ -61,7 +61,7 @@ class _Path:
 
         self.problem, self.small = problem, small
         n, d = problem.design.shape
-        p = problem.weight / problem.weight.sum()
+        p = np.ascontiguousarray(problem.shares)
         self.losses, total = _losses(problem, p)
         # the slope in b that no sample carries would become one in w, too
         self.mean: Slope = problem.mean if problem.n_offsets and not total else np.zeros(d)
@@ -145,6 +145,7 @@ def _losses(problem: Problem, p: Vector) -> tuple[Any, float]:
     if problem.has(Atoms):
         sign, lin, kink, quad, lo, hi, total = problem.form(Atoms)
         lower, upper = np.where(sign > 0, lo, -hi), np.where(sign > 0, hi, -lo)  # of v = sign * a
+        kink, quad = np.ascontiguousarray(kink), np.ascontiguousarray(quad)
         return Losses(sign * lin - problem.offset, kink, quad, lower, upper, none, p), total
     lower, upper = problem.form(BinaryEntropy).bounds()
     return Losses(-problem.offset, none, none, lower, upper, upper - lower, p), 0.0

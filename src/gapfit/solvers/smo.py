@@ -13,8 +13,8 @@ import numpy as np
 from gapfit._types import Indices, Vector
 from gapfit.design.kept import KeptColumns
 from gapfit.design.kernel import Gram
+from gapfit.losses.atoms import Atoms
 from gapfit.losses.nu import TwoSums
-from gapfit.losses.piecewise import Atoms
 from gapfit.problem import Problem
 from gapfit.rounding import EPS
 from gapfit.solution import Iterate

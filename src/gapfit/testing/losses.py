@@ -7,10 +7,10 @@ import numpy as np
 from scipy.special import logsumexp, xlogy
 
 from gapfit._types import Vector
+from gapfit.losses.atoms import Atoms
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.forms import BinaryEntropy, Conjugate, Curvature, Smooth
 from gapfit.losses.multiclass import Simplices
-from gapfit.losses.piecewise import Atoms
 from gapfit.offset import minimise_offsets
 from gapfit.rounding import EPS
 from gapfit.testing.require import require

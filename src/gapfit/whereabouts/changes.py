@@ -20,8 +20,8 @@ import numpy as np
 from gapfit._types import Indices, Vector
 from gapfit.design.base import Design
 from gapfit.design.forms import Rows
+from gapfit.losses.atoms import Atoms
 from gapfit.losses.forms import Conjugate, SlowCurvature
-from gapfit.losses.piecewise import Atoms
 from gapfit.problem import Problem
 from gapfit.rounding import EPS, gamma, length
 from gapfit.whereabouts import balls

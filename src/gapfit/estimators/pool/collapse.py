@@ -8,6 +8,7 @@ score_weight * P. So the largest score_weight for which that is so is a linear p
 import numpy as np
 from scipy.optimize import linprog
 
+from gapfit.design.forms import Rows
 from gapfit.estimators.fitting import warn_caller
 from gapfit.estimators.pool.members import Fitted, Settings, Surrogate, TwoClasses
 from gapfit.losses import FBeta, Jaccard
@@ -19,9 +20,10 @@ def critical_score_weight(samples: TwoClasses) -> float | None:
     """The largest score_weight with w = 0 as optimum; None if the program is too large, or fails."""
     positive, weight = samples.positive, samples.weight
     N, d = int((~positive).sum()), samples.design.shape[1]
-    if N * (d + 1) > _ENTRIES:
+    rows = samples.design.form(Rows)
+    if rows is None or N * (d + 1) > _ENTRIES:
         return None
-    X = samples.design.X
+    X = rows.matrix.X
     X = X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=np.float64)
     size = np.abs(X).max(axis=0)
     X = X / np.where(size > 0, size, 1.0)

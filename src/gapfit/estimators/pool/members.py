@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from gapfit._types import Slope, Vector
-from gapfit.design.memory import MemoryDesign
+from gapfit.design.base import Design
 from gapfit.losses import ContingencyLoss, Logistic, SquaredHinge
 from gapfit.losses.base import Loss
 from gapfit.metrics import Mask, Metric, best_threshold
@@ -28,7 +28,7 @@ LOSSES: dict[str, Loss] = {"logistic": Logistic(), "squared_hinge": SquaredHinge
 class TwoClasses(NamedTuple):
     """Samples of two classes. `share`: of the weight of all samples that the fit was given."""
 
-    design: MemoryDesign
+    design: Design
     y: Vector  # -1 and +1
     weight: Vector
     share: float = 1.0
@@ -47,7 +47,7 @@ class TwoClasses(NamedTuple):
         """Some of them, with the weights that they have there, if these are others."""
         weight = self.weight[rows] if weight is None else weight
         share = float(weight.sum() / self.weight.sum())
-        return TwoClasses(self.design.take(rows), self.y[rows], weight, share)
+        return TwoClasses(self.design.keeping(rows), self.y[rows], weight, share)
 
 
 class Settings(NamedTuple):
@@ -79,7 +79,7 @@ class Fitted(NamedTuple):
     solution: Solution | None = None  # of the latest surrogate: its cuts serve the next alpha
     anchor: "Fitted | None" = None  # of a local search, where it began: others begin there too
 
-    def scores(self, design: MemoryDesign) -> Vector:
+    def scores(self, design: Design) -> Vector:
         """x'w + b of all rows."""
         return design.scores(self.w) + self.b
 

@@ -26,10 +26,10 @@ def stratified(samples: TwoClasses, cv: Any, random_state: Any) -> list[Fold] | 
     return [fold_of(samples, *rows) for rows in _rows(samples.y, int(cv), random_state)]
 
 
-def given(samples: TwoClasses, cv: Any, X: Any, y: Any, weight: Vector, origin: Multiset) -> list[Fold]:
-    """Those of a splitter, or of a list of pairs of rows. `weight` is that of the rows of X."""
+def given(samples: TwoClasses, cv: Any, y: Any, weight: Vector, origin: Multiset) -> list[Fold]:
+    """Those of a splitter, or of a list of pairs of rows; y and weight are those of the rows as given."""
     with naming("cv"):
-        splits = list(check_cv(cv).split(X, y))
+        splits = list(check_cv(cv).split(np.zeros((len(y), 1)), y))  # splitters ask for the number of rows
     if not splits:
         raise ValueError("cv must make one fold at least")
 

@@ -18,6 +18,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from gapfit._types import Vector
+from gapfit.design.forms import RowSums
 from gapfit.estimators.pool.members import Cost, Done, Fitted, Settings, TwoClasses
 from gapfit.metrics import Metric, best_threshold
 from gapfit.problem import Problem
@@ -68,8 +69,8 @@ class _Tilted:
         self.positive, self.weight = samples.positive, samples.weight
         self.slope, self.strength = tilt.slope, tilt.strength / max(optimum, 1e-12)
         self.P, self.N = samples.masses
-        X = samples.design.X
-        square = np.asarray(X.multiply(X).mean(axis=0)).ravel() if hasattr(X, "multiply") else (X**2).mean(0)
+        n = len(self.weight)
+        square = problem.form(RowSums).matrix.squares(np.full(n, 1.0 / n))
         self.unit = 1.0 / np.sqrt(np.where(square > 0, square, 1.0))
 
     def __call__(self, point: Vector) -> tuple[float, Vector]:

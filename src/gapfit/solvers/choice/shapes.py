@@ -4,7 +4,7 @@ from math import isfinite
 
 import numpy as np
 
-from gapfit.losses.piecewise import Atoms
+from gapfit.losses.atoms import Atoms
 from gapfit.problem import Problem
 
 CHEAP = 24  # flops of dense algebra take the time of an entry of X in a pass

@@ -5,40 +5,43 @@ from typing import Any
 import numpy as np
 
 from gapfit._types import Vector
+from gapfit.losses.atoms import Atoms
 from gapfit.losses.forms import BinaryEntropy
-from gapfit.losses.piecewise import Atoms
 from gapfit.problem import Problem
 
 _INSIDE = 1e-14  # of their range entropic variables are away from their bounds at the start
 
 
-def coordinates(problem: Problem) -> Any:
-    """The losses as a table of `compiled.rows.SAMPLE`, what is not about the loss zero.
+ALL = slice(None)
+
+
+def coordinates(problem: Problem, rows: Any = ALL) -> Any:
+    """The losses of some samples as a table of `compiled.rows.SAMPLE`, what is not about the loss zero.
 
     v = sign * a turns the signs of the atoms into the order of their bounds, and a known offset of
     a score is the same as a smaller target.
     """
     from gapfit.compiled.rows import SAMPLE  # compiled code is loaded only when it is to run
 
-    sign, lin, kink, quad, lo, hi, _ = problem.form(Atoms)
+    sign, lin, kink, quad, lo, hi, _ = problem.form(Atoms).take(rows)
     table = np.zeros(len(sign), SAMPLE)
-    table["target"] = sign * lin - problem.offset
+    table["target"] = sign * lin - problem.offset[rows]
     table["kink"], table["quad"] = kink, quad
     table["lower"] = np.where(sign > 0, lo, -hi)
     table["upper"] = np.where(sign > 0, hi, -lo)
     return table
 
 
-def offset_per_imbalance(problem: Problem, table: Any) -> float:
+def offset_per_imbalance(problem: Problem, table: Any, rows: Any = ALL) -> float:
     """How far b should move for a unit of imbalance s (any step of that order is a good one).
 
     Eight times as far as the losses need to make up for it: each gives way by its quad, or moves
-    from bound to bound over the spread of the targets.
+    from bound to bound over the spread of the targets. The table may be that of some rows only.
     """
-    target = table["target"]
-    spread = np.average(np.abs(target - np.median(target)) + table["kink"], weights=problem.weight)
+    target, times = table["target"], len(problem.weight) / len(table)
+    spread = np.average(np.abs(target - np.median(target)) + table["kink"], weights=problem.weight[rows])
     with np.errstate(divide="ignore"):
-        give = np.sum(1 / (table["quad"] + spread / (table["upper"] - table["lower"])))
+        give = times * np.sum(1 / (table["quad"] + spread / (table["upper"] - table["lower"])))
     return 8 / give if give < np.inf else 1.0
 
 
@@ -50,9 +53,9 @@ class Piecewise:
     offset_per_imbalance = staticmethod(offset_per_imbalance)
 
     @staticmethod
-    def table(problem: Problem) -> tuple[Any, float]:
-        """The kernels' table at v = 0, and what the v add up to if there is an intercept."""
-        return coordinates(problem), problem.form(Atoms).total
+    def table(problem: Problem, rows: Any = ALL) -> tuple[Any, float]:
+        """The kernels' table at v = 0, and what all v add up to if there is an intercept."""
+        return coordinates(problem, rows), problem.form(Atoms).total
 
     @staticmethod
     def put(table: Any, v: Vector) -> None:
@@ -66,18 +69,19 @@ class Entropic(Piecewise):
     form, entropic = BinaryEntropy, True
 
     @staticmethod
-    def offset_per_imbalance(problem: Problem, table: Any) -> float:
+    def offset_per_imbalance(problem: Problem, table: Any, rows: Any = ALL) -> float:
         """As for the others: each loss gives way by a quarter of its range, or less."""
-        del problem
-        return 32.0 / float(np.sum(table["upper"] - table["lower"]))
+        del rows
+        times = len(problem.weight) / len(table)
+        return 32.0 / (times * float(np.sum(table["upper"] - table["lower"])))
 
     @staticmethod
-    def table(problem: Problem) -> tuple[Any, float]:
+    def table(problem: Problem, rows: Any = ALL) -> tuple[Any, float]:
         from gapfit.compiled.rows import SAMPLE
 
-        lower, upper = problem.form(BinaryEntropy).bounds()
+        lower, upper = problem.form(BinaryEntropy).bounds(rows)
         table = np.zeros(len(lower), SAMPLE)
-        table["target"], table["lower"], table["upper"] = -problem.offset, lower, upper
+        table["target"], table["lower"], table["upper"] = -problem.offset[rows], lower, upper
         Entropic.put(table, np.zeros(len(lower)))
         return table, 0.0
 

@@ -40,7 +40,7 @@ class Whole(Store):
         table, self.total = kind.table(problem)
         squares, self.mean, self.rho = problem.distances**2, np.zeros(d), 0.0
         if problem.n_offsets:
-            p = problem.weight / problem.weight.sum()
+            p = problem.shares
             self.mean = problem.mean
             table["along"] = problem.design.scores(self.mean)
             # a share of the coordinates' own curvature, and what the losses need

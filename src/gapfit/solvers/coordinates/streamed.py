@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit import limits
-from gapfit._types import Indices, Slope, Vector
+from gapfit._types import Slope, Vector
 from gapfit.design.forms import PartRows
+from gapfit.design.memory import MemoryDesign
 from gapfit.design.parts import Tree
-from gapfit.design.rows import packed
 from gapfit.fingerprint import fingerprint
-from gapfit.losses.forms import Conjugate
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.records import Kept
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps
+from gapfit.solvers.coordinates.held import Held
 from gapfit.solvers.coordinates.kinds import KINDS
 from gapfit.solvers.coordinates.rows import MEMORY, Store
 
@@ -40,30 +40,32 @@ class Pace(NamedTuple):
 
 
 USUAL = Pace()
-_PROJECTIONS = 4  # the last ones change nothing but rounding
+_SOME = 2**16  # rows at a time, or to judge all by
+_RANGE = 1e30  # single precision has room for that, and for its inverse
 
 
 def streamed(problem: Problem, state: dict[str, Any], seed: int, pace: Pace = USUAL) -> Steps:
     """One step: sweeps over what is held, and a pass over the parts that looks at where they have led."""
     descent = _Streamed(problem, state, seed, pace)
     while True:
+        descent.design.forget_scores()  # of the last place: there is room for one vector of them
         descent.sweep_over_held()
         at = descent.place()
         descent.pass_over_parts(at)
-        primal, b, _ = problem.best(at.w, at.offsets)  # the scores are there
+        primal, b = problem.best(at.w, at.offsets)[:2]  # the scores are there
         yield Iterate(at.w, b, at.bound, primal, descent.snapshot)
 
 
-class _At(NamedTuple):
+class _At:
     """A point, and the dual point that it belongs to."""
 
-    problem: Problem
-    w: Slope
-    offsets: Vector
-    u: Vector
+    def __init__(self, problem: Problem, w: Slope, offsets: Vector, u: Vector) -> None:
+        self.problem, self.w, self.offsets, self.u = problem, w, offsets, u
 
     def bound(self) -> Minorant:
-        return self.problem.minorant_at(self.u)
+        made = self.problem.minorant_at(self.u)
+        self.u = self.u if made.u is None else made.u  # the same numbers, once in memory
+        return made
 
 
 class _Streamed(Kept):
@@ -77,8 +79,10 @@ class _Streamed(Kept):
         self.compiled, self.problem, self.pace = dual, problem, pace
         self.design = design = problem.form(PartRows).design
         self.kind = next(kind for kind in KINDS if problem.has(kind.form))
-        self.table, self.total = self.kind.table(problem)
-        d = design.shape[1]
+        n, d = design.shape
+        self.v, self.odds = np.zeros(n), np.zeros(n if self.kind.entropic else 0)
+        self.along, self.curvature = np.zeros((2, n), self._precision())
+        self.total = self._begin_at_zero()
         self.centre: Slope = design.middle if problem.n_offsets else np.zeros(d)
         self.middle, self.rho = float(self.centre @ self.centre), 0.0
         self.z, self.b, self.s, self.c = np.zeros(d), 0.0, 0.0, 0.0
@@ -86,69 +90,95 @@ class _Streamed(Kept):
         self.threshold, self.placed = np.inf, False
         self.held: Store | None = None
         if problem.n_offsets:  # a share of the coordinates' own curvature, and what the losses need
-            share = problem.weight / problem.weight.sum()
-            squares = max(float(share @ design.row_sizes**2) - self.middle, 0.0)
-            self.rho = 0.01 * squares / problem.alpha + self.kind.offset_per_imbalance(problem, self.table)
+            some = slice(None, None, 1 + n // _SOME)
+            squares = problem.weight[some] @ design.row_sizes[some] ** 2 / problem.weight[some].sum()
+            own = 0.01 * max(float(squares) - self.middle, 0.0) / problem.alpha
+            table, _ = self.kind.table(problem, some)
+            self.rho = own + self.kind.offset_per_imbalance(problem, table, some)
             self.b = float(problem.at_zero.b.sum())
-            self.s = self.total - float(self.table["v"].sum())
+            self.s = self.total - float(self.v.sum())
         if "u" in state:
             self._begin_at(state)
 
+    def _precision(self) -> Any:
+        """Of curvatures: single, if that has room for them. Steps in any metric near this one will do."""
+        largest = (2 * float(self.design.row_sizes.max())) ** 2 / min(self.problem.alpha, 1.0)
+        return np.float32 if 1 / _RANGE < largest < _RANGE else np.float64
+
+    def _begin_at_zero(self) -> float:
+        """The variables that stand for w = 0, or nearly; returns what they are to add up to."""
+        for start in range(0, len(self.v), _SOME):
+            rows = slice(start, start + _SOME)
+            table, total = self.kind.table(self.problem, rows)
+            self._put_back(rows, table)
+        return total
+
     def _begin_at(self, state: dict[str, Any]) -> None:
-        self.table["v"] = -state["u"]
-        if "column" in state:
-            self.table["kink"] = state["column"]
+        np.negative(state["u"], out=self.v)
+        if self.kind.entropic and "column" in state:
+            self.odds[:] = state["column"]
         if state.get("same"):
             self.restore(state)
             members = state["members"]
             if len(members):
-                self._measure_all()
+                for rows, part in self.design.each():
+                    self._measure(rows, part)
+                self.placed = True
                 rows = _compiled_rows(self.design.take(members))
-                self.held = Store(rows, self.table.take(members), members)
+                self.held = Store(rows, self._table(members), members)
             return
-        v = self.table["v"]
-        self.z = self.design.adjoint(v)
+        self.z = self.design.adjoint(self.v)
         self.b = float(state.get("b", self.b))
         if self.problem.n_offsets:
-            self.s, self.c = self.total - float(v.sum()), float(self.z @ self.centre)
+            self.s, self.c = self.total - float(self.v.sum()), float(self.z @ self.centre)
 
     def snapshot(self) -> dict[str, Any]:
         members = np.empty(0, np.intp) if self.held is None else self.held.members
-        return {
-            **self.state(), "u": -self.table["v"], "column": self.table["kink"].copy(), "members": members,
-        }  # fmt: skip
+        odds = {"column": self.odds.copy()} if self.kind.entropic else {}
+        return {**self.state(), "u": -self.v, "members": members, **odds}
+
+    # -- what is known of rows, and what is kept of them ----------------------------------------------------
+
+    def _table(self, rows: Any) -> Any:
+        """The compiled loops' table of some rows, at their variables."""
+        table, _ = self.kind.table(self.problem, rows)
+        table["v"], table["along"], table["curvature"] = self.v[rows], self.along[rows], self.curvature[rows]
+        if self.kind.entropic:
+            table["kink"] = self.odds[rows]
+        return table
+
+    def _put_back(self, rows: Any, table: Any) -> None:
+        """Take the variables of some rows over."""
+        self.v[rows] = table["v"]
+        if self.kind.entropic:
+            self.odds[rows] = table["kink"]
+
+    def _measure(self, rows: slice, part: MemoryDesign) -> None:
+        """What the dual needs to know of a part's rows: <x, centre>, and |x - centre|^2 / alpha."""
+        if self.problem.n_offsets:
+            self.along[rows] = part.scores(self.centre)
+        squares = part.distances(self.problem.penalty, self.centre) ** 2
+        self.curvature[rows] = squares / self.problem.alpha
 
     # -- a pass ---------------------------------------------------------------------------------------------
 
     def pass_over_parts(self, at: _At) -> None:
         """Compute for each part what is asked of `at`; sweep over it, and hold what may move."""
-        scores, slope, held = [], Tree(), _Held(self.design)
+        scores, slope, held = np.empty(len(self.v)), Tree(), Held(self.design)
         lots = np.random.default_rng(int(self.random))
         for rows, part in self.design.each():
             limits.look()
-            scores.append(part.scores(at.w))
+            scores[rows] = part.scores(at.w)
             slope.add(part.adjoint(at.u[rows]))
-            table = self.table[rows]
             if not self.placed:
-                self._measure(table, rows, part.scores(self.centre))
-            store = Store(_compiled_rows(part), table, np.arange(rows.start, rows.stop))
+                self._measure(rows, part)
+            store = Store(_compiled_rows(part), self._table(rows), np.arange(rows.start, rows.stop))
             self._sweeps(store, self.pace.inner, 0.0)
-            held.add(store, self._firmness(store), lots.random(len(table), np.float32), part.dtype)
-        self.placed, self.held = True, held.store(self.table)
-        self.design.remember_scores(fingerprint(at.w), np.concatenate(scores))
+            self._put_back(rows, store.table)
+            held.add(store, self._firmness(store), lots.random(len(store.table), np.float32), part.dtype)
+        self.placed, self.held = True, held.store(self._table)
+        self.design.remember_scores(fingerprint(at.w), scores)
         self.design.remember_slope(fingerprint(at.u), slope.total())
-
-    def _measure(self, table: Any, rows: slice, along: Vector) -> None:
-        """What the dual needs to know of rows."""
-        squares = self.design.row_sizes[rows] ** 2
-        if self.problem.n_offsets:
-            table["along"] = along
-            squares = np.maximum(squares - 2 * along + self.middle, 0.0)
-        table["curvature"] = squares / self.problem.alpha
-
-    def _measure_all(self) -> None:
-        self._measure(self.table, slice(None), self.design.scores(self.centre))
-        self.placed = True
 
     def _firmness(self, store: Store) -> Vector:
         """By how much the derivative of each row would have to change to move it; -1 if it moves anyway."""
@@ -165,11 +195,9 @@ class _Streamed(Kept):
             return
         held, self.held = self.held, None
         self._sweeps(held, self.pace.sweeps, self.pace.enough)
-        self.table["v"][held.members] = held.table["v"]
-        if self.kind.entropic:
-            self.table["kink"][held.members] = held.table["kink"]
+        self._put_back(held.members, held.table)
         if self.problem.n_offsets:  # afresh, for rounding must not add up
-            self.s = self.total - float(self.table["v"].sum())
+            self.s = self.total - float(self.v.sum())
 
     def _dual(self, store: Store) -> Any:
         constants = 1 / self.problem.alpha, self.middle, self.rho
@@ -182,7 +210,7 @@ class _Streamed(Kept):
         place = compiled.Place(self.z, self.b, self.s, self.c)
         order = np.arange(len(store.table))
         epoch = compiled.Epoch(order, self.random, np.inf, np.inf, np.inf, 0, 0)
-        visits = self.pace.visits * len(self.table) if enough else 2**62
+        visits = self.pace.visits * len(self.v) if enough else 2**62
         ends = compiled.Ends(enough, visits, sweeps, 1, -1.0, -1.0)
         over = False
         while not over:
@@ -207,59 +235,7 @@ class _Streamed(Kept):
             w += (s / problem.alpha) * self.centre
         w = problem.penalty.rounded(w, problem.dtype).astype(np.float64)
         along = (self.c + s * self.middle) / problem.alpha
-        return _At(problem, w, np.full(problem.n_offsets, self.b - along), self._feasible())
-
-    def _feasible(self) -> Vector:
-        """u, so that `Problem` finds nothing to change in it: else what the pass computes is in vain."""
-        project = self.problem.form(Conjugate).project
-        u: Vector = -self.table["v"]
-        for _ in range(_PROJECTIONS):
-            before, u = u, project(u, balanced=self.problem.n_offsets > 0)
-            if np.array_equal(before, u):
-                break
-        return u
-
-
-class _Held:
-    """Rows that are copied while their parts are there: of each part its share of what may be held."""
-
-    def __init__(self, design: Any) -> None:
-        self.design = design
-        self.data: list[Any] = []
-        self.indices: list[Any] = []
-        self.lengths: list[Indices] = []
-        self.members: list[Indices] = []
-
-    def add(self, store: Store, firmness: Vector, lots: Any, dtype: Any) -> None:
-        """The least firm rows, as many as there is room for; of those that move, other ones each time."""
-        indptr = store.rows.indptr
-        entry = np.dtype(dtype).itemsize + (4 if len(store.rows.indices) else 0)
-        room = self.design.resident * len(store.table) / self.design.shape[0]
-        order = np.lexsort((lots, firmness))
-        cost = np.cumsum(np.diff(indptr)[order] * entry)
-        rows = np.sort(order[: int(np.searchsorted(cost, room, side="right"))])
-        rows = rows[firmness[rows] < np.inf]
-        if len(rows):
-            data, indices, starts = packed(store.rows, rows, dtype)
-            self.data.append(data)
-            self.indices.append(indices)
-            self.lengths.append(np.diff(starts))
-            self.members.append(store.members[rows])
-
-    def store(self, table: Any) -> Store | None:
-        """All of them, side by side."""
-        from gapfit.compiled.rows import as_rows
-
-        if not self.members:
-            return None
-        members = np.concatenate(self.members)
-        data = np.concatenate(self.data)
-        self.data.clear()  # before more is copied
-        indices = np.concatenate(self.indices)
-        self.indices.clear()
-        starts = np.concatenate(([0], np.cumsum(np.concatenate(self.lengths))))
-        rows = as_rows(data, indices, starts)
-        return Store(rows, table.take(members), members)
+        return _At(problem, w, np.full(problem.n_offsets, self.b - along), problem.settled(-self.v))
 
 
 def _compiled_rows(part: Any) -> Any:

@@ -1,8 +1,8 @@
 """Which dual set a risk has."""
 
+from gapfit.losses.atoms import Atoms
 from gapfit.losses.chain import MarginChains
 from gapfit.losses.multiclass import MarginSimplices
-from gapfit.losses.piecewise import Atoms
 from gapfit.problem import Problem
 from gapfit.solvers.dual_sets.base import DualSet
 from gapfit.solvers.dual_sets.box import BoxSet

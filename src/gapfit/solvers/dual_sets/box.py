@@ -6,10 +6,11 @@ import numpy as np
 
 from gapfit import threads
 from gapfit._types import Vector
+from gapfit.losses.atoms import Atoms
 from gapfit.losses.forms import Conjugate
-from gapfit.losses.piecewise import Atoms
 from gapfit.problem import Problem
 from gapfit.rounding import EPS
+from gapfit.rowwise import SHORT
 from gapfit.solvers.dual_sets.base import DualSet, Line, Response
 
 _BALANCED = 1e-10  # share of an excess that is not worth another pass
@@ -29,8 +30,8 @@ class BoxSet(DualSet):
         self.compiled = dual_prox
         *atoms, self.total = problem.form(Atoms)
         sign, lin, _, _, lo, hi = atoms
-        self.p, self.target = problem.weight / problem.weight.sum(), sign * lin
-        self.pieces = dual_prox.Pieces(*(_once(x, dual_prox.ROWS) for x in (*atoms, self.p)))
+        self.p, self.target = np.ascontiguousarray(problem.shares), sign * lin
+        self.pieces = dual_prox.Pieces(*map(_once, (*atoms, self.p)))
         size = max(len(self.pieces.quad), len(self.pieces.p))
         self.lengths, self.length = dual_prox.Lengths(np.empty(size), np.empty(size)), 0.0
         self.parts = threads.parts(len(self.p), 8 * len(self.p))
@@ -153,6 +154,6 @@ class BoxLine(Line):
         return box.sums(box.compiled.respond, box.pieces, box.lengths, line, self.t, b, out=(self.u,))
 
 
-def _once(x: Vector, rows: int) -> Vector:
-    """An array of one number shortened to so many rows, which stay in the cache."""
-    return x if len(x) <= rows or (x != x[0]).any() else x[:rows].copy()
+def _once(x: Vector) -> Vector:
+    """An array of one number shortened to few entries, which stay in the cache."""
+    return np.ascontiguousarray(x) if len(x) <= SHORT or (x != x[0]).any() else x[:SHORT].copy()

@@ -15,8 +15,8 @@ import numpy as np
 from gapfit._types import Indices, Matrix, Vector
 from gapfit.design.kept import KeptColumns
 from gapfit.design.kernel import Gram
+from gapfit.losses.atoms import Atoms
 from gapfit.losses.forms import Conjugate
-from gapfit.losses.piecewise import Atoms
 from gapfit.minorant import Minorant
 from gapfit.offset import best_offsets, offset_interval
 from gapfit.problem import Problem

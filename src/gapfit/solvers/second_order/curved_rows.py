@@ -32,7 +32,7 @@ class CurvedRows:
         self.design = design
         self.shape = n, d = design.shape
         self.centre: Slope = problem.mean if problem.n_offsets else np.zeros(d)
-        weight = problem.weight / problem.weight.sum()
+        weight = problem.shares
         self.as_it_is = self.exact = not design.has(Rows) or sparse.issparse(design.X)
         if self.as_it_is:
             self.spread = np.maximum(design.squares(weight) - self.centre**2, 0.0)

@@ -7,8 +7,9 @@ import numpy as np
 from gapfit import threads
 from gapfit._types import Vector
 from gapfit.elsewhere import loops_of
-from gapfit.losses.piecewise import Atoms
+from gapfit.losses.atoms import Atoms
 from gapfit.problem import Problem
+from gapfit.rowwise import whole
 
 
 class RoundedLosses:
@@ -20,7 +21,7 @@ class RoundedLosses:
         self.compiled, n = proximal, len(problem.weight)
         self.device = loops_of(problem.weight)
         sign, lin, kink, quad, lo, hi, self.total = problem.form(Atoms)
-        self.p = problem.weight / problem.weight.sum()
+        self.p = whole(problem.shares)
         self.target: Vector = sign * lin - problem.offset  # an offset is the same as a smaller target
         lower, upper = np.where(sign > 0, lo, -hi), np.where(sign > 0, hi, -lo)  # of v = sign * a
         aim, give = np.empty_like(self.p), np.empty_like(self.p)
@@ -44,4 +45,4 @@ class RoundedLosses:
 
 def _light(x: Vector) -> Vector:
     """Zeros that nobody has written take no memory, and no time to read."""
-    return x if x.any() else np.zeros_like(x)
+    return whole(x if x.any() else np.zeros_like(x))
