@@ -59,6 +59,7 @@ ENGINE = MATHEMATICS | {
     "statements",
     "whereabouts",
     "selection",
+    "conformal",
     "reductions",
 }
 ARROWS: dict[str, set[str]] = {
@@ -81,6 +82,7 @@ ARROWS: dict[str, set[str]] = {
     "statements": MATHEMATICS | {"levels"},
     "whereabouts": MATHEMATICS | {"levels", "objective", "solve", "statements"},
     "selection": {"design", "foresight", "losses", "problem", "solve", "whereabouts"},
+    "conformal": {"whereabouts"},
     "solvers": MATHEMATICS | {"compiled", "problems"},
     "checkpoint": {"registry", "__init__"},
     "driver": MATHEMATICS | {"solvers", "certify", "checkpoint", "problems"},

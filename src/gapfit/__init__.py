@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         StructuredClassifier,
     )
     from gapfit.estimators.alpha_search import AlphaSearchCV, proven_regret
+    from gapfit.estimators.conformal import ConformalClassifier, ConformalRegressor
     from gapfit.path import path
     from gapfit.persistence import load, save
     from gapfit.plotting import plot_alpha_search, plot_convergence
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from gapfit.solve import solve
     from gapfit.versions import show_versions
 
-__all__ = ["AlphaSearchCV", "plot_alpha_search", "proven_regret"]
+__all__ = ["AlphaSearchCV", "ConformalClassifier", "ConformalRegressor", "plot_alpha_search", "proven_regret"]
 __all__ += ["Certificate", "Problem", "Solution", "Status", "load", "path", "plot_convergence", "save"]
 __all__ += ["show_versions", "solve"]
 __all__ += ["LinearClassifier", "LinearRegressor", "MetricClassifier", "NoveltyDetector", "OrdinalClassifier"]
@@ -60,6 +61,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "AlphaSearchCV": "estimators.alpha_search",
     "Certificate": "solution",
+    "ConformalClassifier": "estimators.conformal",
+    "ConformalRegressor": "estimators.conformal",
     "KernelNoveltyDetector": "estimators",
     "KernelSVC": "estimators",
     "KernelSVR": "estimators",

@@ -84,10 +84,7 @@ class Objective:
             offset = _known(offset, n, present, design.shape[0])
             self.shifted = bool(offset.any())
         for name, values in (("X", design.largest), ("y", y), ("offset", offset if self.shifted else 0.0)):
-            if (size := float(np.abs(values).max())) > _HUGE:
-                raise ValueError(
-                    f"{name} holds {size:.3g}; squares of such numbers overflow: scale {name} down"
-                )
+            _check_size(name, values)
         self.penalty.check(design.shape[1])
         self.penalty = design.penalty(self.penalty)
         self.design: Design = design
@@ -113,12 +110,14 @@ class Objective:
         )  # fmt: skip
 
     def tilted(self, more: Vector) -> Self:
-        """The same problem with more of known offsets in the scores."""
-        known = (self.offset + more).reshape(len(self.y), -1)
-        return type(self)(
-            self.design, self.y, self.loss, self.penalty, self.alpha, self.weight, self.n_offsets > 0, known,
-            self.groups,
-        )  # fmt: skip
+        """The same problem with more of known offsets in the scores; the data are shared."""
+        other = copy(self)
+        other.offset = self.offset + more
+        other.shifted = bool(other.offset.any())
+        _check_size("offset", other.offset)
+        other.maker, other._sealed, other._scored, other.shared = next(_makers), None, None, {}
+        vars(other).pop("scale", None)
+        return other
 
     def at(self, alpha: float) -> Self:
         """The same problem with another alpha; the data are shared."""
@@ -287,6 +286,11 @@ class Objective:
     def inner(self, a: Slope, other: Slope) -> float:
         """<a, other> in the dual metric of a quadratic penalty."""
         return self.design.inner(a, self.penalty.argmax(other))
+
+
+def _check_size(name: str, values: Any) -> None:
+    if not (size := float(np.abs(values).max())) <= _HUGE:
+        raise ValueError(f"{name} holds {size:.3g}; squares of such numbers overflow: scale {name} down")
 
 
 def _known(offset: Any, n: int, present: Indices, scores: int) -> Vector:

@@ -50,7 +50,6 @@ class Search:
     def __init__(self, folds: Sequence[Fold], least: float, most: float, eps: float, budget: Budget) -> None:
         self.folds, self.least, self.most, self.eps, self.budget = folds, least, most, eps, budget
         self.errors: dict[float, float] = {}  # of the models at hand, by alpha
-        self._by_fold: dict[float, list[float]] = {}
         self.n_fits = 0
         self.settled: list[Cell] = []
         self.open: list[Cell] = []
@@ -60,29 +59,29 @@ class Search:
         inside = np.geomspace(self.least, self.most, self._count())[1:-1].tolist()
         self.fit_all([self.least, *inside, self.most])
         self.look()
-        while (alpha := self._next()) is not None:
-            if not self.fit(alpha):
+        while (run := self._next()) is not None:
+            alpha = sqrt(run.least) * sqrt(run.most)
+            fold = self._loosest(run, alpha)
+            if not self._fit([fold], alpha):
                 return
-            self._look_again(alpha)
+            self._look_again(fold, alpha)
 
     def fit_all(self, alphas: Sequence[float]) -> None:
         """Fit at these alphas, the ends first, then what lies between."""
         order = sorted(range(len(alphas)), key=lambda k: (min(k, len(alphas) - 1 - k) > 0, k & -k != k, k))
         for k in order:
-            if not self.fit(alphas[k]) and len(self.errors) > 1:
+            if not self._fit(self.folds, alphas[k]):
                 return
 
-    def fit(self, alpha: float) -> bool:
-        """Fit all folds at this alpha; False if the budget is spent."""
-        if alpha in self.errors:
-            return True
-        parts = sum(len(fold.parts) for fold in self.folds)
+    def _fit(self, folds: Sequence[Fold], alpha: float) -> bool:
+        """Fit these folds at this alpha; False if the budget is spent."""
+        parts = sum(len(fold.parts) for fold in folds)
         spent = self.n_fits + parts > self.budget.fits or perf_counter() > self.budget.until
         if spent and len(self.errors) > 1:
             return False
-        self.n_fits += sum(fold.fit(alpha) for fold in self.folds)
-        self._by_fold[alpha] = [fold.error(alpha) for fold in self.folds]
-        self.errors[alpha] = _mean(self._by_fold[alpha])
+        self.n_fits += sum(fold.fit(alpha) for fold in folds)
+        if all(alpha in fold.errors for fold in self.folds):
+            self.errors[alpha] = _mean([fold.errors[alpha] for fold in self.folds])
         return True
 
     def look(self) -> None:
@@ -137,30 +136,27 @@ class Search:
     def _count(self) -> int:
         return max(_FIRST, int(log(self.most / self.least) / _SPACING) + 1)
 
-    def _next(self) -> float | None:
-        """The middle of the longest open run."""
+    def _next(self) -> Cell | None:
+        """The longest open run."""
         runs = [run for run in self.runs(apart=True) if run.width > _NARROWEST]
-        if not runs:
-            return None
-        longest = max(runs, key=lambda run: run.width)
-        return sqrt(longest.least) * sqrt(longest.most)
+        return max(runs, key=lambda run: run.width, default=None)
+
+    def _loosest(self, run: Cell, alpha: float) -> Fold:
+        """The fold that leaves most open there, of those that are not fitted at this alpha."""
+        cells = [cell for cell in self.open if run.least <= cell.least and cell.most <= run.most]
+        left = [fold for fold in self.folds if alpha not in fold.errors]
+        return max(left, key=lambda fold: fsum(_doubt(fold, cell.least, cell.most) for cell in cells))
 
     def _floor(self, least: float, most: float) -> float:
         """A bound below the error at all alphas from least to most; a poor one, as soon as it seems that the
         goal is not to be reached."""
-        near = [one for one in self._around(sqrt(least) * sqrt(most)) if one in self._by_fold]
-        likely = np.max([self._by_fold[one] for one in near], axis=0)
+        likely = [fold.likely(sqrt(least) * sqrt(most)) for fold in self.folds]
         floors: list[float] = []
         for k, fold in enumerate(self.folds):
             floors.append(fold.bounds(least, most)[0])
             if fsum(floors) + fsum(likely[k + 1 :]) < self.goal * len(self.folds):
                 break
         return fsum(floors) / len(self.folds)  # no error is negative
-
-    def _around(self, alpha: float) -> tuple[float, float]:
-        """The nearest alphas that are fitted, or the ends."""
-        below = max((one for one in self.errors if one < alpha), default=self.least)
-        return below, min((one for one in self.errors if one > alpha), default=self.most)
 
     def _cover(self, least: float, most: float, depth: int) -> None:
         floor = self._floor(least, most)
@@ -174,9 +170,9 @@ class Search:
             self._cover(least, middle, depth - 1)
             self._cover(middle, most, depth - 1)
 
-    def _look_again(self, alpha: float) -> None:
-        """At what is open between the neighbours of a new fit."""
-        below, above = self._around(alpha)
+    def _look_again(self, fold: Fold, alpha: float) -> None:
+        """At what is open between the neighbours of a new fit of this fold."""
+        below, above = fold.around(alpha)
         goal, waiting, self.open = self.goal, self.open, []
         for cell in waiting:  # the goal may have come down to some
             (self.settled if cell.floor >= goal else self.open).append(cell)
@@ -190,6 +186,11 @@ class Search:
                     self.open.append(Cell(least, most, run.floor))
                 else:
                     self._cover(least, most, _DEPTH)
+
+
+def _doubt(fold: Fold, least: float, most: float) -> float:
+    """By how much the error may be less than is to be expected."""
+    return fold.likely(sqrt(least) * sqrt(most)) - fold.bounds(least, most)[0]
 
 
 def _mean(values: Sequence[float]) -> float:
