@@ -98,8 +98,9 @@ ARROWS: dict[str, set[str]] = {
     "measures": set(),
     "metrics": {"losses", "measures"},
     "ranking_metrics": {"problem"},
-    "estimators": ENGINE | {"metrics", "persistence", "ranking_metrics", "structures"},
+    "estimators": ENGINE | {"metrics", "path", "persistence", "ranking_metrics", "structures"},
     "plotting": set(),
+    "callbacks": set(),
     "lab": ENGINE | {"datasets"},
     "cli": {
         "datasets",

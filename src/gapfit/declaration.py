@@ -9,7 +9,8 @@
 
 The constructor, the sections Parameters and Attributes of the docstring, the checks of flags and choices, the
 model file and the options of the command line follow from this. A class has what its bases declare. It
-declares a name again to change the text, or only the default: `alpha: float = 1.0` keeps the text.
+declares a name again to change the text, or only the default: `alpha: float = 1.0` keeps the text. A parameter
+that it no longer has is a `ClassVar` there.
 """
 
 import inspect
@@ -19,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache
 from types import MappingProxyType, NoneType
-from typing import Any, Literal, TypeVar, dataclass_transform, get_args
+from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform, get_args, get_origin
 
 import numpy as np
 
@@ -76,7 +77,7 @@ def declared(cls: Class) -> Class:
     for name, one in _before(cls).items():
         mine = name in inspect.get_annotations(cls)
         given = vars(cls).get(name) if mine else one.default
-        if mine and isinstance(given, Field):
+        if mine and (isinstance(given, Field) or get_origin(inspect.get_annotations(cls)[name]) is ClassVar):
             continue
         if mine or one is not _collected(cls, name):  # another default, or not what dataclasses would take
             again = field(default=given, init=one.init, kw_only=one.kw_only, metadata=one.metadata)

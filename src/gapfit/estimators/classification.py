@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit, softmax
+from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gapfit._types import Data, Matrix, Maybe, Slope, Target, Vector
@@ -19,6 +18,7 @@ from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing, warn_caller
 from gapfit.estimators.linear import LinearParts, Posed, WithIntercept
 from gapfit.estimators.predictions import rows_to_watch
+from gapfit.estimators.probabilities import Probabilities
 from gapfit.estimators.targets import (
     Indicators,
     as_codes,
@@ -43,17 +43,8 @@ _MANY_CLASSES, _MANY_SHARE = 20, 0.2  # and this share of the samples: hardly cl
 TOGETHER: dict[type[Loss], type[Loss]] = {Hinge: CrammerSinger, Logistic: Softmax}  # multi_class="joint"
 
 
-def _has_probabilities(classifier: "LinearClassifier") -> bool:
-    if declares(classifier.loss, "likelihood"):
-        return True
-    raise AttributeError(
-        f"probabilities need loss='logistic' or 'softmax', not {classifier.loss!r}; or wrap the model in "
-        "sklearn.calibration.CalibratedClassifierCV"
-    )
-
-
 @declared
-class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, WhatIf):
+class LinearClassifier(ClassifierMixin, Probabilities, WithIntercept, WeightedClasses, WhatIf):
     """A linear classifier whose fit carries a proof of how close to optimal it is.
 
     For two classes, with y_i = +1 for the second of `classes_` and -1 for the first, it minimises ::
@@ -107,6 +98,8 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, WhatIf):
         default="gap", choices=("gap", "predictions"),
     )  # fmt: skip
 
+    _or_else = ", or loss='logistic' or 'softmax'"
+
     coef_: NDArray[Any] = attribute(
         floats(2), "array of shape (1, d), or (k, d) for k > 2 classes or for k labels",
         """w, in the precision of X. A joint fit of two classes has the second column of W less the
@@ -144,14 +137,17 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, WhatIf):
         if target_of(loss) & JOINT and offset is not None:
             raise ValueError(f"offset has one number a sample, and {loss!r} has several scores: leave it out")
         if several is not None:
+            if self.calibrate is not None:
+                raise ValueError("calibrate must be None where y is an indicator matrix")
             self._fit_labels(X, several, loss, sample_weight, offset)
         else:
             posed = self._posed(X, y, sample_weight, offset)
             two = len(self.classes_) == 2 and not target_of(loss) & JOINT
             self._solve(*posed._replace(watched=rows_to_watch(self, X, watch, two=two)))
+            self._calibrate({"X": X, "y": y, "sample_weight": sample_weight, "offset": offset})
         return self
 
-    def _posed(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Posed:
+    def _posed(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Posed:
         loss = self._loss()
         target = target_of(loss)
         if Target.INDICATORS in target:
@@ -221,22 +217,32 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, WhatIf):
             return (scores > 0).astype(np.int64)
         return Labels(self.classes_).invert(scores)
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    @by_blocks
-    def predict_proba(self, X: Any) -> Vector:
-        """Probabilities of shape (n, k), for "logistic" and "softmax".
+    @property
+    def _own_probabilities(self) -> bool:
+        return bool(declares(self.loss, "likelihood"))
 
-        One against the rest, k > 2 of them are normalised to sum to one. If y was an indicator matrix, those
-        of having each label.
-        """
+    def _own_proba(self, X: Any) -> Vector:
+        """If y was an indicator matrix, those of having each label."""
         scores = self.decision_function(X)
         if self.multilabel_:
             return np.asarray(expit(scores))
         if scores.ndim == 1:
             return np.stack([expit(-scores), expit(scores)], axis=1)
-        if self.multi_class == "joint" or Target.CLASSES in target_of(self.loss):
-            return np.asarray(softmax(scores, axis=1))
-        return np.asarray(softmax(log_expit(scores), axis=1))  # expit / its sum, which may underflow
+        return np.asarray(softmax(self._log_odds(scores), axis=1))
+
+    def _own_log_proba(self, X: Any) -> Vector:
+        scores = self.decision_function(X)
+        if self.multilabel_:
+            return np.asarray(log_expit(scores))
+        if scores.ndim == 1:
+            return np.stack([log_expit(-scores), log_expit(scores)], axis=1)
+        return np.asarray(log_softmax(self._log_odds(scores), axis=1))
+
+    def _log_odds(self, scores: Vector) -> Vector:
+        """Of classes whose probabilities are a softmax: the scores; of those told apart one by one, expit over
+        its sum, which may underflow."""
+        joint = self.multi_class == "joint" or Target.CLASSES in target_of(self.loss)
+        return scores if joint else np.asarray(log_expit(scores))
 
     def score_bounds(self, X: Any) -> tuple[Vector, Vector]:
         """Bounds lo, hi on the decision function of the exact optimum, true of every optimal model.

@@ -13,7 +13,8 @@ from gapfit._types import Maybe, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing
-from gapfit.estimators.linear import LinearModel, LinearParts, products
+from gapfit.estimators.along import WithPath
+from gapfit.estimators.linear import LinearParts, Posed, products
 from gapfit.estimators.targets import Levels, as_labels, check_loss, target_of
 from gapfit.losses import OrdinalPairs, OrdinalThresholds
 from gapfit.losses.base import Loss
@@ -47,7 +48,7 @@ def _logistic(kind: str) -> Callable[["OrdinalClassifier"], bool]:
 
 
 @declared
-class OrdinalClassifier(ClassifierMixin, WeightedClasses, LinearModel):
+class OrdinalClassifier(ClassifierMixin, WeightedClasses, WithPath):
     """A linear model of ordered levels whose fit carries a proof of how close to optimal it is.
 
     A sample's score x'w is compared with thresholds b_1 <= ... <= b_(m-1), one between each of the m levels
@@ -105,14 +106,17 @@ class OrdinalClassifier(ClassifierMixin, WeightedClasses, LinearModel):
         """y : labels of shape (n,), whose sorted order is that of the levels
         Or an ordered Categorical of pandas, whose own order counts.
         """
+        self._solve(*self._posed(X, y, sample_weight))
+        return self
+
+    def _posed(self, X: Any, y: Any, sample_weight: Any = None) -> Posed:
         loss = check_loss(self.loss, Target.LEVELS, NAMES)
         levels = Levels.of(y)
         samples = self._samples(X, levels.y, as_labels, sample_weight)
         samples, labels = samples.weighed(levels.numbered(self.class_weight))
         self.classes_ = levels.named(labels.classes)
         level = np.searchsorted(labels.classes, samples.y).astype(np.float64)
-        self._solve(samples, [level], loss, True)
-        return self
+        return Posed(samples, [level], loss, True)
 
     def _point(self, parts: LinearParts, w: Sequence[Slope], b: Sequence[Any]) -> dict[str, Any]:
         thresholds = np.atleast_1d(b[0]).astype(np.float64)

@@ -12,7 +12,7 @@ from gapfit.design.given import unpacked
 from gapfit.estimators.assertions import Assertions
 from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.fitting import all_or_nothing
-from gapfit.estimators.linear import LinearParts, WithIntercept
+from gapfit.estimators.linear import LinearParts, Posed, WithIntercept
 from gapfit.estimators.samples import Samples
 from gapfit.estimators.targets import as_real, check_loss
 from gapfit.losses import NDCG
@@ -98,6 +98,10 @@ class Ranker(WithIntercept, Assertions):
         sample_weight : array of shape (n,), default=None
             For "ndcg" and "map" whole numbers.
         """
+        self._solve(*self._posed(X, y, qid, sample_weight))
+        return self
+
+    def _posed(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Posed:
         loss = check_loss(self.loss, Target.RELEVANCE, NAMES)
         _, y, sample_weight, qid = unpacked(X, y, sample_weight, qid)
         samples = self._samples(X, y, as_real, sample_weight)
@@ -108,8 +112,7 @@ class Ranker(WithIntercept, Assertions):
         if queries > 1 and loss.one_query:
             raise ValueError(f"{loss!r} knows no queries; leave qid out, or take loss='pairwise'")
         samples = _within_queries(samples, query)
-        self._solve(samples, [samples.y], loss, False)
-        return self
+        return Posed(samples, [samples.y], loss, False)
 
     def _point(self, parts: LinearParts, w: Sequence[Slope], b: Sequence[Any]) -> dict[str, Any]:
         return {"coef_": w[0], "intercept_": 0.0}
