@@ -62,7 +62,7 @@ def test_a_set_that_has_no_bound_is_said_to_have_none():
     """One sample has all the leverage: its residual hardly grows with its target."""
     X = np.zeros((12, 1))
     X[-1] = 100.0
-    y = np.linspace(-1, 1, 11)
+    y = np.linspace(0.1, 1, 11)
     problem = Problem(X, np.append(y, 0.0), "squared", alpha=1e-9, intercept=False)
     found = conformal_set(Candidates(problem), y, 0.0, 1.0, as_large(0.2, 11), 0.01)
     assert brute_force(problem, y, 1e4, 2)

@@ -82,10 +82,19 @@ class Fold:
         below = max((one for one in self.errors if one < alpha), default=0.0)
         return below, min((one for one in self.errors if one > alpha), default=np.inf)
 
+    def spacing(self, alpha: float) -> float:
+        """The logarithm of the quotient of the nearest alphas that are fitted."""
+        below, above = self.around(alpha)
+        return log(above / below) if 0 < below and above < np.inf else np.inf
+
     def likely(self, alpha: float) -> float:
         """The error that is to be expected at this alpha, and hardly more: the larger one near by."""
         near = self.errors.get(alpha)
         return near if near is not None else max(self.errors.get(one, 0.0) for one in self.around(alpha))
+
+    def floor(self, alpha: float, least: float, most: float) -> float:
+        """What the error is at least at an alpha of this range: about what is held there, if it is fitted."""
+        return self.errors[alpha] if alpha in self.errors else self.bounds(least, most)[0]
 
     def _error(self, alpha: float) -> float:
         """Of the models held for this alpha."""
