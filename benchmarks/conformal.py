@@ -58,7 +58,9 @@ def regression(name, loss, splits):
     for _ in range(splits):
         order = rng.permutation(len(y))
         train, new = order[:TRAIN], order[TRAIN : TRAIN + NEW]
-        model = ConformalRegressor(LinearRegressor(loss=loss, alpha=ALPHA), level=LEVEL).fit(X[train], y[train])
+        model = ConformalRegressor(LinearRegressor(loss=loss, alpha=ALPHA), level=LEVEL).fit(
+            X[train], y[train]
+        )
         began = time.process_time()
         sets = model.predict_sets(X[new])
         spent = (time.process_time() - began) / NEW
@@ -76,7 +78,8 @@ def regression(name, loss, splits):
     grid = (time.process_time() - began) * 20
     print(
         f"{name} {X.shape} {loss}: cover {cover:.3f}, width {wide:.3f}, {wide / split_wide:.3f} of split's "
-        f"(cover {split_cover:.3f}), {fits:.1f} fits, {1e3 * seconds:.0f} ms against {1e3 * grid:.0f} ms of a grid",
+        f"(cover {split_cover:.3f}), {fits:.1f} fits, {1e3 * seconds:.0f} ms, "
+        f"a grid {1e3 * grid:.0f} ms",
         flush=True,
     )
 

@@ -35,7 +35,9 @@ own = np.vstack([features, rows[12]])
 shares = []
 for z in candidates:
     target = np.append(y, z)
-    residuals = np.abs(target - LinearRegressor(loss="huber", alpha=1e-2, tol=1e-10).fit(own, target).predict(own))
+    residuals = np.abs(
+        target - LinearRegressor(loss="huber", alpha=1e-2, tol=1e-10).fit(own, target).predict(own)
+    )
     shares.append(float(Fraction(int((residuals >= residuals[-1] - 1e-9).sum()), 61)))
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")

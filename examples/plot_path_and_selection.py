@@ -18,8 +18,10 @@ X, y = data.data, scale(data.target)
 X = (X - X.mean()) / X.std()
 alphas = np.geomspace(1e-3, 1, 25)
 path = LinearRegressor(loss="huber", penalty="l1").path(X, y, alphas)
-model = LinearRegressorCV(loss="huber", penalty="l1", alphas=alphas, scoring="neg_mean_absolute_error").fit(X, y)
-print(f"alpha {model.alpha_:.3g}, {np.count_nonzero(model.coef_)} of 10 weights, largest gap {path.gaps.max():.1e}")
+model = LinearRegressorCV(loss="huber", penalty="l1", alphas=alphas, scoring="neg_mean_absolute_error").fit(
+    X, y
+)
+print(f"alpha {model.alpha_:.3g}, {np.count_nonzero(model.coef_)} weights, largest gap {path.gaps.max():.1e}")
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
 plot_path(path, ax=left)

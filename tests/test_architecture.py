@@ -60,6 +60,7 @@ ENGINE = MATHEMATICS | {
     "whereabouts",
     "selection",
     "conformal",
+    "calibration",
     "reductions",
 }
 ARROWS: dict[str, set[str]] = {
@@ -83,6 +84,7 @@ ARROWS: dict[str, set[str]] = {
     "whereabouts": MATHEMATICS | {"levels", "objective", "solve", "statements"},
     "selection": {"design", "foresight", "losses", "problem", "solve", "whereabouts"},
     "conformal": {"whereabouts"},
+    "calibration": {"problem", "solve"},
     "solvers": MATHEMATICS | {"compiled", "problems"},
     "checkpoint": {"registry", "__init__"},
     "driver": MATHEMATICS | {"solvers", "certify", "checkpoint", "problems"},
@@ -120,7 +122,16 @@ ARROWS: dict[str, set[str]] = {
         "versions",
     },
     "__main__": {"cli"},
-    "persistence": {"estimators", "statements", "metrics", "penalties", "registry", "structures", "__init__"},
+    "persistence": {
+        "calibration",
+        "estimators",
+        "statements",
+        "metrics",
+        "penalties",
+        "registry",
+        "structures",
+        "__init__",
+    },
     "__init__": ENGINE | {"estimators", "path", "testing", "plotting", "persistence", "versions"},
 }
 # `registry` serves `problem`, so it reaches for the solvers (which know `problem`) only when asked.

@@ -1,4 +1,4 @@
-"""Conformal sets against full conformal prediction by brute force: a tight fit for every target that is tried."""
+"""Conformal sets against brute force: a tight fit for every target that is tried."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,9 @@ from gapfit.whereabouts.candidates import Candidates
 def brute_force(problem, y, z, k):
     """Does z conform? None if two residuals are too near to each other to tell."""
     target = np.append(y, z)
-    other = Problem(problem.design, target, problem.loss, alpha=problem.alpha, intercept=problem.n_offsets > 0)
+    other = Problem(
+        problem.design, target, problem.loss, alpha=problem.alpha, intercept=problem.n_offsets > 0
+    )
     fit = solve(other, tol=1e-12)
     residuals = np.abs(target - problem.design.scores(fit.w) - fit.intercept)
     near = np.abs(residuals[:-1] - residuals[-1])
@@ -23,7 +25,9 @@ def inside(z, intervals):
     return any(low <= z <= high for low, high in intervals)
 
 
-@pytest.mark.parametrize("loss", ["squared", "absolute", Huber(0.5), "epsilon_insensitive", "quantile"], ids=str)
+@pytest.mark.parametrize(
+    "loss", ["squared", "absolute", Huber(0.5), "epsilon_insensitive", "quantile"], ids=str
+)
 def test_the_exact_set_lies_between_the_inner_and_the_outer_one(loss):
     decided = 0
     for seed in range(3):
@@ -36,7 +40,13 @@ def test_the_exact_set_lies_between_the_inner_and_the_outer_one(loss):
         low, high = found.outer[0][0], found.outer[-1][1]
         assert np.isfinite([low, high]).all() and found.inner
         edges = np.array([found.inner[0][0], found.inner[-1][1], low, high])
-        tried = [*np.linspace(low - 2, high + 2, 21), *(edges + 0.005), *(edges - 0.005), low - 500, high + 500]
+        tried = [
+            *np.linspace(low - 2, high + 2, 21),
+            *(edges + 0.005),
+            *(edges - 0.005),
+            low - 500,
+            high + 500,
+        ]
         for z in tried:
             exact = brute_force(problem, y, float(z), k)
             if exact is not None:

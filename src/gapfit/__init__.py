@@ -42,7 +42,8 @@ if TYPE_CHECKING:
         StructuredClassifier,
     )
     from gapfit.estimators.alpha_search import AlphaSearchCV, proven_regret
-    from gapfit.estimators.conformal import ConformalClassifier, ConformalRegressor
+    from gapfit.estimators.conformal import ConformalRegressor
+    from gapfit.estimators.conformal_labels import ConformalClassifier
     from gapfit.path import path
     from gapfit.persistence import load, save
     from gapfit.plotting import plot_alpha_search, plot_convergence, plot_path, plot_selection
@@ -67,7 +68,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "AlphaSearchCV": "estimators.alpha_search",
     "Certificate": "solution",
-    "ConformalClassifier": "estimators.conformal",
+    "ConformalClassifier": "estimators.conformal_labels",
     "ConformalRegressor": "estimators.conformal",
     "KernelNoveltyDetector": "estimators",
     "KernelSVC": "estimators",

@@ -5,9 +5,9 @@ A sigmoid (Platt) has two numbers, which minimise a convex function of them,
     J(a, b) = sum_i [t_i log(1 + exp(-(a f_i + b))) + (1 - t_i) log(1 + exp(a f_i + b))] / n  +  tiny a^2 / 2,
 
 where t_i is (n_+ + 1) / (n_+ + 2) for positives and 1 / (n_- + 2) for negatives: with hard targets it would
-have no minimum where scores separate the classes. It is a logistic regression on one feature with every sample
-twice, so `solve` proves how close to optimal it is. The step function is the isotonic regression of labels on
-scores, which pooling adjacent violators finds exactly.
+have no minimum where scores separate the classes. It is a logistic regression on one feature with every
+sample twice, so `solve` proves how close to optimal it is. The step function is the isotonic regression of
+labels on scores, which pooling adjacent violators finds exactly.
 """
 
 from typing import NamedTuple
@@ -22,7 +22,7 @@ from gapfit.problem import Problem
 from gapfit.solution import Certificate
 from gapfit.solve import solve
 
-__all__ = ["Curve", "METHODS", "calibrated"]
+__all__ = ["METHODS", "Curve", "calibrated"]
 
 METHODS = ("sigmoid", "isotonic")
 _ALPHA = 1e-9  # of the slope, in terms of scores of unit spread
@@ -30,7 +30,7 @@ _TOL = 1e-8
 
 
 class Curve(NamedTuple):
-    """A probability as a function of a score: of x one slope and of y one intercept of a sigmoid, or the points
+    """A probability as a function of a score: x and y are slope and intercept of a sigmoid, or the points
     that a rising function goes through."""
 
     x: Vector

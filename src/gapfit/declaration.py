@@ -9,8 +9,8 @@
 
 The constructor, the sections Parameters and Attributes of the docstring, the checks of flags and choices, the
 model file and the options of the command line follow from this. A class has what its bases declare. It
-declares a name again to change the text, or only the default: `alpha: float = 1.0` keeps the text. A parameter
-that it no longer has is a `ClassVar` there.
+declares a name again to change the text, or only the default: `alpha: float = 1.0` keeps the text. What is a
+parameter no longer is a `ClassVar` there.
 """
 
 import inspect
@@ -77,7 +77,7 @@ def declared(cls: Class) -> Class:
     for name, one in _before(cls).items():
         mine = name in inspect.get_annotations(cls)
         given = vars(cls).get(name) if mine else one.default
-        if mine and (isinstance(given, Field) or get_origin(inspect.get_annotations(cls)[name]) is ClassVar):
+        if mine and (isinstance(given, Field) or _is_dropped(cls, name)):
             continue
         if mine or one is not _collected(cls, name):  # another default, or not what dataclasses would take
             again = field(default=given, init=one.init, kw_only=one.kw_only, metadata=one.metadata)
@@ -118,6 +118,12 @@ def check_parameters(estimator: Any) -> None:
             as_choice(name, value, one.metadata["choices"])
         elif one.type is bool and not isinstance(value, bool | np.bool_):
             raise TypeError(f"{name} must be True or False, got {value!r}")
+
+
+def _is_dropped(cls: type, name: str) -> bool:
+    """Is this a parameter of the bases that the class no longer has?"""
+    annotation: Any = inspect.get_annotations(cls)[name]
+    return get_origin(annotation) is ClassVar or annotation is ClassVar
 
 
 def _before(cls: type) -> dict[str, Field[Any]]:

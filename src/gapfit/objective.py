@@ -77,14 +77,9 @@ class Objective:
         self.risk = self.loss.bind(y, weight, groups)
         if self.risk.outputs > 1:
             design = design.widened(self.risk.outputs)
-        self.shifted = False
-        if offset is None:
-            offset = np.zeros(design.shape[0])
-        else:
-            offset = _known(offset, n, present, design.shape[0])
-            self.shifted = bool(offset.any())
-        for name, values in (("X", design.largest), ("y", y), ("offset", offset if self.shifted else 0.0)):
-            _check_size(name, values)
+        offset = np.zeros(design.shape[0]) if offset is None else _known(offset, n, present, design.shape[0])
+        self.shifted = bool(offset.any())
+        _check_sizes(X=design.largest, y=y, offset=offset if self.shifted else 0.0)
         self.penalty.check(design.shape[1])
         self.penalty = design.penalty(self.penalty)
         self.design: Design = design
@@ -94,8 +89,8 @@ class Objective:
         self.y: Vector = y
         self.groups = groups
         self._scored: tuple[Slope, Vector] | None = None
-        self.maker = next(_makers)  # by which minorants are known; problems of other alphas share it
         self._sealed: str | None = None
+        self.maker = next(_makers)  # by which minorants are known; problems of other alphas share it
         self.shared: dict[Any, Any] = {}  # what was computed of the data, at whatever alpha
         self.n_offsets = self.risk.offsets.size if intercept else 0
         if self.n_offsets and (why := self.risk.unattained()):
@@ -111,12 +106,11 @@ class Objective:
 
     def tilted(self, more: Vector) -> Self:
         """The same problem with more of known offsets in the scores; the data are shared."""
-        other = copy(self)
+        other = self.at(self.alpha)
         other.offset = self.offset + more
         other.shifted = bool(other.offset.any())
-        _check_size("offset", other.offset)
+        _check_sizes(offset=other.offset)
         other.maker, other._sealed, other._scored, other.shared = next(_makers), None, None, {}
-        vars(other).pop("scale", None)
         return other
 
     def at(self, alpha: float) -> Self:
@@ -288,9 +282,10 @@ class Objective:
         return self.design.inner(a, self.penalty.argmax(other))
 
 
-def _check_size(name: str, values: Any) -> None:
-    if not (size := float(np.abs(values).max())) <= _HUGE:
-        raise ValueError(f"{name} holds {size:.3g}; squares of such numbers overflow: scale {name} down")
+def _check_sizes(**given: Any) -> None:
+    for name, values in given.items():
+        if not (size := float(np.abs(values).max())) <= _HUGE:
+            raise ValueError(f"{name} holds {size:.3g}; squares of such numbers overflow: scale {name} down")
 
 
 def _known(offset: Any, n: int, present: Indices, scores: int) -> Vector:

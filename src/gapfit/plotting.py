@@ -159,7 +159,9 @@ def plot_selection(model: Any, *, ax: "Axes | None" = None) -> "Axes":
     for number, kind in enumerate(dict.fromkeys(curves)):
         at = np.array([one == kind for one in curves])
         label = ", ".join(f"{name}={value}" for name, value in zip(others, kind, strict=True))
-        (line,) = ax.plot(places[at], mean[at], marker=".", color=f"C{number}", label=label or "mean over folds")
+        (line,) = ax.plot(
+            places[at], mean[at], marker=".", color=f"C{number}", label=label or "mean over folds"
+        )
         band = mean[at] - std[at], mean[at] + std[at]
         ax.fill_between(places[at], *band, color=line.get_color(), alpha=0.15, linewidth=0)
     best = int(np.nanargmax(mean))

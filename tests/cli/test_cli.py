@@ -90,7 +90,9 @@ def test_alpha_is_chosen_as_liblinear_chooses_c(folder, capsys):
     choose = ["train", "cancer.svm", "model", "-C", "-v", "3", "-s", "0"]
     assert run([*choose, "--format", "json"]) == 0
     told, model = json.loads(last(capsys)), gapfit.load("model")
-    assert isinstance(model, gapfit.LinearClassifierCV) and model.alpha_ == told["best_alpha"] == told["alpha"]
+    assert (
+        isinstance(model, gapfit.LinearClassifierCV) and model.alpha_ == told["best_alpha"] == told["alpha"]
+    )
     assert told["best_score"] == max(told["scores"]) and len(told["alphas"]) == 13
     assert run(["train", "cancer.svm", "-C", "-v", "3", "-s", "0"]) == 0
     assert "the best of 13 alphas in 3 folds" in capsys.readouterr().out

@@ -66,8 +66,12 @@ def test_it_chooses_what_a_grid_search_chooses(chooser, base, data, scoring):
     chooser.set_params(alphas=ALPHAS, cv=3, scoring=scoring, tol=1e-9).fit(*data)
     grid = GridSearchCV(base.set_params(tol=1e-9), {"alpha": ALPHAS[::-1]}, cv=3, scoring=scoring).fit(*data)
     assert chooser.cv_results_["alpha"] == list(ALPHAS[::-1])
-    np.testing.assert_allclose(chooser.cv_results_["mean_score"], grid.cv_results_["mean_test_score"], rtol=1e-4)
-    np.testing.assert_allclose(chooser.cv_results_["std_score"], grid.cv_results_["std_test_score"], atol=1e-4)
+    np.testing.assert_allclose(
+        chooser.cv_results_["mean_score"], grid.cv_results_["mean_test_score"], rtol=1e-4
+    )
+    np.testing.assert_allclose(
+        chooser.cv_results_["std_score"], grid.cv_results_["std_test_score"], atol=1e-4
+    )
     assert chooser.alpha_ == grid.best_params_["alpha"] and chooser.converged_
     assert chooser.best_score_ == pytest.approx(grid.best_score_, rel=1e-4)
     np.testing.assert_allclose(chooser.coef_, grid.best_estimator_.coef_, rtol=1e-3, atol=1e-4)
@@ -117,7 +121,11 @@ def test_files_hold_what_was_chosen_and_from_what(model, tmp_path):
     save(model, tmp_path / "model")
     again = load(tmp_path / "model")
     assert again.cv_results_ == model.cv_results_ and again.best_score_ == model.best_score_
-    assert again.get_params() == model.get_params() and again.alpha_ == model.alpha_ if hasattr(model, "alphas") else True
+    assert (
+        again.get_params() == model.get_params() and again.alpha_ == model.alpha_
+        if hasattr(model, "alphas")
+        else True
+    )
     np.testing.assert_array_equal(again.predict(A), model.predict(A))
 
 

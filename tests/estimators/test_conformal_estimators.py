@@ -1,4 +1,4 @@
-"""ConformalRegressor and ConformalClassifier: scikit-learn's contract, exact sets by brute force, coverage."""
+"""Conformal estimators: scikit-learn's contract, exact sets by brute force, coverage."""
 
 import numpy as np
 import pytest

@@ -24,7 +24,9 @@ def draw(seed, loss):
 def meets(candidates, bounds, z):
     problem = candidates.problem
     target = np.append(problem.y[:-1], z)  # said directly, not by an offset
-    other = Problem(problem.design, target, problem.loss, problem.penalty, problem.alpha, None, problem.n_offsets > 0)
+    other = Problem(
+        problem.design, target, problem.loss, problem.penalty, problem.alpha, None, problem.n_offsets > 0
+    )
     below, above = optimal_ball(other, solve(other, tol=1e-12)).score_bounds(problem.design)
     return bool((bounds[0] <= above).all() and (below <= bounds[1]).all())
 
@@ -73,7 +75,9 @@ def test_the_squared_loss_is_known_exactly_between_two_fits():
 def test_what_qualifies():
     X, y, problem = draw(0, "huber")
     assert qualifies(problem) and qualifies(Problem(X, y, "squared"))
-    assert not qualifies(Problem(X, y, "squared_epsilon_insensitive"))  # its slopes grow, but not for ever alike
+    assert not qualifies(
+        Problem(X, y, "squared_epsilon_insensitive")
+    )  # its slopes grow, but not for ever alike
     assert not qualifies(Problem(X, y, "huber", "l1"))
     assert not qualifies(Problem(X, np.abs(y) + 1, "poisson"))
     assert not qualifies(Problem(X, np.where(y > 0, 1.0, -1.0), "hinge"))

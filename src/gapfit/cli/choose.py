@@ -14,7 +14,7 @@ choose_option = click.option(
     "-C",
     "--choose",
     is_flag=True,
-    help="Choose alpha by cross-validation with -v folds [default: 5], then fit. Without MODEL: tell it only.",
+    help="Choose alpha by cross-validation with -v folds [default: 5], then fit. Without MODEL: only tell.",
 )
 
 

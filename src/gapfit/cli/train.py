@@ -82,7 +82,9 @@ LIBLINEAR = {
 @limits(LinearClassifier)
 @solver_option(LinearClassifier)
 @click.option(
-    "-v", "--folds", type=click.IntRange(2),
+    "-v",
+    "--folds",
+    type=click.IntRange(2),
     help="Report the score of cross-validation; write no model. With -C: its folds.",
 )
 @reading
@@ -120,7 +122,9 @@ def train(
             raise click.UsageError("--alpha search goes without -v, -c and --metric")
     estimator = make_estimator(samples, Asked.of(options))
     if os.path.isdir(data) and (folds is not None or search or choose):
-        raise click.UsageError("-v, -C and --alpha search cut samples into folds, which shards are not made for")
+        raise click.UsageError(
+            "-v, -C and --alpha search cut samples into folds, which shards are not made for"
+        )
     if search:
         found, seconds = watched(
             lambda: make_search(estimator, options).fit(samples.X, samples.y), quiet=quiet

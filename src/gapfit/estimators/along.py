@@ -82,7 +82,7 @@ class WithPath(LinearModel):
     ) -> tuple[list[Any], list[tuple[Solution, ...]]]:
         """Those, and the solutions of the parts of each."""
         self.alpha_ = alphas[0]  # problems of all alphas are made from one of them
-        parts = LinearParts(self, *self._posed(**{name: one for name, one in given.items() if one is not None}))
+        parts = LinearParts(self, *self._posed(**given))
         solver = seeded(self._solver(), self.random_state)
         max_time = np.inf if self.max_time is None else as_number("max_time", self.max_time)
         how = {"tol": self.tol, "max_iter": self.max_iter, "resumable": False}
@@ -94,7 +94,10 @@ class WithPath(LinearModel):
         models = []
         for alpha, several in zip(alphas, solutions, strict=True):
             one = copy(self)
-            one.__dict__ |= {"alpha_": alpha, **self._point(parts, [s.w for s in several], [s.intercept for s in several])}
+            one.__dict__ |= {
+                "alpha_": alpha,
+                **self._point(parts, [s.w for s in several], [s.intercept for s in several]),
+            }
             models.append(one)
         return models, solutions
 

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import GroupKFold, check_cv
-from sklearn.utils import _safe_indexing
+from sklearn.model_selection import GroupKFold, KFold, check_cv
 
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.errors import as_count
 from gapfit.estimators.along import as_alphas
+from gapfit.estimators.samples import indexable, rows_of
 from gapfit.persistence.fits import TABLE
 from gapfit.persistence.values import NUMBER, ONE_OR_SEVERAL
 
@@ -58,9 +58,11 @@ class Chooses(BaseEstimator):
         grid, scorer = self._grid(), check_scoring(self, scoring=self.scoring)
         columns = []
         for train, test in self._folds(given):
-            seen, held_out = _rows(given, train), _rows(given, test)
+            seen, held_out = rows_of(given, train), rows_of(given, test)
             beside = {name: held_out[name] for name in self._beside if held_out[name] is not None}
-            models = clone(self)._along(seen, grid)  # the base's: one that predicts for each place of the grid
+            models = clone(self)._along(
+                seen, grid
+            )  # the base's: one that predicts for each place of the grid
             columns.append([float(scorer(one, held_out["X"], held_out["y"], **beside)) for one in models])
         scores = np.array(columns)
         mean = scores.mean(axis=0)
@@ -72,16 +74,18 @@ class Chooses(BaseEstimator):
         return grid[best]
 
     def _folds(self, given: Mapping[str, Any]) -> list[tuple[Any, Any]]:
-        X, y, groups = given["X"], given["y"], given.get("qid")
+        X, y, groups = indexable(given["X"]), given["y"], given.get("qid")
         cv: Any = self.cv
         if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
             cv = as_count("cv", cv, 2)
-            if groups is not None:
-                cv = GroupKFold(cv)
+            if "qid" in given:  # parts of a single query, whose documents may be sorted, are drawn
+                cv = KFold(cv, shuffle=True, random_state=0) if groups is None else GroupKFold(cv)
             elif is_classifier(self):
                 cv = min(cv, int(np.unique(np.asarray(y), return_counts=True)[1].min()))
                 if cv < 2:
-                    raise ValueError("y holds a class of one sample: it cannot be both fitted to and left out")
+                    raise ValueError(
+                        "y holds a class of one sample: it cannot be both fitted to and left out"
+                    )
         splitter = check_cv(cv, None if y is None else np.asarray(y), classifier=is_classifier(self))
         return list(splitter.split(X, y, groups))
 
@@ -98,7 +102,7 @@ class ChoosesAlpha(Chooses):
 
     def _grid(self) -> Grid:
         if isinstance(self.alphas, int | np.integer) and not isinstance(self.alphas, bool):
-            asked: NDArray[Any] = np.geomspace(_LARGEST, _SMALLEST, as_count("alphas", self.alphas, 1))
+            asked: NDArray[Any] = np.geomspace(_LARGEST, _SMALLEST, as_count("alphas", self.alphas, 1) or 1)
         else:
             asked = np.unique(as_alphas(self.alphas))[::-1]
         return [{"alpha": alpha} for alpha in asked.tolist()]
@@ -111,7 +115,7 @@ class ChoosesAlpha(Chooses):
 
     def _checked_first(self, given: Mapping[str, Any]) -> None:
         self.alpha_ = 1.0
-        self._posed(**{name: one for name, one in given.items() if one is not None})  # type: ignore[attr-defined]
+        self._posed(**given)
 
 
 def chosen(name: str) -> Any:
@@ -124,7 +128,3 @@ def chosen(name: str) -> Any:
             raise AttributeError(f"{name} is chosen by fit: {name}_") from None
 
     return property(get)
-
-
-def _rows(given: Mapping[str, Any], rows: Any) -> dict[str, Any]:
-    return {name: None if one is None else _safe_indexing(one, rows) for name, one in given.items()}

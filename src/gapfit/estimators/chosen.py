@@ -25,8 +25,8 @@ from gapfit.persistence.values import ONE_OR_SEVERAL, PLAIN
 class LinearClassifierCV(ChoosesAlpha, LinearClassifier):
     """A `LinearClassifier` that chooses its alpha by cross-validation.
 
-    On each fold the models of all alphas are fitted along a path, which shares what it learns. The alpha of the
-    best mean score is `alpha_`, and the model is fitted to all samples there, with a certificate as ever.
+    On each fold the models of all alphas are fitted along a path, which shares what it learns. The alpha of
+    the best mean score is `alpha_`, and the model is fitted to all samples there, with a certificate as ever.
     `AlphaSearchCV` looks at a whole range of alphas instead of a grid, and proves that none does better.
 
     Examples
@@ -39,7 +39,7 @@ class LinearClassifierCV(ChoosesAlpha, LinearClassifier):
     (True, True, True)
     """
 
-    alpha: ClassVar[Any] = chosen("alpha")
+    alpha: ClassVar[Any] = chosen("alpha")  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -64,9 +64,9 @@ class LinearClassifierCV(ChoosesAlpha, LinearClassifier):
 class LinearRegressorCV(ChoosesAlpha, LinearRegressor):
     """A `LinearRegressor` that chooses its alpha by cross-validation.
 
-    On each fold the models of all alphas are fitted along a path, which shares what it learns. The alpha of the
-    best mean score is `alpha_`, and the model is fitted to all samples there, with a certificate as ever. The
-    score is R^2, unless `scoring` says otherwise.
+    On each fold the models of all alphas are fitted along a path, which shares what it learns. The alpha of
+    the best mean score is `alpha_`, and the model is fitted to all samples there, with a certificate as ever.
+    The score is R^2, unless `scoring` says otherwise.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class LinearRegressorCV(ChoosesAlpha, LinearRegressor):
     (True, True)
     """
 
-    alpha: ClassVar[Any] = chosen("alpha")
+    alpha: ClassVar[Any] = chosen("alpha")  # type: ignore[misc]
 
     @all_or_nothing
     def fit(
@@ -96,8 +96,8 @@ class LinearRegressorCV(ChoosesAlpha, LinearRegressor):
 class OrdinalClassifierCV(ChoosesAlpha, OrdinalClassifier):
     """An `OrdinalClassifier` that chooses its alpha by cross-validation.
 
-    The score is accuracy, unless `scoring` says otherwise: "neg_mean_absolute_error" counts by how many levels
-    a prediction is off, if these are numbers.
+    The score is accuracy, unless `scoring` says otherwise: "neg_mean_absolute_error" counts by how many
+    levels a prediction is off, if these are numbers.
 
     Examples
     --------
@@ -108,7 +108,7 @@ class OrdinalClassifierCV(ChoosesAlpha, OrdinalClassifier):
     (0.01, True)
     """
 
-    alpha: ClassVar[Any] = chosen("alpha")
+    alpha: ClassVar[Any] = chosen("alpha")  # type: ignore[misc]
 
     @all_or_nothing
     def fit(self, X: Any, y: ArrayLike, sample_weight: Maybe = None) -> "OrdinalClassifierCV":
@@ -138,7 +138,7 @@ class RankerCV(ChoosesAlpha, Ranker):
     (True, True)
     """
 
-    alpha: ClassVar[Any] = chosen("alpha")
+    alpha: ClassVar[Any] = chosen("alpha")  # type: ignore[misc]
     _beside: ClassVar[tuple[str, ...]] = ("qid",)
 
     @all_or_nothing
@@ -177,9 +177,9 @@ class KernelSVCCV(Chooses, KernelSVC):
 
     best_gamma_: Any = attribute(PLAIN, '"scale", "auto" or float', "What was chosen; `gamma_` is a number.")
 
-    C: ClassVar[Any] = chosen("C")
-    gamma: ClassVar[Any] = chosen("best_gamma")
-    nu: ClassVar[None] = None
+    C: ClassVar[Any] = chosen("C")  # type: ignore[misc]
+    gamma: ClassVar[Any] = chosen("best_gamma")  # type: ignore[misc]
+    nu: ClassVar[None] = None  # type: ignore[misc]
 
     @all_or_nothing
     def fit(self, X: Any, y: ArrayLike, sample_weight: Maybe = None) -> "KernelSVCCV":
@@ -187,10 +187,15 @@ class KernelSVCCV(Chooses, KernelSVC):
         y : labels of shape (n,), of any kind
         """
         if self._is_given("precomputed"):
-            raise ValueError("kernel='precomputed' has no gamma, and folds of a matrix are two-sided: KernelSVC "
-                             "with sklearn.model_selection.GridSearchCV chooses C")  # fmt: skip
-        self._set(self._grid()[0])
-        clone(self)._samples(X, y, as_labels, sample_weight)  # what is wrong with them is told first
+            raise ValueError(
+                "kernel='precomputed' has no gamma, and its folds have two sides: "
+                "sklearn.model_selection.GridSearchCV(KernelSVC(kernel='precomputed'), ...) chooses C"
+            )
+        probe = clone(self)
+        probe._set(self._grid()[0])
+        probe._samples(X, y, as_labels, sample_weight).weighed(
+            self.class_weight
+        )  # what is wrong is told first
         self._set(self._choose({"X": X, "y": y, "sample_weight": sample_weight}))
         super().fit(X, y, sample_weight)
         return self
@@ -207,9 +212,7 @@ class KernelSVCCV(Chooses, KernelSVC):
 
     def _along(self, given: Mapping[str, Any], grid: Grid) -> list[Any]:
         base = KernelSVC(**{name: one for name, one in self.get_params().items() if name in _OF_KERNEL_SVC})
-        return [
-            clone(base).set_params(C=place["C"], gamma=place["gamma"]).fit(**given) for place in grid
-        ]
+        return [clone(base).set_params(C=place["C"], gamma=place["gamma"]).fit(**given) for place in grid]
 
 
 _OF_KERNEL_SVC = set(KernelSVC().get_params())

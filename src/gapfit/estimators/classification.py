@@ -137,8 +137,6 @@ class LinearClassifier(ClassifierMixin, Probabilities, WithIntercept, WeightedCl
         if target_of(loss) & JOINT and offset is not None:
             raise ValueError(f"offset has one number a sample, and {loss!r} has several scores: leave it out")
         if several is not None:
-            if self.calibrate is not None:
-                raise ValueError("calibrate must be None where y is an indicator matrix")
             self._fit_labels(X, several, loss, sample_weight, offset)
         else:
             posed = self._posed(X, y, sample_weight, offset)
@@ -176,8 +174,9 @@ class LinearClassifier(ClassifierMixin, Probabilities, WithIntercept, WeightedCl
         """Fit an indicator matrix: one problem for each label, or one for all if the loss is over labels."""
         if Target.CLASSES in target_of(loss):
             raise ValueError(f"y is an indicator matrix, and {loss!r} is for classes, of which one is true")
-        if self.class_weight is not None:
-            raise ValueError("class_weight must be None where y is an indicator matrix")
+        for name in ("class_weight", "calibrate"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"{name} must be None where y is an indicator matrix")
         samples = self._samples(X, labels, as_codes, sample_weight, offset)
         Y = labels.patterns[samples.y]
         self.classes_, self.multilabel_ = np.arange(Y.shape[1]), True
@@ -239,8 +238,7 @@ class LinearClassifier(ClassifierMixin, Probabilities, WithIntercept, WeightedCl
         return np.asarray(log_softmax(self._log_odds(scores), axis=1))
 
     def _log_odds(self, scores: Vector) -> Vector:
-        """Of classes whose probabilities are a softmax: the scores; of those told apart one by one, expit over
-        its sum, which may underflow."""
+        """The scores of a joint fit; else logarithms of expit, of which the softmax is expit over its sum."""
         joint = self.multi_class == "joint" or Target.CLASSES in target_of(self.loss)
         return scores if joint else np.asarray(log_expit(scores))
 

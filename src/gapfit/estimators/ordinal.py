@@ -11,9 +11,9 @@ from sklearn.utils.metaestimators import available_if
 
 from gapfit._types import Maybe, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
+from gapfit.estimators.along import WithPath
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing
-from gapfit.estimators.along import WithPath
 from gapfit.estimators.linear import LinearParts, Posed, products
 from gapfit.estimators.targets import Levels, as_labels, check_loss, target_of
 from gapfit.losses import OrdinalPairs, OrdinalThresholds

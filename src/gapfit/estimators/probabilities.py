@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 
 from gapfit._types import Vector
@@ -19,6 +18,7 @@ from gapfit.design.elsewhere import is_collection
 from gapfit.design.given import Given
 from gapfit.errors import as_choice
 from gapfit.estimators.blocks import by_blocks
+from gapfit.estimators.samples import rows_of
 from gapfit.estimators.targets import as_labels
 from gapfit.persistence.fits import CURVES
 
@@ -40,10 +40,11 @@ class Probabilities(BaseEstimator):
     """A classifier that may have probabilities."""
 
     calibrate: str | None = parameter(
-        """Fit probabilities to the scores: "sigmoid" (Platt: two numbers, whose fit is certified) or "isotonic"
-        (a rising step function, for a thousand samples or more). The scores are those of models fitted to four
-        fifths of the samples, for the fifth that was left out; classes are calibrated one by one and then
-        normalised. `predict` stays as it is. None: only losses that are likelihoods have probabilities.""",
+        """Fit probabilities to the scores: "sigmoid" (Platt: two numbers, whose fit is certified) or
+        "isotonic" (a rising step function, for a thousand samples or more). The scores are those of models
+        fitted to four fifths of the samples, for the fifth that was left out; classes are calibrated one by
+        one and then normalised. `predict` stays as it is. None: only losses that are likelihoods have
+        probabilities.""",
         '"sigmoid", "isotonic" or None', default=None,
     )  # fmt: skip
 
@@ -76,7 +77,7 @@ class Probabilities(BaseEstimator):
         """
         if self.calibrate is None:
             return self._own_proba(X)
-        scores = self.decision_function(X)  # type: ignore[attr-defined]
+        scores = self.decision_function(X)
         return self._from_scores(scores)
 
     @available_if(has_probabilities)  # type: ignore[untyped-decorator]
@@ -92,13 +93,11 @@ class Probabilities(BaseEstimator):
         if scores.ndim == 1:
             up = self.calibration_[0](scores)
             return np.stack([1 - up, up], axis=1)
-        found = np.stack([curve(column) for curve, column in zip(self.calibration_, scores.T, strict=True)], axis=1)
+        found = np.stack(
+            [curve(column) for curve, column in zip(self.calibration_, scores.T, strict=True)], axis=1
+        )
         total = found.sum(axis=1, keepdims=True)
         return np.asarray(np.where(total > 0, found / np.where(total > 0, total, 1.0), 1 / found.shape[1]))
-
-    def _again(self, given: Mapping[str, Any]) -> Any:
-        """The same model, fitted to other samples, without probabilities."""
-        return clone(self).set_params(calibrate=None).fit(**given)
 
     def _calibrate(self, given: Mapping[str, Any]) -> None:
         """Fit the curves to scores of samples left out."""
@@ -113,13 +112,16 @@ class Probabilities(BaseEstimator):
         columns = scores[:, None] if scores.ndim == 1 else scores
         positive = [places[rows] == (k if scores.ndim == 2 else 1) for k in range(columns.shape[1])]
         self.calibration_ = [
-            calibrated(self.calibrate, column, up, weight) for column, up in zip(columns.T, positive, strict=True)
+            calibrated(self.calibrate, column, up, weight)
+            for column, up in zip(columns.T, positive, strict=True)
         ]
 
 
-def left_out_scores(model: Any, given: Mapping[str, Any]) -> tuple[Vector, NDArray[np.intp], NDArray[np.intp]]:
-    """Scores of samples by models that have not seen them; the class of every sample, by its number; and which
-    samples these are: all, but for those of weight zero."""
+def left_out_scores(
+    model: Any, given: Mapping[str, Any]
+) -> tuple[Vector, NDArray[np.intp], NDArray[np.intp]]:
+    """Scores of samples by models that have not seen them; the class of every sample, by its number; and
+    which samples these are: all, but for those of weight zero."""
     y = as_labels(given["y"], len(given["y"]))
     known = {name: one for name, one in given.items() if one is not None}
     places = np.searchsorted(model.classes_, y)
@@ -129,8 +131,9 @@ def left_out_scores(model: Any, given: Mapping[str, Any]) -> tuple[Vector, NDArr
         raise ValueError("calibrate leaves samples of each class out, and y holds a class of one sample")
     found, rows = [], []
     for train, test in StratifiedKFold(folds, shuffle=True, random_state=0).split(there, places[there]):
-        seen = {name: _safe_indexing(one, there[train]) for name, one in known.items()}
-        found.append(model._again(seen).decision_function(_safe_indexing(known["X"], there[test])))
+        seen = rows_of(known, there[train])
+        # the same model on other samples, of which nothing but scores is asked
+        found.append(model._again(seen).decision_function(rows_of(known, there[test])["X"]))
         rows.append(there[test])
     order = np.concatenate(rows)
     return np.concatenate(found), places, order

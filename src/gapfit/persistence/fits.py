@@ -155,7 +155,9 @@ def _write_table(table: dict[str, list[Any]], shelf: Shelf) -> Any:
 
 
 def _read_table(value: Any, shelf: Shelf) -> dict[str, list[Any]]:
-    need(isinstance(value, dict) and all(isinstance(column, list) for column in value.values()), "not a table")
+    need(
+        isinstance(value, dict) and all(isinstance(column, list) for column in value.values()), "not a table"
+    )
     need(len({len(column) for column in value.values()}) <= 1, "its columns have different lengths")
     return {str(name): [read_plain(one) for one in column] for name, column in value.items()}
 
@@ -164,7 +166,9 @@ def _write_curves(curves: list[Curve], shelf: Shelf) -> Any:
     proofs = [curve.certificate for curve in curves if curve.certificate is not None]
     held = CERTIFICATES.write(proofs, shelf) if len(proofs) == len(curves) else None
     return {
-        "curves": [{"x": shelf.put(curve.x), "y": shelf.put(curve.y), "sigmoid": curve.sigmoid} for curve in curves],
+        "curves": [
+            {"x": shelf.put(curve.x), "y": shelf.put(curve.y), "sigmoid": curve.sigmoid} for curve in curves
+        ],
         "certificates": held,
     }
 

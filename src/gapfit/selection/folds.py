@@ -85,7 +85,7 @@ class Fold:
     def spacing(self, alpha: float) -> float:
         """The logarithm of the quotient of the nearest alphas that are fitted."""
         below, above = self.around(alpha)
-        return log(above / below) if 0 < below and above < np.inf else np.inf
+        return log(above / below) if below > 0 and above < np.inf else np.inf
 
     def likely(self, alpha: float) -> float:
         """The error that is to be expected at this alpha, and hardly more: the larger one near by."""

@@ -66,8 +66,8 @@ class Search:
                 return
 
     def _fit_some(self, alpha: float, cells: Sequence[Cell]) -> bool:
-        """Fit folds at this alpha, the loosest first, until those cells may be settled by it; False if the budget
-        is spent."""
+        """Fit folds at this alpha, the loosest first, until those cells may be settled by it; False if the
+        budget is spent."""
         left = [fold for fold in self.folds if alpha not in fold.errors]
         fitted: list[Fold] = []
         while left:
@@ -158,7 +158,7 @@ class Search:
         return max(runs, key=lambda run: run.width, default=None)
 
     def _inside(self, run: Cell) -> float:
-        """Where to fit next in a run: about its middle, and where some folds are fitted already, if they are."""
+        """Where to fit next in a run: about its middle; where some folds are fitted already, if they are."""
         middle = sqrt(run.least) * sqrt(run.most)
         there = {one for fold in self.folds for one in fold.errors if run.least < one < run.most}
         nearest = min(there, key=lambda one: abs(log(one / middle)), default=None)

@@ -46,9 +46,7 @@ class Place(NamedTuple):
 class Balls:
     """What a point and a plane say of the optima at all alphas."""
 
-    def __init__(
-        self, problem: Problem, w: Slope, b: Vector, minorant: Minorant, more: float = 0.0
-    ) -> None:
+    def __init__(self, problem: Problem, w: Slope, b: Vector, minorant: Minorant, more: float = 0.0) -> None:
         """R - c is taken to be larger by `more`."""
         penalty, design = problem.penalty, problem.design
         self.problem, self.w, self.b = problem, w.astype(np.float64, copy=False), np.asarray(b, float)

@@ -1,7 +1,7 @@
 """What becomes of the optimum while the target z of one sample, the last, runs through all numbers.
 
-For losses of f - z the target is a known offset: R(A w - z e, b), with a target of zero in R itself. One pair,
-a point (w, b) and a dual point u, then speaks of every z. Its gap is convex in z,
+For losses of f - z the target is a known offset: R(A w - z e, b), with a target of zero in R itself. One
+pair, a point (w, b) and a dual point u, then speaks of every z. Its gap is convex in z,
 
     gap(z) = gap(m) + R(A w - z e, b) - R(A w - m e, b) + u_last (z - m),
 
@@ -125,7 +125,9 @@ class Candidates:
         more = max(self._more(problem, pair, z - middle) for z in (low, high))
         plain = Balls(problem, w, b, minorant)
         gap = plain.place(problem.alpha).gap
-        place = Balls(problem, w, b, minorant, more).place(problem.alpha) if more else plain.place(problem.alpha)
+        place = (
+            Balls(problem, w, b, minorant, more).place(problem.alpha) if more else plain.place(problem.alpha)
+        )
         if not np.isfinite(place.radius + place.gap):
             return Spot(Nowhere(), gap, more)
         known = Known(minorant, place.gap, place.centre, problem.scores(place.centre), place.reach)
@@ -157,15 +159,17 @@ class Candidates:
             return ball
         planes = lean(problem, known, pair.b)
         half = 0.5 * (ends[1] - ends[0])
-        moved = [abs(float(pair.u[-1] - plane.u[-1])) for plane in planes.planes if plane and plane.u is not None]
+        moved = [
+            abs(float(pair.u[-1] - plane.u[-1])) for plane in planes.planes if plane and plane.u is not None
+        ]
         known = known._replace(gap=known.gap + max(moved, default=0.0) * half * (1 + 1e-12))
-        asked = [problem] if problem.risk.affine_offset() is None else [self.at(z) for z in dict.fromkeys(ends)]
+        asked = (
+            [problem] if problem.risk.affine_offset() is None else [self.at(z) for z in dict.fromkeys(ends)]
+        )
         levels = [planes.bounds(one, known) for one in asked]
         below, above = (list(level) for level in zip(*levels, strict=True))
         lowest, highest = min(below, key=_height), max(above, key=_height)
-        return ball._replace(
-            mean=lowest.mean, lo=lowest.value, hi=highest.value, mean_above=highest.mean
-        )
+        return ball._replace(mean=lowest.mean, lo=lowest.value, hi=highest.value, mean_above=highest.mean)
 
     def beyond(self, near: float, far: float) -> Growth | None:
         """How scores change while z moves on from `far`, away from `near`, for ever; None if not known."""
