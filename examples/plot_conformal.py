@@ -18,20 +18,20 @@ y = 1.5 * x + 0.8 * rng.standard_t(3, size=60)
 features = np.stack([x, np.maximum(x, 0), np.maximum(x - 1.5, 0)], axis=1)
 model = ConformalRegressor(LinearRegressor(loss="huber", alpha=1e-2), level=0.1).fit(features, y)
 
-grid = np.linspace(-3, 3, 25)
+grid = np.linspace(-3, 3, 13)
 rows = np.stack([grid, np.maximum(grid, 0), np.maximum(grid - 1.5, 0)], axis=1)
 lo, hi = model.predict_interval(rows)
-found = model.predict_sets(rows[12:13])[0]
+found = model.predict_sets(rows[6:7])[0]
 print(f"at x = 0 between {found.outer[0][0]:.2f} and {found.outer[-1][1]:.2f}, by {found.n_fits} fits")
 
 # %%
-# Right: the share of samples whose residual is at least that of the candidate, by a tight fit for each of 161
+# Right: the share of samples whose residual is at least that of the candidate, by a tight fit for each of 81
 # candidates. Candidates above the line conform. The outer set contains all of them, the inner one only such.
 
 from fractions import Fraction  # noqa: E402
 
-candidates = np.linspace(-4, 4, 161)
-own = np.vstack([features, rows[12]])
+candidates = np.linspace(-4, 4, 81)
+own = np.vstack([features, rows[6]])
 shares = []
 for z in candidates:
     target = np.append(y, z)
@@ -53,7 +53,7 @@ for low, high in found.outer:
 for low, high in found.inner:
     right.axvspan(low, high, color="#0072b2", alpha=0.2, lw=0)
 right.plot([], [], color="#0072b2", alpha=0.35, lw=8, label=f"the set, by {found.n_fits} fits")
-right.set(xlabel="candidate target at x = 0", ylabel="p-value", ylim=(0, 1.02))
+right.set(xlabel="candidate target at x = 0", ylabel="p-value", ylim=(0, 1.02), xlim=(-4, 8))
 right.set_title("Few fits decide all candidates")
 right.legend(frameon=False)
 plt.show()

@@ -163,9 +163,11 @@ def _judge(outcome: Outcome, case: Smooth, alpha: float, rows: Any, bounds: Any,
 
 def _targets(outcome: Outcome, case: Smooth, alpha: float, rows: Any, rng: Rng) -> None:
     """Other targets of the last sample: single ones, ranges, and one far away from all that are fitted."""
+    if case.loss not in _NUMBERS:
+        return
     case = case.but(y=np.append(case.y[:-1], 0.0))
     problem = _problem(case, alpha)
-    if case.loss not in _NUMBERS or not qualifies(problem):
+    if not qualifies(problem):
         return
     candidates, size = Candidates(problem), 3.0 * float(np.std(case.y))
     for z in rng.normal(size=int(rng.integers(1, 4))) * size:

@@ -210,9 +210,13 @@ class KernelSVCCV(Chooses, KernelSVC):
             raise ValueError("Cs and gammas must hold something to choose from")
         return [{"C": C, "gamma": gamma} for C in Cs for gamma in gammas]
 
-    def _along(self, given: Mapping[str, Any], grid: Grid) -> list[Any]:
-        base = KernelSVC(**{name: one for name, one in self.get_params().items() if name in _OF_KERNEL_SVC})
-        return [clone(base).set_params(C=place["C"], gamma=place["gamma"]).fit(**given) for place in grid]
+    def _again(self, given: Mapping[str, Any]) -> KernelSVC:
+        return self._along(given, [{"C": self.C, "gamma": self.gamma}])[0]
+
+    def _along(self, given: Mapping[str, Any], grid: Grid) -> list[KernelSVC]:
+        known = {name: one for name, one in self.get_params().items() if name in _OF_KERNEL_SVC}
+        base = KernelSVC(**known | {"calibrate": None})
+        return [clone(base).set_params(**place).fit(**given) for place in grid]
 
 
 _OF_KERNEL_SVC = set(KernelSVC().get_params())

@@ -116,9 +116,10 @@ class LinearClassifier(ClassifierMixin, Probabilities, WithIntercept, WeightedCl
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # signs or an origin that are prescribed: no longer any half-space, and no good score to be expected
+        # signs or an origin that are prescribed: no longer any half-space, no good score to be expected
         tags.classifier_tags.poor_score = bool(self.positive or not self.fit_intercept)
-        tags.classifier_tags.multi_label = self.multi_class != "joint" and self.class_weight is None
+        plain = self.class_weight is None and self.calibrate is None
+        tags.classifier_tags.multi_label = plain and self.multi_class != "joint"
         return tags
 
     @all_or_nothing
@@ -253,9 +254,8 @@ class LinearClassifier(ClassifierMixin, Probabilities, WithIntercept, WeightedCl
         if ball is None or outputs == 1:
             return super().score_bounds(X)
         lo, hi = _joint_bounds(ball, self._checked(X), outputs)
-        if outputs == 2 and not self.multilabel_:
-            return lo[:, 1] - hi[:, 0], hi[:, 1] - lo[:, 0]
-        return lo, hi
+        two = outputs == 2 and not self.multilabel_
+        return (lo[:, 1] - hi[:, 0], hi[:, 1] - lo[:, 0]) if two else (lo, hi)
 
     def certified(self, X: Any) -> NDArray[np.bool_]:
         """Which predictions are provably those of the exact optimum (of every one, if there are several).

@@ -8,19 +8,23 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from gapfit._types import Vector
 from gapfit.calibration import METHODS, Curve, calibrated
-from gapfit.checks import as_weights
+from gapfit.checks import as_column, as_weights
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.design.base import Design
 from gapfit.design.elsewhere import is_collection
 from gapfit.design.given import Given
+from gapfit.design.rows import take_rows
 from gapfit.errors import as_choice
 from gapfit.estimators.blocks import by_blocks
-from gapfit.estimators.samples import rows_of
+from gapfit.estimators.fitting import warn_caller
+from gapfit.estimators.samples import indexable, rows_of
 from gapfit.estimators.targets import as_labels
 from gapfit.persistence.fits import CURVES
+from gapfit.reductions import Multiset
 
 _FOLDS = 5
 
@@ -77,8 +81,13 @@ class Probabilities(BaseEstimator):
         """
         if self.calibrate is None:
             return self._own_proba(X)
-        scores = self.decision_function(X)
-        return self._from_scores(scores)
+        check_is_fitted(self)
+        if not hasattr(self, "calibration_"):
+            raise ValueError(
+                "this model was fitted without calibrate. (Within a choice of parameters nothing is calibrated: "
+                "take a scoring that needs no probabilities.)"
+            )
+        return self._from_scores(self._to_calibrate(X))
 
     @available_if(has_probabilities)  # type: ignore[untyped-decorator]
     @by_blocks
@@ -89,15 +98,24 @@ class Probabilities(BaseEstimator):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
+    def _to_calibrate(self, X: Any) -> Vector:
+        """The scores that curves are of: (n,) or a column for each of them."""
+        return np.asarray(self.decision_function(X))
+
+    def _events(self, places: NDArray[np.intp], count: int) -> list[NDArray[np.bool_]]:
+        """What each column of scores speaks for, by the places of labels among the classes."""
+        return [places == (k if count > 1 else 1) for k in range(count)]
+
     def _from_scores(self, scores: Vector) -> Vector:
-        if scores.ndim == 1:
-            up = self.calibration_[0](scores)
-            return np.stack([1 - up, up], axis=1)
-        found = np.stack(
-            [curve(column) for curve, column in zip(self.calibration_, scores.T, strict=True)], axis=1
-        )
+        found = self._curves_at(scores)
+        if found.shape[1] == 1:
+            return np.hstack([1 - found, found])
         total = found.sum(axis=1, keepdims=True)
         return np.asarray(np.where(total > 0, found / np.where(total > 0, total, 1.0), 1 / found.shape[1]))
+
+    def _curves_at(self, scores: Vector) -> Vector:
+        columns = scores[:, None] if scores.ndim == 1 else scores
+        return np.stack([curve(f) for curve, f in zip(self.calibration_, columns.T, strict=True)], axis=1)
 
     def _calibrate(self, given: Mapping[str, Any]) -> None:
         """Fit the curves to scores of samples left out."""
@@ -107,33 +125,38 @@ class Probabilities(BaseEstimator):
         as_choice("calibrate", self.calibrate, METHODS)
         if isinstance(given["X"], Design | Given) or is_collection(given["X"]):
             raise TypeError("calibrate fits models to parts of the samples, which must be in memory")
-        scores, places, rows = left_out_scores(self, given)
-        weight = as_weights(given.get("sample_weight"), len(places))[rows]
+        scores, places, weight = _left_out(self, given)
         columns = scores[:, None] if scores.ndim == 1 else scores
-        positive = [places[rows] == (k if scores.ndim == 2 else 1) for k in range(columns.shape[1])]
-        self.calibration_ = [
-            calibrated(self.calibrate, column, up, weight)
-            for column, up in zip(columns.T, positive, strict=True)
-        ]
+        events = self._events(places, columns.shape[1])
+        pairs = zip(columns.T, events, strict=True)
+        self.calibration_ = [calibrated(self.calibrate, column, event, weight) for column, event in pairs]
 
 
-def left_out_scores(
-    model: Any, given: Mapping[str, Any]
-) -> tuple[Vector, NDArray[np.intp], NDArray[np.intp]]:
-    """Scores of samples by models that have not seen them; the class of every sample, by its number; and
-    which samples these are: all, but for those of weight zero."""
-    y = as_labels(given["y"], len(given["y"]))
-    known = {name: one for name, one in given.items() if one is not None}
-    places = np.searchsorted(model.classes_, y)
-    there = np.flatnonzero(np.isin(y, model.classes_) & (as_weights(given.get("sample_weight"), len(y)) > 0))
-    folds = min(_FOLDS, int(np.bincount(places[there]).min()))
+def _left_out(model: Any, given: Mapping[str, Any]) -> tuple[Vector, NDArray[np.intp], Vector]:
+    """Scores of samples by models that have not seen them, the places of their labels among the classes, and
+    their weights. Equal samples are one, so that no copy of it is seen; those of no weight are absent."""
+    X = model._checked(given["X"])
+    n, target = X.shape[0], indexable(given["y"])
+    y, weight = as_labels(target, n), as_weights(given.get("sample_weight"), n)
+    offset = None if given.get("offset") is None else as_column("offset", given["offset"], n)
+    order, there = np.argsort(model.classes_), np.isin(y, model.classes_)
+    places = order[np.searchsorted(model.classes_[order], np.where(there, y, model.classes_[0]))]
+    origin = Multiset.of(X, places, np.where(there, weight, 0.0), offset)
+    places, weight = places[origin.rows], origin.weight
+    folds = min(_FOLDS, int(np.bincount(places).min()))
     if folds < 2:
-        raise ValueError("calibrate leaves samples of each class out, and y holds a class of one sample")
+        warn_caller(
+            "y holds a class of one sample, which cannot be left out: probabilities are calibrated on scores of "
+            "samples that the model has seen, and will be too sure",
+            UserWarning,
+        )
+        return model._to_calibrate(take_rows(X, origin.rows)), places, weight
+    samples = rows_of({"X": X, "y": target, "offset": offset}, origin.rows) | {"sample_weight": weight}
+    known = {name: one for name, one in samples.items() if one is not None}
     found, rows = [], []
-    for train, test in StratifiedKFold(folds, shuffle=True, random_state=0).split(there, places[there]):
-        seen = rows_of(known, there[train])
+    for train, test in StratifiedKFold(folds, shuffle=True, random_state=0).split(places, places):
         # the same model on other samples, of which nothing but scores is asked
-        found.append(model._again(seen).decision_function(rows_of(known, there[test])["X"]))
-        rows.append(there[test])
-    order = np.concatenate(rows)
-    return np.concatenate(found), places, order
+        found.append(model._again(rows_of(known, train))._to_calibrate(take_rows(known["X"], test)))
+        rows.append(test)
+    at = np.concatenate(rows)
+    return np.concatenate(found), places[at], weight[at]
