@@ -105,6 +105,7 @@ ARROWS: dict[str, set[str]] = {
     "callbacks": set(),
     "lab": ENGINE | {"datasets"},
     "cli": {
+        "calibration",
         "datasets",
         "design",
         "estimators",

@@ -103,6 +103,33 @@ def test_alpha_is_chosen_as_liblinear_chooses_c(folder, capsys):
     assert run(["train", "cancer.svm", "model", "-C", "--loss", "quantile", "--scoring", "pinball"]) == 1
 
 
+def test_margins_are_calibrated(folder, capsys):
+    assert run(["train", "cancer.svm", "model", "-s", "3", "--calibrate", "sigmoid"]) == 0
+    model = gapfit.load("model")
+    assert model.calibrate == "sigmoid" and run(["predict", "cancer.svm", "model", "out", "-b", "1"]) == 0
+    told = np.loadtxt("out", usecols=(1, 2))
+    np.testing.assert_allclose(told.sum(axis=1), 1.0, atol=1e-5)
+    assert (
+        run(
+            [
+                "train",
+                "cancer.svm",
+                "model",
+                "--metric",
+                "f1",
+                "--strategy",
+                "cost_path",
+                "--calibrate",
+                "isotonic",
+            ]
+        )
+        == 0
+    )
+    assert gapfit.load("model").calibrate == "isotonic"
+    assert run(["train", "cancer.svm", "model", "--loss", "squared", "--calibrate", "sigmoid"]) == 1
+    assert run(["train", "cancer.svm", "model", "--calibrate", "platt"]) == 1
+
+
 def test_predictions_that_no_single_label_could_change(folder, capsys):
     assert (
         run(["train", "cancer.csv", "model", "--loss", "logistic", "--alpha", "0.1", "--target", "-1"]) == 0

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from sklearn.calibration import CalibratedClassifierCV
+from sklearn.calibration import CalibratedClassifierCV, calibration_curve
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
@@ -19,6 +19,8 @@ from gapfit import (
     LinearClassifierCV,
     MetricClassifier,
     OrdinalClassifier,
+    Ranker,
+    RankerCV,
     load,
     save,
 )
@@ -120,6 +122,18 @@ def test_levels_of_an_order_of_their_own():
     assert (model.predict_proba(IRIS[0]).argmax(axis=1) == IRIS[1]).mean() > 0.85
 
 
+def test_the_size_of_scores_of_a_measure_means_nothing():
+    """On each fold another member may win, with weights of another size: curves are of directions."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(3000, 8))
+    t = rng.random(3000) < 1 / (1 + np.exp(2 - A[:, :4] @ [3.0, 2.0, -2.0, 1.0]))
+    model = MetricClassifier(strategy="cost_path", alpha=1e-3, calibrate="sigmoid").fit(A[:800], t[:800])
+    share, told = calibration_curve(
+        t[800:], model.predict_proba(A[800:])[:, 1], n_bins=8, strategy="quantile"
+    )
+    assert np.abs(share - told).max() < 0.08
+
+
 def test_likelihoods_need_no_calibration():
     model = LinearClassifier(loss="logistic", alpha=1e-2).fit(X, Y)
     far = 1e4 * X[:5]
@@ -144,6 +158,28 @@ def test_weights_sparse_rows_and_absent_samples():
     none = np.append(weight, np.zeros(50))
     absent = LinearClassifier(alpha=1e-2, calibrate="sigmoid").fit(X[more], Y[more], none)
     np.testing.assert_allclose(plain.predict_proba(X[TEST]), absent.predict_proba(X[TEST]), atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("kind", [Ranker, RankerCV])
+def test_relevance_of_documents(kind, method, tmp_path):
+    rng = np.random.default_rng(0)
+    A, qid = rng.normal(size=(600, 4)), np.repeat(np.arange(60), 10)
+    truth = 1 / (1 + np.exp(-2 * A[:, 0] + A[:, 1]))
+    relevant = (rng.random(600) < truth).astype(int)
+    model = kind(calibrate=method).fit(A[:300], relevant[:300], qid=qid[:300])
+    p = model.relevance(A[300:])
+    assert np.abs(p - truth[300:]).mean() < 0.1
+    assert (
+        log_loss(relevant[300:], np.clip(p, 1e-3, 1 - 1e-3))
+        < 0.55
+        < log_loss(relevant[300:], np.full(300, 0.5))
+    )
+    save(model, tmp_path / "model")
+    np.testing.assert_array_equal(load(tmp_path / "model").relevance(A[300:]), p)
+    assert Ranker(calibrate=method).fit(A[:100], relevant[:100]).relevance(A).shape == (600,)
+    with pytest.raises(ValueError, match="relevance needs"):
+        Ranker().fit(A, relevant, qid=qid).relevance(A)
 
 
 def test_what_is_refused_by_name():

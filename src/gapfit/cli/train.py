@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.model_selection import cross_val_score
 
 from gapfit._types import Target
+from gapfit.calibration import METHODS
 from gapfit.cli.choose import check_choice, choose_option, make_chooser
 from gapfit.cli.choose import told as told_of_choice
 from gapfit.cli.files import Named, Reading, check_place, output_format, reading, say
@@ -79,6 +80,7 @@ LIBLINEAR = {
     help="Weight of a class; also -wLABEL WEIGHT.",
 )
 @option(LinearClassifier, "positive")
+@option(LinearClassifier, "calibrate", type=Named(METHODS))
 @limits(LinearClassifier)
 @solver_option(LinearClassifier)
 @click.option(
@@ -190,6 +192,8 @@ def make_estimator(samples: Data, asked: Asked) -> Any:
         "penalty": make_penalty(asked.penalty or known_penalty, asked.l1_ratio),
         "alpha": chosen_alpha(asked.alpha, asked.C, lambda C: 1 / (C * samples.X.shape[0])),
     }
+    if asked.others["calibrate"] is not None and loss not in CLASSIFICATION:
+        raise click.UsageError("--calibrate is for classification")
     if loss == "novelty":
         return NoveltyDetector(**made, **declared_by(NoveltyDetector, asked.others))
     if samples.y is None:

@@ -196,6 +196,10 @@ class MetricClassifier(ClassifierMixin, Probabilities, WithIntercept, Classes, F
     def _again(self, given: Mapping[str, Any]) -> "MetricClassifier":
         return clone(self).set_params(calibrate=None).fit(**given)
 
+    def _to_calibrate(self, X: Any) -> Vector:
+        """On other samples another member may win, with scores of another size, which means nothing."""
+        return self._scores(X) / (float(np.linalg.norm(self.coef_)) or 1.0)
+
     def _fit_one(self, member: Surrogate, samples: TwoClasses, settings: Settings) -> None:
         """A single fit, cut where that is best for its own samples, exactly."""
         fitted = member.fit(samples, settings, {})

@@ -1,7 +1,7 @@
 """Probabilities: of losses that are likelihoods as they are, of all others by calibration within the fit."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,9 +39,18 @@ def has_probabilities(model: Any) -> bool:
     )
 
 
+class HeldOut(NamedTuple):
+    """Samples to be scored by models that have not seen them."""
+
+    samples: dict[str, Any]  # what `fit` is given
+    places: NDArray[np.intp]  # of their labels among the classes
+    weight: Vector
+    splits: list[tuple[NDArray[np.intp], NDArray[np.intp]]]  # none if they cannot be left out
+
+
 @declared
-class Probabilities(BaseEstimator):
-    """A classifier that may have probabilities."""
+class Calibrated(BaseEstimator):
+    """A model whose scores may be turned into probabilities."""
 
     calibrate: str | None = parameter(
         """Fit probabilities to the scores: "sigmoid" (Platt: two numbers, whose fit is certified) or
@@ -58,6 +67,53 @@ class Probabilities(BaseEstimator):
         probabilities, `certificate` that of its fit.""",
         optional=True,
     )  # fmt: skip
+
+    def _to_calibrate(self, X: Any) -> Vector:
+        """The scores that curves are of: (n,) or a column for each of them."""
+        return np.asarray(self.decision_function(X))
+
+    def _events(self, places: NDArray[np.intp], count: int) -> list[NDArray[np.bool_]]:
+        """What each column of scores speaks for, by the places of labels among the classes."""
+        return [places == (k if count > 1 else 1) for k in range(count)]
+
+    def _curves_at(self, scores: Vector) -> Vector:
+        columns = scores[:, None] if scores.ndim == 1 else scores
+        return np.stack([curve(f) for curve, f in zip(self.calibration_, columns.T, strict=True)], axis=1)
+
+    def _calibrate(self, given: Mapping[str, Any]) -> None:
+        """Fit the curves to scores of samples left out."""
+        self.__dict__.pop("calibration_", None)
+        if self.calibrate is None:
+            return
+        as_choice("calibrate", self.calibrate, METHODS)
+        if isinstance(given["X"], Design | Given) or is_collection(given["X"]):
+            raise TypeError("calibrate fits models to parts of the samples, which must be in memory")
+        scores, places, weight = _left_out(self, self._held_out(given))
+        columns = scores[:, None] if scores.ndim == 1 else scores
+        events = self._events(places, columns.shape[1])
+        pairs = zip(columns.T, events, strict=True)
+        self.calibration_ = [calibrated(self.calibrate, column, event, weight) for column, event in pairs]
+
+    def _held_out(self, given: Mapping[str, Any]) -> HeldOut:
+        """Equal samples are one, so that no copy of it is seen; those of no weight are absent."""
+        X = self._checked(given["X"])
+        n, target = X.shape[0], indexable(given["y"])
+        y, weight = as_labels(target, n), as_weights(given.get("sample_weight"), n)
+        offset = None if given.get("offset") is None else as_column("offset", given["offset"], n)
+        order, there = np.argsort(self.classes_), np.isin(y, self.classes_)
+        places = order[np.searchsorted(self.classes_[order], np.where(there, y, self.classes_[0]))]
+        origin = Multiset.of(X, places, np.where(there, weight, 0.0), offset)
+        places, weight = places[origin.rows], origin.weight
+        samples = rows_of({"X": X, "y": target, "offset": offset}, origin.rows) | {"sample_weight": weight}
+        known = {name: one for name, one in samples.items() if one is not None}
+        folds = min(_FOLDS, int(np.bincount(places).min()))
+        cut = StratifiedKFold(max(folds, 2), shuffle=True, random_state=0)
+        return HeldOut(known, places, weight, list(cut.split(places, places)) if folds > 1 else [])
+
+
+@declared
+class Probabilities(Calibrated):
+    """A classifier that may have probabilities."""
 
     _or_else = ""  # what else would help
 
@@ -84,8 +140,8 @@ class Probabilities(BaseEstimator):
         check_is_fitted(self)
         if not hasattr(self, "calibration_"):
             raise ValueError(
-                "this model was fitted without calibrate. (Within a choice of parameters nothing is calibrated: "
-                "take a scoring that needs no probabilities.)"
+                "this model was fitted without calibrate. (Within a choice of parameters nothing is "
+                "calibrated: take a scoring that needs no probabilities.)"
             )
         return self._from_scores(self._to_calibrate(X))
 
@@ -98,14 +154,6 @@ class Probabilities(BaseEstimator):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def _to_calibrate(self, X: Any) -> Vector:
-        """The scores that curves are of: (n,) or a column for each of them."""
-        return np.asarray(self.decision_function(X))
-
-    def _events(self, places: NDArray[np.intp], count: int) -> list[NDArray[np.bool_]]:
-        """What each column of scores speaks for, by the places of labels among the classes."""
-        return [places == (k if count > 1 else 1) for k in range(count)]
-
     def _from_scores(self, scores: Vector) -> Vector:
         found = self._curves_at(scores)
         if found.shape[1] == 1:
@@ -113,50 +161,20 @@ class Probabilities(BaseEstimator):
         total = found.sum(axis=1, keepdims=True)
         return np.asarray(np.where(total > 0, found / np.where(total > 0, total, 1.0), 1 / found.shape[1]))
 
-    def _curves_at(self, scores: Vector) -> Vector:
-        columns = scores[:, None] if scores.ndim == 1 else scores
-        return np.stack([curve(f) for curve, f in zip(self.calibration_, columns.T, strict=True)], axis=1)
 
-    def _calibrate(self, given: Mapping[str, Any]) -> None:
-        """Fit the curves to scores of samples left out."""
-        self.__dict__.pop("calibration_", None)
-        if self.calibrate is None:
-            return
-        as_choice("calibrate", self.calibrate, METHODS)
-        if isinstance(given["X"], Design | Given) or is_collection(given["X"]):
-            raise TypeError("calibrate fits models to parts of the samples, which must be in memory")
-        scores, places, weight = _left_out(self, given)
-        columns = scores[:, None] if scores.ndim == 1 else scores
-        events = self._events(places, columns.shape[1])
-        pairs = zip(columns.T, events, strict=True)
-        self.calibration_ = [calibrated(self.calibrate, column, event, weight) for column, event in pairs]
-
-
-def _left_out(model: Any, given: Mapping[str, Any]) -> tuple[Vector, NDArray[np.intp], Vector]:
-    """Scores of samples by models that have not seen them, the places of their labels among the classes, and
-    their weights. Equal samples are one, so that no copy of it is seen; those of no weight are absent."""
-    X = model._checked(given["X"])
-    n, target = X.shape[0], indexable(given["y"])
-    y, weight = as_labels(target, n), as_weights(given.get("sample_weight"), n)
-    offset = None if given.get("offset") is None else as_column("offset", given["offset"], n)
-    order, there = np.argsort(model.classes_), np.isin(y, model.classes_)
-    places = order[np.searchsorted(model.classes_[order], np.where(there, y, model.classes_[0]))]
-    origin = Multiset.of(X, places, np.where(there, weight, 0.0), offset)
-    places, weight = places[origin.rows], origin.weight
-    folds = min(_FOLDS, int(np.bincount(places).min()))
-    if folds < 2:
+def _left_out(model: Any, held: HeldOut) -> tuple[Vector, NDArray[np.intp], Vector]:
+    """Scores of samples by models that have not seen them, the places of their labels, and their weights."""
+    samples, places, weight, splits = held
+    if not splits:
         warn_caller(
-            "y holds a class of one sample, which cannot be left out: probabilities are calibrated on scores of "
-            "samples that the model has seen, and will be too sure",
+            "y holds a class of one sample, which cannot be left out: probabilities are calibrated on scores "
+            "of samples that the model has seen, and will be too sure",
             UserWarning,
         )
-        return model._to_calibrate(take_rows(X, origin.rows)), places, weight
-    samples = rows_of({"X": X, "y": target, "offset": offset}, origin.rows) | {"sample_weight": weight}
-    known = {name: one for name, one in samples.items() if one is not None}
-    found, rows = [], []
-    for train, test in StratifiedKFold(folds, shuffle=True, random_state=0).split(places, places):
+        return model._to_calibrate(samples["X"]), places, weight
+    found = []
+    for train, test in splits:
         # the same model on other samples, of which nothing but scores is asked
-        found.append(model._again(rows_of(known, train))._to_calibrate(take_rows(known["X"], test)))
-        rows.append(test)
-    at = np.concatenate(rows)
+        found.append(model._again(rows_of(samples, train))._to_calibrate(take_rows(samples["X"], test)))
+    at = np.concatenate([test for _, test in splits])
     return np.concatenate(found), places[at], weight[at]
