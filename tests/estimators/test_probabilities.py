@@ -195,5 +195,6 @@ def test_what_is_refused_by_name():
     with pytest.raises(ValueError, match="indicator matrix"):
         LinearClassifier(calibrate="sigmoid").fit(X, np.stack([Y, 1 - Y], axis=1))
     late = LinearClassifier().fit(X, Y).set_params(calibrate="sigmoid")
-    with pytest.raises(ValueError, match="fitted without calibrate"):
+    with pytest.raises(AttributeError) as error:
         late.predict_proba(X)
+    assert "fitted without calibrate" in str(error.value.__cause__)

@@ -170,6 +170,10 @@ class OrdinalClassifier(ClassifierMixin, Probabilities, WeightedClasses, WithPat
         above = np.pad(self._to_calibrate(X), ((0, 0), (1, 0)))
         return np.asarray(softmax(np.cumsum(above, axis=1), axis=1))
 
+    @classmethod
+    def _n_curves(cls, fit: dict[str, Any]) -> int:
+        return len(fit["classes_"]) - 1
+
     def _to_calibrate(self, X: Any) -> Vector:
         """How far above each threshold the score is."""
         return np.asarray(self.latent(X)[:, None] - self.thresholds_)

@@ -23,6 +23,7 @@ from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.fitting import warn_caller
 from gapfit.estimators.samples import indexable, rows_of
 from gapfit.estimators.targets import as_labels
+from gapfit.persistence.container import need
 from gapfit.persistence.fits import CURVES
 from gapfit.reductions import Multiset
 
@@ -31,8 +32,15 @@ _FOLDS = 5
 
 def has_probabilities(model: Any) -> bool:
     """Does the loss give them, or a calibration? The error says what would."""
-    if model.calibrate is not None or model._own_probabilities:
+    if model.calibrate is None and model._own_probabilities:
         return True
+    if model.calibrate is not None and (hasattr(model, "calibration_") or not hasattr(model, "classes_")):
+        return True
+    if model.calibrate is not None:
+        raise AttributeError(
+            "this model was fitted without calibrate. (Within a choice of parameters nothing is calibrated: "
+            "take a scoring that needs no probabilities.)"
+        )
     raise AttributeError(
         f"probabilities need calibrate='sigmoid' or 'isotonic'{model._or_else}: {type(model).__name__} with "
         f"these parameters has scores only"
@@ -67,6 +75,18 @@ class Calibrated(BaseEstimator):
         probabilities, `certificate` that of its fit.""",
         optional=True,
     )  # fmt: skip
+
+    @classmethod
+    def _check_stored(cls, fit: dict[str, Any]) -> None:
+        super()._check_stored(fit)  # type: ignore[misc]  # what it is mixed into has it
+        curves = fit.get("calibration_")
+        need(curves is None or len(curves) == cls._n_curves(fit), "calibration_ does not fit classes_")
+
+    @classmethod
+    def _n_curves(cls, fit: dict[str, Any]) -> int:
+        """How many there are, in a file of a fit."""
+        classes = len(fit["classes_"])
+        return 1 if classes == 2 else classes
 
     def _to_calibrate(self, X: Any) -> Vector:
         """The scores that curves are of: (n,) or a column for each of them."""
@@ -138,11 +158,6 @@ class Probabilities(Calibrated):
         if self.calibrate is None:
             return self._own_proba(X)
         check_is_fitted(self)
-        if not hasattr(self, "calibration_"):
-            raise ValueError(
-                "this model was fitted without calibrate. (Within a choice of parameters nothing is "
-                "calibrated: take a scoring that needs no probabilities.)"
-            )
         return self._from_scores(self._to_calibrate(X))
 
     @available_if(has_probabilities)  # type: ignore[untyped-decorator]

@@ -145,6 +145,10 @@ class Ranker(WithIntercept, Calibrated, Assertions):
             raise ValueError("relevance needs a model that was fitted with calibrate='sigmoid' or 'isotonic'")
         return self._curves_at(self._scores(X))[:, 0]
 
+    @classmethod
+    def _n_curves(cls, fit: dict[str, Any]) -> int:
+        return 1
+
     def _held_out(self, given: Mapping[str, Any]) -> HeldOut:
         """Whole queries are left out; of a single one, parts."""
         X = self._checked(given["X"])
