@@ -78,7 +78,7 @@ class Calibrated(BaseEstimator):
 
     @classmethod
     def _check_stored(cls, fit: dict[str, Any]) -> None:
-        super()._check_stored(fit)  # type: ignore[misc]  # what it is mixed into has it
+        super()._check_stored(fit)  # what it is mixed into has it
         curves = fit.get("calibration_")
         need(curves is None or len(curves) == cls._n_curves(fit), "calibration_ does not fit classes_")
 
