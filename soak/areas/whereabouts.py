@@ -48,8 +48,8 @@ def run(job: Job) -> Outcome:
     middle = alpha + rng.random() * (other - alpha)
     _alphas(outcome, case, optima, (middle, min(other, middle * 1.05)), rows, rng)
     _changes(outcome, case, problem, rows, rng)
-    _targets(outcome, case, alpha, rows, rng)
     _hostile(outcome, rng)
+    _targets(outcome, case, alpha, rows, rng)
     return outcome
 
 
