@@ -259,7 +259,7 @@ def _half_a_ball(place):
 
 @pytest.mark.parametrize("spoil", ["eps", "radius", "rounding", "target"])
 def test_the_soak_notices_bounds_that_are_too_narrow(spoil, monkeypatch):
-    """Of optima at other alphas, over ranges of them, with a sample changed, and over ranges of its target."""
+    """Of optima at other alphas, over ranges of them, with a sample changed, over ranges of its target."""
     from gapfit.whereabouts import balls, candidates, changes, newton
 
     if spoil == "eps":

@@ -172,8 +172,9 @@ def _targets(outcome: Outcome, case: Smooth, alpha: float, rows: Any, rng: Rng) 
     candidates, size = Candidates(problem), 3.0 * float(np.std(case.y))
     for z in rng.normal(size=int(rng.integers(1, 4))) * size:
         candidates.fit(float(z))
-    low = float(rng.normal() * size)
-    for high in (low, low + 0.01 * size, low + size):
+    first, fitted = float(rng.normal() * size), min(candidates.known)
+    around = fitted - 0.1 * size, fitted + 0.1 * size  # where nothing but the width of the range is in doubt
+    for low, high in ((first, first), (first, first + 0.01 * size), (first, first + size), around):
         bounds = candidates.between(low, high).where.score_bounds(rows)
         for z in dict.fromkeys((low, 0.4 * low + 0.6 * high, high)):
             after = case.but(y=np.append(case.y[:-1], z))
