@@ -25,7 +25,7 @@ ARGUMENTS = {
     "degree", "coef0", "C", "cache_size", "qid", "multi_class", "decision_function_shape", "structure",
     "metric", "strategy", "cv", "score_weight", "pairs", "node_kernel", "vectorizer", "inexact",
     "resumable", "path", "no_such_argument", "stop_when", "watch", "eps", "alpha_range", "scoring",
-    "max_fits", "change", "alphas",
+    "max_fits", "change", "alphas", "calibrate", "Cs", "gammas", "level", "resolution", "patience",
 }  # fmt: skip
 
 

@@ -62,6 +62,8 @@ ENGINE = MATHEMATICS | {
     "statements",
     "whereabouts",
     "selection",
+    "conformal",
+    "calibration",
     "reductions",
 }
 ARROWS: dict[str, set[str]] = {
@@ -85,6 +87,8 @@ ARROWS: dict[str, set[str]] = {
     "statements": MATHEMATICS | {"levels"},
     "whereabouts": MATHEMATICS | {"levels", "objective", "solve", "statements"},
     "selection": {"design", "foresight", "losses", "problem", "solve", "whereabouts"},
+    "conformal": {"whereabouts"},
+    "calibration": {"problem", "solve"},
     "solvers": MATHEMATICS | {"compiled", "problems"},
     "checkpoint": {"registry", "__init__"},
     "driver": MATHEMATICS | {"solvers", "certify", "checkpoint", "problems"},
@@ -100,10 +104,12 @@ ARROWS: dict[str, set[str]] = {
     "measures": set(),
     "metrics": {"losses", "measures"},
     "ranking_metrics": {"problem"},
-    "estimators": ENGINE | {"metrics", "persistence", "ranking_metrics", "structures"},
+    "estimators": ENGINE | {"metrics", "path", "persistence", "ranking_metrics", "structures"},
     "plotting": set(),
+    "callbacks": set(),
     "lab": ENGINE | {"datasets"},
     "cli": {
+        "calibration",
         "datasets",
         "design",
         "estimators",
@@ -121,7 +127,16 @@ ARROWS: dict[str, set[str]] = {
         "versions",
     },
     "__main__": {"cli"},
-    "persistence": {"estimators", "statements", "metrics", "penalties", "registry", "structures", "__init__"},
+    "persistence": {
+        "calibration",
+        "estimators",
+        "statements",
+        "metrics",
+        "penalties",
+        "registry",
+        "structures",
+        "__init__",
+    },
     "__init__": ENGINE | {"estimators", "path", "testing", "plotting", "persistence", "versions"},
 }
 # `registry` serves `problem`, so it reaches for the solvers (which know `problem`) only when asked.

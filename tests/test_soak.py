@@ -258,14 +258,16 @@ def _half_a_ball(place):
     return lambda balls, alpha: (found := place(balls, alpha))._replace(radius=0.5 * found.radius)
 
 
-@pytest.mark.parametrize("spoil", ["eps", "radius", "rounding"])
+@pytest.mark.parametrize("spoil", ["eps", "radius", "rounding", "target"])
 def test_the_soak_notices_bounds_that_are_too_narrow(spoil, monkeypatch):
-    """Of optima at other alphas, over ranges of them, and with a sample changed."""
-    from gapfit.whereabouts import balls, changes, newton
+    """Of optima at other alphas, over ranges of them, with a sample changed, over ranges of its target."""
+    from gapfit.whereabouts import balls, candidates, changes, newton
 
     if spoil == "eps":
         monkeypatch.setattr(newton, "excess", lambda x, eta: 0.0)
         monkeypatch.setattr(changes, "excess", lambda x, eta: 0.0)
+    elif spoil == "target":
+        monkeypatch.setattr(candidates.Candidates, "_more", lambda *given: 0.0)
     elif spoil == "radius":
         monkeypatch.setattr(balls.Balls, "place", _half_a_ball(balls.Balls.place))
     else:

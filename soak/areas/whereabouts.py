@@ -14,6 +14,7 @@ from gapfit.design.memory import MemoryDesign
 from gapfit.registry import LOSSES
 from gapfit.statements import optimal_ball
 from gapfit.whereabouts import Balls, NewtonCertificate, Optima
+from gapfit.whereabouts.candidates import Candidates, qualifies
 from gapfit.whereabouts.changes import Change, ChangeCertificate, glance
 from gapfit.whereabouts.newton import sharper
 from soak.exact.newton import HOSTILE, SMOOTH, Smooth, exact_scores
@@ -48,6 +49,7 @@ def run(job: Job) -> Outcome:
     _alphas(outcome, case, optima, (middle, min(other, middle * 1.05)), rows, rng)
     _changes(outcome, case, problem, rows, rng)
     _hostile(outcome, rng)
+    _targets(outcome, case, alpha, rows, rng)
     return outcome
 
 
@@ -157,6 +159,34 @@ def _judge(outcome: Outcome, case: Smooth, alpha: float, rows: Any, bounds: Any,
     outcome.worst = max(outcome.worst, float(np.max(apart / (1 + np.abs(scores)), initial=0.0)))
     text = f"{int((apart > 0).sum())} of {apart.size} bounds, {what} [{case.loss}, {case.X.shape}]"
     outcome.expect(not (apart > 0).any() and not np.isnan([lo, hi]).any(), "whereabouts", text)
+
+
+def _targets(outcome: Outcome, case: Smooth, alpha: float, rows: Any, rng: Rng) -> None:
+    """Other targets of the last sample: single ones, ranges, and one far away from all that are fitted."""
+    if case.loss not in _NUMBERS:
+        return
+    case = case.but(y=np.append(case.y[:-1], 0.0))
+    problem = _problem(case, alpha)
+    if not qualifies(problem):
+        return
+    candidates, size = Candidates(problem), 3.0 * float(np.std(case.y))
+    for z in rng.normal(size=int(rng.integers(1, 4))) * size:
+        candidates.fit(float(z))
+    first, fitted = float(rng.normal() * size), min(candidates.known)
+    around = fitted - 0.1 * size, fitted + 0.1 * size  # where nothing but the width of the range is in doubt
+    for low, high in ((first, first), (first, first + 0.01 * size), (first, first + size), around):
+        bounds = candidates.between(low, high).where.score_bounds(rows)
+        for z in dict.fromkeys((low, 0.4 * low + 0.6 * high, high)):
+            after = case.but(y=np.append(case.y[:-1], z))
+            _judge(outcome, after, alpha, rows, bounds, f"target {z:.4g} of {low:.4g} to {high:.4g}")
+    near, far = min(candidates.known), max(candidates.known) + 20 * size
+    candidates.fit(far)
+    growth = candidates.beyond(near, far)
+    if growth is not None:
+        lo, hi = candidates.between(far, far).where.score_bounds(case.X)
+        room = 30 * size * growth.others
+        after = case.but(y=np.append(case.y[:-1], far + 30 * size))
+        _judge(outcome, after, alpha, case.X, (lo - room, hi + room), "a target beyond all")
 
 
 def _changes(outcome: Outcome, case: Smooth, problem: Problem, rows: Any, rng: Rng) -> None:

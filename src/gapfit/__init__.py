@@ -26,30 +26,38 @@ if TYPE_CHECKING:
     from gapfit.estimators import (
         KernelNoveltyDetector,
         KernelSVC,
+        KernelSVCCV,
         KernelSVR,
         LinearClassifier,
+        LinearClassifierCV,
         LinearRegressor,
+        LinearRegressorCV,
         MetricClassifier,
         NoveltyDetector,
         OrdinalClassifier,
+        OrdinalClassifierCV,
         Ranker,
+        RankerCV,
         SequenceLabeler,
         StructuredClassifier,
     )
     from gapfit.estimators.alpha_search import AlphaSearchCV, proven_regret
+    from gapfit.estimators.conformal import ConformalRegressor
+    from gapfit.estimators.conformal_labels import ConformalClassifier
     from gapfit.path import path
     from gapfit.persistence import load, save
-    from gapfit.plotting import plot_alpha_search, plot_convergence
+    from gapfit.plotting import plot_alpha_search, plot_convergence, plot_path, plot_selection
     from gapfit.problem import Problem
     from gapfit.solution import Certificate, Solution, Status
     from gapfit.solve import solve
     from gapfit.versions import show_versions
 
-__all__ = ["AlphaSearchCV", "plot_alpha_search", "proven_regret"]
+__all__ = ["AlphaSearchCV", "ConformalClassifier", "ConformalRegressor", "plot_alpha_search", "proven_regret"]
 __all__ += ["Certificate", "Problem", "Solution", "Status", "load", "path", "plot_convergence", "save"]
-__all__ += ["show_versions", "solve"]
+__all__ += ["plot_path", "plot_selection", "show_versions", "solve"]
 __all__ += ["LinearClassifier", "LinearRegressor", "MetricClassifier", "NoveltyDetector", "OrdinalClassifier"]
 __all__ += ["Ranker"]
+__all__ += ["KernelSVCCV", "LinearClassifierCV", "LinearRegressorCV", "OrdinalClassifierCV", "RankerCV"]
 __all__ += ["KernelNoveltyDetector", "KernelSVC", "KernelSVR", "SequenceLabeler", "StructuredClassifier"]
 __all__ += ["CheckpointError", "CheckpointWarning", "ContractError", "DataError", "GapfitError"]
 __all__ += ["IncompatibleSolver", "ModelFileError", "ModelVersionWarning", "TooLarge", "UnboundedProblem"]
@@ -60,16 +68,23 @@ __version__ = "0.1.0"
 _HOMES = {
     "AlphaSearchCV": "estimators.alpha_search",
     "Certificate": "solution",
+    "ConformalClassifier": "estimators.conformal_labels",
+    "ConformalRegressor": "estimators.conformal",
     "KernelNoveltyDetector": "estimators",
     "KernelSVC": "estimators",
+    "KernelSVCCV": "estimators",
     "KernelSVR": "estimators",
     "LinearClassifier": "estimators",
+    "LinearClassifierCV": "estimators",
     "LinearRegressor": "estimators",
+    "LinearRegressorCV": "estimators",
     "MetricClassifier": "estimators",
     "NoveltyDetector": "estimators",
     "OrdinalClassifier": "estimators",
+    "OrdinalClassifierCV": "estimators",
     "Problem": "problem",
     "Ranker": "estimators",
+    "RankerCV": "estimators",
     "SequenceLabeler": "estimators",
     "Solution": "solution",
     "Status": "solution",
@@ -78,6 +93,8 @@ _HOMES = {
     "path": "path",
     "plot_alpha_search": "plotting",
     "plot_convergence": "plotting",
+    "plot_path": "plotting",
+    "plot_selection": "plotting",
     "proven_regret": "estimators.alpha_search",
     "save": "persistence",
     "show_versions": "versions",

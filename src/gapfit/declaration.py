@@ -9,7 +9,8 @@
 
 The constructor, the sections Parameters and Attributes of the docstring, the checks of flags and choices, the
 model file and the options of the command line follow from this. A class has what its bases declare. It
-declares a name again to change the text, or only the default: `alpha: float = 1.0` keeps the text.
+declares a name again to change the text, or only the default: `alpha: float = 1.0` keeps the text. What is a
+parameter no longer is a `ClassVar` there.
 """
 
 import inspect
@@ -19,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache
 from types import MappingProxyType, NoneType
-from typing import Any, Literal, TypeVar, dataclass_transform, get_args
+from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform, get_args, get_origin
 
 import numpy as np
 
@@ -76,7 +77,7 @@ def declared(cls: Class) -> Class:
     for name, one in _before(cls).items():
         mine = name in inspect.get_annotations(cls)
         given = vars(cls).get(name) if mine else one.default
-        if mine and isinstance(given, Field):
+        if mine and (isinstance(given, Field) or _is_dropped(cls, name)):
             continue
         if mine or one is not _collected(cls, name):  # another default, or not what dataclasses would take
             again = field(default=given, init=one.init, kw_only=one.kw_only, metadata=one.metadata)
@@ -117,6 +118,12 @@ def check_parameters(estimator: Any) -> None:
             as_choice(name, value, one.metadata["choices"])
         elif one.type is bool and not isinstance(value, bool | np.bool_):
             raise TypeError(f"{name} must be True or False, got {value!r}")
+
+
+def _is_dropped(cls: type, name: str) -> bool:
+    """Is this a parameter of the bases that the class no longer has?"""
+    annotation: Any = inspect.get_annotations(cls)[name]
+    return get_origin(annotation) is ClassVar or annotation is ClassVar
 
 
 def _before(cls: type) -> dict[str, Field[Any]]:

@@ -82,11 +82,7 @@ class Objective:
             offset = as_offset(fetched(offset), n, present, design.shape[0])
             self.shifted = bool(offset.any())
         offset = design.held(np.zeros(design.shape[0]) if offset is None else offset)
-        for name, values in (("X", design.largest), ("y", y), ("offset", offset if self.shifted else 0.0)):
-            if (size := float(np.abs(values).max())) > _HUGE:
-                raise ValueError(
-                    f"{name} holds {size:.3g}; squares of such numbers overflow: scale {name} down"
-                )
+        _check_sizes(X=design.largest, y=y, offset=offset if self.shifted else 0.0)
         self.penalty.check(design.shape[1])
         self.penalty = design.penalty(self.penalty)
         self.design: Design = design
@@ -97,8 +93,8 @@ class Objective:
         self.y: Vector = y
         self.groups = groups
         self._scored: tuple[Slope, Vector] | None = None
-        self.maker = next(_makers)  # by which minorants are known; problems of other alphas share it
         self._sealed: str | None = None
+        self.maker = next(_makers)  # by which minorants are known; problems of other alphas share it
         self.shared: dict[Any, Any] = {}  # what was computed of the data, at whatever alpha
         self.n_offsets = self.risk.offsets.size if intercept else 0
         if self.n_offsets and (why := self.risk.unattained()):
@@ -113,12 +109,13 @@ class Objective:
         )  # fmt: skip
 
     def tilted(self, more: Vector) -> Self:
-        """The same problem with more of known offsets in the scores."""
-        known = (self.offset + more).reshape(len(self.y), -1)
-        return type(self)(
-            self.design, self.y, self.loss, self.penalty, self.alpha, self.weight, self.n_offsets > 0, known,
-            self.groups,
-        )  # fmt: skip
+        """The same problem with more of known offsets in the scores; the data are shared."""
+        other = self.at(self.alpha)
+        other.offset = self.offset + more
+        other.shifted = bool(other.offset.any())
+        _check_sizes(offset=other.offset)
+        other.maker, other._sealed, other._scored, other.shared = next(_makers), None, None, {}
+        return other
 
     def at(self, alpha: float) -> Self:
         """The same problem with another alpha; the data are shared."""
@@ -293,3 +290,9 @@ class Objective:
     def inner(self, a: Slope, other: Slope) -> float:
         """<a, other> in the dual metric of a quadratic penalty."""
         return self.design.inner(a, self.penalty.argmax(other))
+
+
+def _check_sizes(**given: Any) -> None:
+    for name, values in given.items():
+        if not (size := float(np.abs(values).max())) <= _HUGE:
+            raise ValueError(f"{name} holds {size:.3g}; squares of such numbers overflow: scale {name} down")

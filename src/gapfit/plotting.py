@@ -1,4 +1,4 @@
-"""A picture of a fit: both bounds closing in on the optimum, and the gap between them."""
+"""Pictures: of a fit, of a search for alpha, of weights along alphas, of what cross-validation chose from."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -98,5 +98,77 @@ def plot_alpha_search(search: Any, *, ax: "Axes | None" = None) -> "Axes":
         label=f"the best alpha, within {search.proven_regret_:.2g} of any",
     )  # fmt: skip
     ax.set(xscale="log", xlabel="alpha", ylabel="cross-validated error", title="Every alpha is accounted for")
+    ax.legend(frameon=False, fontsize="small")
+    return ax
+
+
+_LABELLED = 8  # weights with a label, at most
+
+
+def plot_path(path: Any, *, ax: "Axes | None" = None) -> "Axes":
+    """Plot the weights of a model against alpha.
+
+    Parameters
+    ----------
+    path : what `path` of a linear estimator returns
+    ax : matplotlib axes; made if not given.
+
+    Returns
+    -------
+    ax : the axes
+    """
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
+    order = np.argsort(path.alphas)
+    weights = path.coefs.reshape(len(path.alphas), -1)[order]
+    features = path.coefs.shape[-1]
+    lines = ax.plot(path.alphas[order], weights, linewidth=1, color="grey", alpha=0.6)
+    largest = np.argsort(-np.abs(weights).max(axis=0), kind="stable")[:_LABELLED]
+    for place, column in enumerate(largest.tolist()):
+        name = f"feature {column % features}" if path.names is None else str(path.names[column % features])
+        name += f", output {column // features}" if weights.shape[1] > features else ""
+        lines[column].set(color=f"C{place}", linewidth=1.6, alpha=1.0, label=name)
+    ax.axhline(0.0, color="black", linewidth=0.6)
+    ax.set(xscale="log", xlabel="alpha", ylabel="weight", title="Weights against alpha")
+    ax.legend(frameon=False, fontsize="small")
+    return ax
+
+
+def plot_selection(model: Any, *, ax: "Axes | None" = None) -> "Axes":
+    """Plot the scores by which a fitted estimator whose name ends in CV has chosen.
+
+    Parameters
+    ----------
+    model : a fitted LinearClassifierCV, LinearRegressorCV, OrdinalClassifierCV, RankerCV or KernelSVCCV
+    ax : matplotlib axes; made if not given.
+
+    Returns
+    -------
+    ax : the axes
+    """
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
+    table = model.cv_results_
+    (across, *others) = [name for name in table if not name.startswith(("score_", "mean_", "std_"))]
+    places, mean, std = (np.array(table[name]) for name in (across, "mean_score", "std_score"))
+    curves = list(zip(*(table[name] for name in others), strict=True)) if others else [()] * len(places)
+    for number, kind in enumerate(dict.fromkeys(curves)):
+        at = np.array([one == kind for one in curves])
+        label = ", ".join(f"{name}={value}" for name, value in zip(others, kind, strict=True))
+        (line,) = ax.plot(
+            places[at], mean[at], marker=".", color=f"C{number}", label=label or "mean over folds"
+        )
+        band = mean[at] - std[at], mean[at] + std[at]
+        ax.fill_between(places[at], *band, color=line.get_color(), alpha=0.15, linewidth=0)
+    best = int(np.nanargmax(mean))
+    ax.plot(
+        places[best], mean[best], "*", markersize=13, color=_LOWER, zorder=3,
+        label=f"chosen: {across} = {places[best]:.3g}",
+    )  # fmt: skip
+    ax.set(xscale="log", xlabel=across, ylabel="cross-validated score", title="How it was chosen")
     ax.legend(frameon=False, fontsize="small")
     return ax

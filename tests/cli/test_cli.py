@@ -86,6 +86,50 @@ def test_alpha_is_searched_with_a_proof(folder, capsys):
     assert run(["train", "cancer.svm", "model", "--alpha", "best"]) == 1
 
 
+def test_alpha_is_chosen_as_liblinear_chooses_c(folder, capsys):
+    choose = ["train", "cancer.svm", "model", "-C", "-v", "3", "-s", "0"]
+    assert run([*choose, "--format", "json"]) == 0
+    told, model = json.loads(last(capsys)), gapfit.load("model")
+    assert (
+        isinstance(model, gapfit.LinearClassifierCV) and model.alpha_ == told["best_alpha"] == told["alpha"]
+    )
+    assert told["best_score"] == max(told["scores"]) and len(told["alphas"]) == 13
+    assert run(["train", "cancer.svm", "-C", "-v", "3", "-s", "0"]) == 0
+    assert "the best of 13 alphas in 3 folds" in capsys.readouterr().out
+    assert run([*choose, "--scoring", "log_loss"]) == 0
+    for more in (["--alpha", "1"], ["-c", "1"], ["--metric", "f1"], ["--checkpoint", "file"]):
+        assert run([*choose, *more]) == 1
+    assert run(["train", "cancer.svm", "model", "-C", "--loss", "novelty"]) == 1
+    assert run(["train", "cancer.svm", "model", "-C", "--loss", "quantile", "--scoring", "pinball"]) == 1
+
+
+def test_margins_are_calibrated(folder, capsys):
+    assert run(["train", "cancer.svm", "model", "-s", "3", "--calibrate", "sigmoid"]) == 0
+    model = gapfit.load("model")
+    assert model.calibrate == "sigmoid" and run(["predict", "cancer.svm", "model", "out", "-b", "1"]) == 0
+    told = np.loadtxt("out", usecols=(1, 2))
+    np.testing.assert_allclose(told.sum(axis=1), 1.0, atol=1e-5)
+    assert (
+        run(
+            [
+                "train",
+                "cancer.svm",
+                "model",
+                "--metric",
+                "f1",
+                "--strategy",
+                "cost_path",
+                "--calibrate",
+                "isotonic",
+            ]
+        )
+        == 0
+    )
+    assert gapfit.load("model").calibrate == "isotonic"
+    assert run(["train", "cancer.svm", "model", "--loss", "squared", "--calibrate", "sigmoid"]) == 1
+    assert run(["train", "cancer.svm", "model", "--calibrate", "platt"]) == 1
+
+
 def test_predictions_that_no_single_label_could_change(folder, capsys):
     assert (
         run(["train", "cancer.csv", "model", "--loss", "logistic", "--alpha", "0.1", "--target", "-1"]) == 0

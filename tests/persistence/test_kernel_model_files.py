@@ -101,7 +101,7 @@ def swapped(first, second):
 
 FITTED = ("fitted",)
 HOSTILE = {
-    "another class": (changed("two classes", ("class",), "KernelSVR"), "class_weight' is unknown"),
+    "another class": (changed("two classes", ("class",), "KernelSVR"), "calibrate' is unknown"),
     "an unknown kernel": (changed("two classes", ("parameters", "kernel"), "os.system"), "none of linear"),
     "a kernel that is code": (
         changed("two classes", (*FITTED, "fitted_kernel", "kernel"), "eval"), "is none of linear, rbf"),

@@ -209,10 +209,10 @@ def test_every_attribute_of_a_fit_has_its_place():
         assert known_classes()[type(model).__name__] is type(model)
         assert vars(model).keys() - model.get_params().keys() - kinds.keys() <= NOT_STORED
     public = {name for name in dir(gapfit) if isinstance(getattr(gapfit, name), type)}
-    searches = {"AlphaSearchCV"}  # whose `best_estimator_` is what files hold
+    around = {"AlphaSearchCV", "ConformalClassifier", "ConformalRegressor"}  # files hold the estimator within
     assert {
         name for name in public if hasattr(getattr(gapfit, name), "fit")
-    } - searches == known_classes().keys()
+    } - around == known_classes().keys()
 
 
 def test_pickle_works_too():

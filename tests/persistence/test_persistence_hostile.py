@@ -230,7 +230,7 @@ EVIL += ["__class__", "__reduce__", None, 3, True, [], ["hinge"], {}, {"__reduce
 VALUES = {
     "binary": [
         *((put("class", name), "none of LinearClassifier") for name in EVIL),
-        (put("class", "LinearRegressor"), "parameter 'class_weight' is unknown"),
+        (put("class", "LinearRegressor"), "parameter 'calibrate' is unknown"),
         (put("module", "os"), "object with class"),
         (drop("class"), "object with class"),
         (drop("gapfit"), "None is not a version"),

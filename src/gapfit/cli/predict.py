@@ -21,9 +21,7 @@ from gapfit.persistence import load
 @click.argument("model")
 @click.argument("out", default="-")
 @click.option("--scores", is_flag=True, help="Write decision values after each prediction.")
-@click.option(
-    "-b", "--probabilities", type=int, default=0, help="1: write the classes' probabilities (logistic loss)."
-)
+@click.option("-b", "--probabilities", type=int, default=0, help="1: write the classes' probabilities.")
 @click.option(
     "--certified", is_flag=True, help="Write 1 after predictions that are provably the optimum's, else 0."
 )
@@ -81,7 +79,7 @@ def _check_asked(fitted: Any, asked: dict[str, Any]) -> None:
         )
     if asked["probabilities"] and not hasattr(fitted, "predict_proba"):
         raise click.UsageError(
-            "-b 1 needs a model with probabilities: train one with --loss logistic (or -s 0)"
+            "-b 1 needs a model with probabilities: train one with --calibrate sigmoid or --loss logistic"
         )
     if asked["robust"] is not None and not isinstance(fitted, LinearClassifier):
         raise click.UsageError("--robust is for linear classifiers")

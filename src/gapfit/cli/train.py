@@ -9,6 +9,9 @@ import numpy as np
 from sklearn.model_selection import cross_val_score
 
 from gapfit._types import Target
+from gapfit.calibration import METHODS
+from gapfit.cli.choose import check_choice, choose_option, make_chooser
+from gapfit.cli.choose import told as told_of_choice
 from gapfit.cli.files import Named, Reading, check_place, output_format, reading, say
 from gapfit.cli.fitting import conclude, last_line, watched
 from gapfit.cli.fitting import fields as told
@@ -58,6 +61,7 @@ LIBLINEAR = {
 @penalty_option
 @click.option("--l1-ratio", type=float, default=0.5, show_default=True, help="For --penalty elastic_net.")
 @search_options
+@choose_option
 @click.option("-c", "--cost", "C", type=float, help="liblinear's C instead of alpha: alpha = 1 / (C n).")
 @loss_parameter("epsilon", "-p", "--epsilon")
 @option(NoveltyDetector, "nu", "-n", help="For --loss novelty.")
@@ -76,10 +80,14 @@ LIBLINEAR = {
     help="Weight of a class; also -wLABEL WEIGHT.",
 )
 @option(LinearClassifier, "positive")
+@option(LinearClassifier, "calibrate", type=Named(METHODS))
 @limits(LinearClassifier)
 @solver_option(LinearClassifier)
 @click.option(
-    "-v", "--folds", type=click.IntRange(2), help="Report the score of cross-validation; write no model."
+    "-v",
+    "--folds",
+    type=click.IntRange(2),
+    help="Report the score of cross-validation; write no model. With -C: its folds.",
 )
 @reading
 @output_format
@@ -98,9 +106,12 @@ def train(
     DATA is an svmlight, CSV, npz or Parquet file, possibly compressed, or - for standard input; or a folder
     of shards that `gapfit shard` has written, for data larger than the memory.
     """
-    if (model is None) == (folds is None):
+    choose = options.pop("choose")
+    if choose:
+        check_choice(options, checkpoint=options["checkpoint"] is not None)
+    elif (model is None) == (folds is None):
         raise click.UsageError("give MODEL, the file to write, or -v FOLDS for cross-validation")
-    if folds is not None and options["checkpoint"] is not None:
+    if folds is not None and not choose and options["checkpoint"] is not None:
         raise click.UsageError("--checkpoint keeps one fit, and -v makes several; leave one of them out")
     check_place(model or "-")
     samples = reading(data)
@@ -112,8 +123,10 @@ def train(
         if folds is not None or options["metric"] is not None or options["C"] is not None:
             raise click.UsageError("--alpha search goes without -v, -c and --metric")
     estimator = make_estimator(samples, Asked.of(options))
-    if os.path.isdir(data) and (folds is not None or search):
-        raise click.UsageError("-v and --alpha search cut samples into folds, which shards are not made for")
+    if os.path.isdir(data) and (folds is not None or search or choose):
+        raise click.UsageError(
+            "-v, -C and --alpha search cut samples into folds, which shards are not made for"
+        )
     if search:
         found, seconds = watched(
             lambda: make_search(estimator, options).fit(samples.X, samples.y), quiet=quiet
@@ -122,6 +135,15 @@ def train(
         best = found.best_estimator_
         words, facts = f"{words}\n{last_line(best, seconds)}", {**facts, **told(best, seconds)}
         return conclude(best, str(model), words, facts, names=samples.names, quiet=quiet, output=output)
+    if choose:
+        chooser = make_chooser(estimator, folds, options["scoring"])
+        _, seconds = watched(lambda: chooser.fit(samples.X, samples.y), quiet=quiet)
+        words, facts = told_of_choice(chooser)
+        if model is None:
+            say(output, words, facts)
+            return 0
+        words, facts = f"{words}\n{last_line(chooser, seconds)}", {**facts, **told(chooser, seconds)}
+        return conclude(chooser, model, words, facts, names=samples.names, quiet=quiet, output=output)
     if folds is not None:
         scores, _ = watched(lambda: cross_val_score(estimator, samples.X, samples.y, cv=folds), quiet=quiet)
         name = "R^2" if isinstance(estimator, LinearRegressor) else "accuracy"
@@ -170,6 +192,8 @@ def make_estimator(samples: Data, asked: Asked) -> Any:
         "penalty": make_penalty(asked.penalty or known_penalty, asked.l1_ratio),
         "alpha": chosen_alpha(asked.alpha, asked.C, lambda C: 1 / (C * samples.X.shape[0])),
     }
+    if asked.others["calibrate"] is not None and loss not in CLASSIFICATION:
+        raise click.UsageError("--calibrate is for classification")
     if loss == "novelty":
         return NoveltyDetector(**made, **declared_by(NoveltyDetector, asked.others))
     if samples.y is None:

@@ -7,6 +7,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gapfit.estimators.chosen import (
+        KernelSVCCV,
+        LinearClassifierCV,
+        LinearRegressorCV,
+        OrdinalClassifierCV,
+        RankerCV,
+    )
     from gapfit.estimators.classification import LinearClassifier
     from gapfit.estimators.kernel_classification import KernelSVC
     from gapfit.estimators.kernel_novelty import KernelNoveltyDetector
@@ -21,18 +28,24 @@ if TYPE_CHECKING:
 
 __all__ = ["LinearClassifier", "LinearRegressor", "MetricClassifier", "NoveltyDetector", "OrdinalClassifier"]
 __all__ += ["Ranker"]
+__all__ += ["KernelSVCCV", "LinearClassifierCV", "LinearRegressorCV", "OrdinalClassifierCV", "RankerCV"]
 __all__ += ["KernelNoveltyDetector", "KernelSVC", "KernelSVR", "SequenceLabeler", "StructuredClassifier"]
 
 _HOMES = {
     "KernelNoveltyDetector": "kernel_novelty",
     "KernelSVC": "kernel_classification",
+    "KernelSVCCV": "chosen",
     "KernelSVR": "kernel_regression",
     "LinearClassifier": "classification",
+    "LinearClassifierCV": "chosen",
     "LinearRegressor": "regression",
+    "LinearRegressorCV": "chosen",
     "MetricClassifier": "metric",
     "NoveltyDetector": "novelty",
     "OrdinalClassifier": "ordinal",
+    "OrdinalClassifierCV": "chosen",
     "Ranker": "ranking",
+    "RankerCV": "chosen",
     "SequenceLabeler": "sequence",
     "StructuredClassifier": "structured",
 }

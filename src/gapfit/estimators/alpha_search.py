@@ -207,6 +207,11 @@ class AlphaSearchCV(MetaEstimatorMixin, BaseEstimator):
         """Of the best estimator."""
         return self._best().predict_proba(X)
 
+    @available_if(_delegates("predict_log_proba"))  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Any:
+        """Of the best estimator."""
+        return self._best().predict_log_proba(X)
+
     def score(self, X: Any, y: ArrayLike) -> float:
         """Of the best estimator."""
         return float(self._best().score(X, y))

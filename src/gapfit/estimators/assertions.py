@@ -11,7 +11,8 @@ from gapfit import threads
 from gapfit._types import Maybe, Vector
 from gapfit.checks import as_column
 from gapfit.errors import as_count, as_number
-from gapfit.estimators.linear import LinearModel, LinearParts, Posed
+from gapfit.estimators.along import WithPath
+from gapfit.estimators.linear import LinearParts, Posed
 from gapfit.estimators.targets import as_labels
 from gapfit.penalties.forms import Euclidean
 from gapfit.selection import measure_of
@@ -24,7 +25,7 @@ from gapfit.whereabouts.order import Order, Top, order, pair_bounds, top
 _TIGHT = 1e-9  # tolerance of the fit from which tilts start
 
 
-class Assertions(LinearModel):
+class Assertions(WithPath):
     """A linear model that can be asked what all optima have in common."""
 
     def coef_range(

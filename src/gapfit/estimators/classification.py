@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit, softmax
+from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gapfit._types import Data, Matrix, Maybe, Slope, Target, Vector
@@ -19,6 +18,7 @@ from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing, warn_caller
 from gapfit.estimators.linear import LinearParts, Posed, WithIntercept
 from gapfit.estimators.predictions import rows_to_watch
+from gapfit.estimators.probabilities import Probabilities
 from gapfit.estimators.streams import StreamOfClasses
 from gapfit.estimators.targets import (
     Indicators,
@@ -44,17 +44,10 @@ _MANY_CLASSES, _MANY_SHARE = 20, 0.2  # and this share of the samples: hardly cl
 TOGETHER: dict[type[Loss], type[Loss]] = {Hinge: CrammerSinger, Logistic: Softmax}  # multi_class="joint"
 
 
-def _has_probabilities(classifier: "LinearClassifier") -> bool:
-    if declares(classifier.loss, "likelihood"):
-        return True
-    raise AttributeError(
-        f"probabilities need loss='logistic' or 'softmax', not {classifier.loss!r}; or wrap the model in "
-        "sklearn.calibration.CalibratedClassifierCV"
-    )
-
-
 @declared
-class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, StreamOfClasses, WhatIf):
+class LinearClassifier(
+    ClassifierMixin, Probabilities, WithIntercept, WeightedClasses, StreamOfClasses, WhatIf
+):
     """A linear classifier whose fit carries a proof of how close to optimal it is.
 
     For two classes, with y_i = +1 for the second of `classes_` and -1 for the first, it minimises ::
@@ -108,6 +101,8 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, StreamOf
         default="gap", choices=("gap", "predictions"),
     )  # fmt: skip
 
+    _or_else = ", or loss='logistic' or 'softmax'"
+
     coef_: NDArray[Any] = attribute(
         floats(2), "array of shape (1, d), or (k, d) for k > 2 classes or for k labels",
         """w, in the precision of X. A joint fit of two classes has the second column of W less the
@@ -124,9 +119,10 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, StreamOf
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # signs or an origin that are prescribed: no longer any half-space, and no good score to be expected
+        # signs or an origin that are prescribed: no longer any half-space, no good score to be expected
         tags.classifier_tags.poor_score = bool(self.positive or not self.fit_intercept)
-        tags.classifier_tags.multi_label = self.multi_class != "joint" and self.class_weight is None
+        plain = self.class_weight is None and self.calibrate is None
+        tags.classifier_tags.multi_label = plain and self.multi_class != "joint"
         return tags
 
     @all_or_nothing
@@ -151,9 +147,10 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, StreamOf
             posed = self._posed(X, y, sample_weight, offset)
             two = len(self.classes_) == 2 and not target_of(loss) & JOINT
             self._solve(*posed._replace(watched=rows_to_watch(self, X, watch, two=two)))
+            self._calibrate({"X": X, "y": y, "sample_weight": sample_weight, "offset": offset})
         return self
 
-    def _posed(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Posed:
+    def _posed(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Posed:
         loss = self._loss()
         target = target_of(loss)
         if Target.INDICATORS in target:
@@ -182,8 +179,9 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, StreamOf
         """Fit an indicator matrix: one problem for each label, or one for all if the loss is over labels."""
         if Target.CLASSES in target_of(loss):
             raise ValueError(f"y is an indicator matrix, and {loss!r} is for classes, of which one is true")
-        if self.class_weight is not None:
-            raise ValueError("class_weight must be None where y is an indicator matrix")
+        for name in ("class_weight", "calibrate"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"{name} must be None where y is an indicator matrix")
         samples = self._samples(X, labels, as_codes, sample_weight, offset)
         Y = labels.patterns[samples.y]
         self.classes_, self.multilabel_ = np.arange(Y.shape[1]), True
@@ -223,22 +221,31 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, StreamOf
             return (scores > 0).astype(np.int64)
         return Labels(self.classes_).invert(scores)
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    @by_blocks
-    def predict_proba(self, X: Any) -> Vector:
-        """Probabilities of shape (n, k), for "logistic" and "softmax".
+    @property
+    def _own_probabilities(self) -> bool:
+        return bool(declares(self.loss, "likelihood"))
 
-        One against the rest, k > 2 of them are normalised to sum to one. If y was an indicator matrix, those
-        of having each label.
-        """
+    def _own_proba(self, X: Any) -> Vector:
+        """If y was an indicator matrix, those of having each label."""
         scores = self.decision_function(X)
         if self.multilabel_:
             return np.asarray(expit(scores))
         if scores.ndim == 1:
             return np.stack([expit(-scores), expit(scores)], axis=1)
-        if self.multi_class == "joint" or Target.CLASSES in target_of(self.loss):
-            return np.asarray(softmax(scores, axis=1))
-        return np.asarray(softmax(log_expit(scores), axis=1))  # expit / its sum, which may underflow
+        return np.asarray(softmax(self._log_odds(scores), axis=1))
+
+    def _own_log_proba(self, X: Any) -> Vector:
+        scores = self.decision_function(X)
+        if self.multilabel_:
+            return np.asarray(log_expit(scores))
+        if scores.ndim == 1:
+            return np.stack([log_expit(-scores), log_expit(scores)], axis=1)
+        return np.asarray(log_softmax(self._log_odds(scores), axis=1))
+
+    def _log_odds(self, scores: Vector) -> Vector:
+        """The scores of a joint fit; else logarithms of expit, of which the softmax is expit over its sum."""
+        joint = self.multi_class == "joint" or Target.CLASSES in target_of(self.loss)
+        return scores if joint else np.asarray(log_expit(scores))
 
     def score_bounds(self, X: Any) -> tuple[Vector, Vector]:
         """Bounds lo, hi on the decision function of the exact optimum, true of every optimal model.
@@ -251,9 +258,8 @@ class LinearClassifier(ClassifierMixin, WithIntercept, WeightedClasses, StreamOf
         if ball is None or outputs == 1:
             return super().score_bounds(X)
         lo, hi = _joint_bounds(ball, self._checked(X), outputs)
-        if outputs == 2 and not self.multilabel_:
-            return lo[:, 1] - hi[:, 0], hi[:, 1] - lo[:, 0]
-        return lo, hi
+        two = outputs == 2 and not self.multilabel_
+        return (lo[:, 1] - hi[:, 0], hi[:, 1] - lo[:, 0]) if two else (lo, hi)
 
     def certified(self, X: Any) -> NDArray[np.bool_]:
         """Which predictions are provably those of the exact optimum (of every one, if there are several).

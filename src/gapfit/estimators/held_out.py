@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
@@ -16,6 +15,7 @@ from gapfit.design.memory import as_design
 from gapfit.estimators.classification import JOINT, LinearClassifier
 from gapfit.estimators.linear import LinearParts
 from gapfit.estimators.regression import LinearRegressor
+from gapfit.estimators.samples import indexable
 from gapfit.estimators.targets import as_labels, as_real, target_of
 from gapfit.selection import Fold, measure_of
 
@@ -46,7 +46,7 @@ def named_alpha(estimator: Any) -> str:
 def folds_of(estimator: Any, X: Any, y: Any, sample_weight: Any, cv: Any, scoring: str) -> list[Fold]:
     """One fold for each split, as the estimator would fit it."""
     classes: Any = None
-    X = X if isinstance(X, Design) else _indexable(X)
+    X = X if isinstance(X, Design) else indexable(X)
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     weight = None if sample_weight is None else as_weights(sample_weight, n)
     if is_classifier(estimator):
@@ -57,13 +57,6 @@ def folds_of(estimator: Any, X: Any, y: Any, sample_weight: Any, cv: Any, scorin
     rows = np.zeros((n, 1)) if isinstance(X, Design) else X  # splitters ask how many there are
     splits = check_cv(cv, y, classifier=classes is not None).split(rows, y)
     return [_fold(estimator, X, y, weight, (train, test, classes, scoring)) for train, test in splits]
-
-
-def _indexable(X: Any) -> Any:
-    """X, such that rows can be taken of it."""
-    if sparse.issparse(X):
-        return X.tocsr()
-    return X if hasattr(X, "shape") or isinstance(X, list | tuple) else np.asarray(X)
 
 
 def _fold(

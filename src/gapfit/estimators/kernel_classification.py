@@ -1,12 +1,12 @@
 """Support vector classification with kernels."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 
 from gapfit._types import Maybe, Vector
 from gapfit.declaration import attribute, declared, parameter
@@ -16,6 +16,7 @@ from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.kernel import KernelModel
 from gapfit.estimators.kernel_parts import Machine
 from gapfit.estimators.kernel_statements import Part
+from gapfit.estimators.probabilities import Probabilities
 from gapfit.estimators.samples import Samples
 from gapfit.estimators.targets import as_labels
 from gapfit.losses import Hinge
@@ -25,7 +26,7 @@ from gapfit.reductions import Labels
 
 
 @declared
-class KernelSVC(ClassifierMixin, WeightedClasses, KernelModel):
+class KernelSVC(ClassifierMixin, Probabilities, WeightedClasses, KernelModel):
     """A support vector machine with a kernel, whose fit carries a proof of how close to optimal it is.
 
     For two classes, with y_i = +1 for the second of `classes_` and -1 for the first, it minimises ::
@@ -93,7 +94,18 @@ class KernelSVC(ClassifierMixin, WeightedClasses, KernelModel):
         machines = self._fit_parts(samples, parts, loss)
         found = np.array([C / (machine.width or 1.0) for machine in machines])
         self.C_ = C if self.nu is None else float(found[0]) if k == 2 else found
+        if self.calibrate is not None and self._precomputed:
+            raise ValueError("calibrate leaves samples out, and kernel='precomputed' has them on two sides")
+        self._calibrate({"X": X, "y": y, "sample_weight": sample_weight})
         return self
+
+    def _again(self, given: Mapping[str, Any]) -> "KernelSVC":
+        return clone(self).set_params(calibrate=None).fit(**given)
+
+    def _to_calibrate(self, X: Any) -> Vector:
+        """One score for each class, whatever `decision_function` returns."""
+        scores = self._scores_by_pair(X)
+        return scores[:, 0] if len(self.classes_) == 2 else self._by_class(scores)
 
     def _point(self, samples: Samples, machines: Sequence[Machine]) -> dict[str, Any]:
         """Support vectors class by class."""

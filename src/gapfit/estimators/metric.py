@@ -1,12 +1,12 @@
 """Linear classifiers for the measure you report."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 
 from gapfit._types import Maybe, Vector
@@ -22,6 +22,7 @@ from gapfit.estimators.pool import recipes, splits
 from gapfit.estimators.pool.collapse import warn_of_collapse
 from gapfit.estimators.pool.folds import CrossValidation, Result
 from gapfit.estimators.pool.members import Done, Fitted, Member, Settings, Surrogate, TwoClasses
+from gapfit.estimators.probabilities import Probabilities
 from gapfit.estimators.targets import as_labels
 from gapfit.metrics import as_metric, best_threshold
 from gapfit.persistence.fits import TRIED
@@ -41,7 +42,7 @@ _SEARCH = 0.8  # share of max_time after which no more members are tried
 
 
 @declared
-class MetricClassifier(ClassifierMixin, WithIntercept, Classes, Fitting):
+class MetricClassifier(ClassifierMixin, Probabilities, WithIntercept, Classes, Fitting):
     """A linear classifier for a measure of the contingency table: F1, Matthews, precision at k, your own.
 
     Two classes; the second of `classes_` is the positive one. TwoClasses with x'coef_ + intercept_ > 0 are
@@ -185,7 +186,15 @@ class MetricClassifier(ClassifierMixin, WithIntercept, Classes, Fitting):
                 "features.",
                 ConvergenceWarning,
             )
+        self._calibrate({"X": X, "y": y, "sample_weight": sample_weight})
         return self
+
+    def _again(self, given: Mapping[str, Any]) -> "MetricClassifier":
+        return clone(self).set_params(calibrate=None).fit(**given)
+
+    def _to_calibrate(self, X: Any) -> Vector:
+        """On other samples another member may win, with scores of another size, which means nothing."""
+        return self._scores(X) / (float(np.linalg.norm(self.coef_)) or 1.0)
 
     def _fit_one(self, member: Surrogate, samples: TwoClasses, settings: Settings) -> None:
         """A single fit, cut where that is best for its own samples, exactly."""

@@ -1,19 +1,21 @@
 """Linear models for ordered levels: grades, stages, stars."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, softmax
+from scipy.special import expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from gapfit._types import Maybe, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
+from gapfit.estimators.along import WithPath
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing
-from gapfit.estimators.linear import LinearModel, LinearParts, products
+from gapfit.estimators.linear import LinearParts, Posed, products
+from gapfit.estimators.probabilities import Probabilities
 from gapfit.estimators.targets import Levels, as_labels, check_loss, target_of
 from gapfit.losses import OrdinalPairs, OrdinalThresholds
 from gapfit.losses.base import Loss
@@ -28,26 +30,21 @@ NAMES: dict[str, Loss] = {
     "logistic_thresholds": OrdinalThresholds("all", "logistic"),
     "pairs": OrdinalPairs(),
 }
+_ALL, _IMMEDIATE = OrdinalThresholds("all", "logistic"), OrdinalThresholds("immediate", "logistic")
 
 
 def _named(loss: Any) -> Any:
     return NAMES.get(loss, loss) if isinstance(loss, str) else loss
 
 
-def _logistic(kind: str) -> Callable[["OrdinalClassifier"], bool]:
-    """Is the loss made of logistic thresholds of this kind?"""
-
-    def check(classifier: "OrdinalClassifier") -> bool:
-        wanted = OrdinalThresholds(kind, "logistic")  # type: ignore[arg-type]
-        if _named(classifier.loss) == wanted:
-            return True
-        raise AttributeError(f"these probabilities need loss={wanted!r}, not {classifier.loss!r}")
-
-    return check
+def _of_all_logistic(classifier: "OrdinalClassifier") -> bool:
+    if _named(classifier.loss) == _ALL:
+        return True
+    raise AttributeError(f"these probabilities need loss={_ALL!r}, not {classifier.loss!r}")
 
 
 @declared
-class OrdinalClassifier(ClassifierMixin, WeightedClasses, LinearModel):
+class OrdinalClassifier(ClassifierMixin, Probabilities, WeightedClasses, WithPath):
     """A linear model of ordered levels whose fit carries a proof of how close to optimal it is.
 
     A sample's score x'w is compared with thresholds b_1 <= ... <= b_(m-1), one between each of the m levels
@@ -81,11 +78,13 @@ class OrdinalClassifier(ClassifierMixin, WeightedClasses, LinearModel):
         prediction is off. "immediate_thresholds": the adjacent ones and the hinge; it bounds the share of
         wrong predictions. "logistic_thresholds": all, with phi(z) = log(1 + exp(-z)), which gives
         `probability_above`. Or an object: `losses.OrdinalThresholds(kind, base)`; "immediate" with
-        "logistic" gives `predict_proba`. "pairs", or `losses.OrdinalPairs(cost)`: a ranking by pairs of
-        different levels; the thresholds are chosen afterwards, so that the mean absolute error on the
-        training data is least.""",
+        "logistic" gives `predict_proba`, as `calibrate` does for all. "pairs", or
+        `losses.OrdinalPairs(cost)`: a ranking by pairs of different levels; the thresholds are chosen
+        afterwards, so that the mean absolute error on the training data is least.""",
         "str or Loss", default="thresholds", form=named_loss(*NAMES),
     )  # fmt: skip
+
+    _or_else = f", or loss={_IMMEDIATE!r}"
 
     positive: bool = parameter(
         "Allow only coefficients w >= 0: levels can only rise with each feature.", default=False
@@ -105,14 +104,18 @@ class OrdinalClassifier(ClassifierMixin, WeightedClasses, LinearModel):
         """y : labels of shape (n,), whose sorted order is that of the levels
         Or an ordered Categorical of pandas, whose own order counts.
         """
+        self._solve(*self._posed(X, y, sample_weight))
+        self._calibrate({"X": X, "y": y, "sample_weight": sample_weight})
+        return self
+
+    def _posed(self, X: Any, y: Any, sample_weight: Any = None) -> Posed:
         loss = check_loss(self.loss, Target.LEVELS, NAMES)
         levels = Levels.of(y)
         samples = self._samples(X, levels.y, as_labels, sample_weight)
         samples, labels = samples.weighed(levels.numbered(self.class_weight))
         self.classes_ = levels.named(labels.classes)
         level = np.searchsorted(labels.classes, samples.y).astype(np.float64)
-        self._solve(samples, [level], loss, True)
-        return self
+        return Posed(samples, [level], loss, True)
 
     def _point(self, parts: LinearParts, w: Sequence[Slope], b: Sequence[Any]) -> dict[str, Any]:
         thresholds = np.atleast_1d(b[0]).astype(np.float64)
@@ -142,7 +145,7 @@ class OrdinalClassifier(ClassifierMixin, WeightedClasses, LinearModel):
         above = self.latent(X)[:, None] - self.thresholds_ > 0
         return np.asarray(self.classes_[above.sum(axis=1)])
 
-    @available_if(_logistic("all"))  # type: ignore[untyped-decorator]
+    @available_if(_of_all_logistic)  # type: ignore[untyped-decorator]
     def probability_above(self, X: Any) -> Vector:
         """The probability of a level above each threshold, of shape (n, m - 1), for all logistic thresholds:
 
@@ -152,16 +155,35 @@ class OrdinalClassifier(ClassifierMixin, WeightedClasses, LinearModel):
         """
         return np.asarray(expit(self.latent(X)[:, None] - self.thresholds_))
 
-    @available_if(_logistic("immediate"))  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Vector:
-        """Probabilities of shape (n, m), for immediate logistic thresholds.
+    @property
+    def _own_probabilities(self) -> bool:
+        return bool(_named(self.loss) == _IMMEDIATE)
 
-        Their loss is the likelihood of being above a threshold, for samples of the two adjacent levels, in
-        the model where P(level) is proportional to exp(sum over the thresholds below it of x'w - b_k).
-        `predict` gives the most probable level.
-        """
-        above = self.latent(X)[:, None] - self.thresholds_
-        return np.asarray(softmax(np.cumsum(np.pad(above, ((0, 0), (1, 0))), axis=1), axis=1))
+    def _own_log_proba(self, X: Any) -> Vector:
+        """P(level) is proportional to exp(sum over the thresholds below it of x'w - b_k): the model whose
+        likelihood of being above a threshold, for samples of the two adjacent levels, is the loss. `predict`
+        gives the most probable level."""
+        above = np.pad(self._to_calibrate(X), ((0, 0), (1, 0)))
+        return np.asarray(log_softmax(np.cumsum(above, axis=1), axis=1))
+
+    def _own_proba(self, X: Any) -> Vector:
+        above = np.pad(self._to_calibrate(X), ((0, 0), (1, 0)))
+        return np.asarray(softmax(np.cumsum(above, axis=1), axis=1))
+
+    @classmethod
+    def _n_curves(cls, fit: dict[str, Any]) -> int:
+        return len(fit["classes_"]) - 1
+
+    def _to_calibrate(self, X: Any) -> Vector:
+        """How far above each threshold the score is."""
+        return np.asarray(self.latent(X)[:, None] - self.thresholds_)
+
+    def _events(self, places: NDArray[np.intp], count: int) -> list[NDArray[np.bool_]]:
+        return [places > k for k in range(count)]
+
+    def _from_scores(self, scores: Vector) -> Vector:
+        """Each threshold is calibrated by itself; the probabilities of being above them are made to fall."""
+        return _steps(np.minimum.accumulate(self._curves_at(scores), axis=1))
 
     def score_bounds(self, X: Any) -> tuple[Vector, Vector]:
         """Bounds lo, hi on x'w - b_k of the exact optimum, for each threshold k; true of every optimal model.
@@ -180,6 +202,11 @@ class OrdinalClassifier(ClassifierMixin, WeightedClasses, LinearModel):
             return np.zeros(len(lo), bool)
         above = self.latent(X)[:, None] - self.thresholds_ > 0
         return np.asarray(np.where(above, lo > 0, hi < 0).all(axis=1))
+
+
+def _steps(above: Vector) -> Vector:
+    """Probabilities of levels, from those of being above each threshold."""
+    return -np.diff(np.pad(above, ((0, 0), (1, 1)), constant_values=((0, 0), (1, 0))), axis=1)
 
 
 def _scores_of(X: Any, w: Slope) -> Vector:

@@ -1,18 +1,22 @@
 """Linear ranking: the answers to queries, in the order of their relevance."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.model_selection import GroupKFold, KFold
+from sklearn.utils.validation import check_is_fitted
 
 from gapfit._types import Indices, Maybe, Slope, Target, Vector
+from gapfit.checks import as_weights
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.design.given import unpacked
 from gapfit.estimators.assertions import Assertions
 from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.fitting import all_or_nothing
-from gapfit.estimators.linear import LinearParts, WithIntercept
+from gapfit.estimators.linear import LinearParts, Posed, WithIntercept
+from gapfit.estimators.probabilities import Calibrated, HeldOut
 from gapfit.estimators.samples import Samples
 from gapfit.estimators.targets import as_real, check_loss
 from gapfit.losses import NDCG
@@ -22,11 +26,12 @@ from gapfit.ranking_metrics import as_queries, mean_ndcg
 from gapfit.reductions import Multiset
 
 # what is called otherwise than in the registry
+_FOLDS = 5
 NAMES = {"pairwise": "pairwise_ranking", "map": "mean_average_precision"}
 
 
 @declared
-class Ranker(WithIntercept, Assertions):
+class Ranker(WithIntercept, Calibrated, Assertions):
     """A linear ranking whose fit carries a proof of how close to optimal it is.
 
     Documents i and j of one query with relevances y_i < y_j should have scores f_i < f_j, where f_i = x_i'w.
@@ -75,6 +80,12 @@ class Ranker(WithIntercept, Assertions):
         "str or Loss", default="pairwise", form=named_loss(*NAMES),
     )  # fmt: skip
 
+    calibrate: str | None = parameter(
+        """Fit the probability of relevance, y > 0, to the scores of queries left out: "sigmoid" or
+        "isotonic"; see `relevance`.""",
+        '"sigmoid", "isotonic" or None', default=None,
+    )  # fmt: skip
+
     intercept_: float = attribute(FINITE, "", "0, as there is none.")
 
     # what scikit-learn's metadata routing hands on without being asked
@@ -98,6 +109,11 @@ class Ranker(WithIntercept, Assertions):
         sample_weight : array of shape (n,), default=None
             For "ndcg" and "map" whole numbers.
         """
+        self._solve(*self._posed(X, y, qid, sample_weight))
+        self._calibrate({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight})
+        return self
+
+    def _posed(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> Posed:
         loss = check_loss(self.loss, Target.RELEVANCE, NAMES)
         _, y, sample_weight, qid = unpacked(X, y, sample_weight, qid)
         samples = self._samples(X, y, as_real, sample_weight)
@@ -108,8 +124,7 @@ class Ranker(WithIntercept, Assertions):
         if queries > 1 and loss.one_query:
             raise ValueError(f"{loss!r} knows no queries; leave qid out, or take loss='pairwise'")
         samples = _within_queries(samples, query)
-        self._solve(samples, [samples.y], loss, False)
-        return self
+        return Posed(samples, [samples.y], loss, False)
 
     def _point(self, parts: LinearParts, w: Sequence[Slope], b: Sequence[Any]) -> dict[str, Any]:
         return {"coef_": w[0], "intercept_": 0.0}
@@ -118,6 +133,34 @@ class Ranker(WithIntercept, Assertions):
     def predict(self, X: Any) -> Vector:
         """The score x'coef_ of each row of X: the larger, the higher up among the documents of its query."""
         return self._scores(X)
+
+    def relevance(self, X: Any) -> Vector:
+        """The probability that each row of X is relevant, y > 0, if `calibrate` is not None.
+
+        It rises with the score, whatever the query: scores of different queries are comparable only as far as
+        their documents are.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "calibration_"):
+            raise ValueError("relevance needs a model that was fitted with calibrate='sigmoid' or 'isotonic'")
+        return self._curves_at(self._scores(X))[:, 0]
+
+    @classmethod
+    def _n_curves(cls, fit: dict[str, Any]) -> int:
+        return 1
+
+    def _held_out(self, given: Mapping[str, Any]) -> HeldOut:
+        """Whole queries are left out; of a single one, parts."""
+        X = self._checked(given["X"])
+        n = X.shape[0]
+        _, y, weight, qid = unpacked(given["X"], given["y"], given["sample_weight"], given["qid"])
+        y, weight = as_real(y, n), as_weights(weight, n)
+        query, queries = as_queries(qid, n)
+        place, folds = (y > 0).astype(np.intp), min(_FOLDS, queries if queries > 1 else n)
+        cut = GroupKFold(folds) if queries > 1 else KFold(folds, shuffle=True, random_state=0)
+        splits = list(cut.split(place, place, query if queries > 1 else None))
+        samples = {"X": X, "y": y, "sample_weight": weight, "qid": query}
+        return HeldOut(samples, place, weight, splits)
 
     def decision_function(self, X: Any) -> Vector:
         """The same as `predict`."""

@@ -74,7 +74,7 @@ class LinearRegressor(RegressorMixin, WithIntercept, StreamOfNumbers, WhatIf):
         self._solve(*self._posed(X, y, sample_weight, offset))
         return self
 
-    def _posed(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Posed:
+    def _posed(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Posed:
         loss = check_loss(self.loss, TAKES)
         samples = self._samples(X, y, as_real, sample_weight, offset)
         self._exponential_mean = Target.COUNTS in target_of(loss)

@@ -1,12 +1,13 @@
 """What estimators of rows are given, validated into one record."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gapfit import threads
@@ -127,3 +128,20 @@ class Rows(BaseEstimator):
                 dtype=[np.float64, np.float32],
                 order="C" if reset else None,
             )
+
+
+def indexable(X: Any) -> Any:
+    """X, such that rows can be taken of it."""
+    if sparse.issparse(X):
+        return X.tocsr()
+    return X if hasattr(X, "shape") or isinstance(X, list | tuple) else np.asarray(X)
+
+
+def rows_of(given: Mapping[str, Any], rows: NDArray[np.intp]) -> dict[str, Any]:
+    """What `fit` was given, for some of the samples; numbers are for all of them."""
+    known = {name: one if one is None else indexable(one) for name, one in given.items()}
+    return {name: _safe_indexing(one, rows) if _has_rows(one) else one for name, one in known.items()}
+
+
+def _has_rows(one: Any) -> bool:
+    return sparse.issparse(one) or (one is not None and np.ndim(one) > 0)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gapfit.calibration import Curve
 from gapfit.penalties import Penalty
 from gapfit.persistence.container import need
 from gapfit.persistence.objects import PENALTY
@@ -13,8 +14,10 @@ from gapfit.persistence.values import (
     Shelf,
     fields,
     floats,
+    read_plain,
     read_slices,
     read_texts,
+    write_plain,
     write_sizes,
     write_texts,
 )
@@ -147,10 +150,52 @@ def _read_tried(value: Any, shelf: Shelf) -> dict[str, list[Any]]:
     return {"member": member, "strategy": strategy, **columns}
 
 
+def _write_table(table: dict[str, list[Any]], shelf: Shelf) -> Any:
+    return {name: [write_plain(value) for value in column] for name, column in table.items()}
+
+
+def _read_table(value: Any, shelf: Shelf) -> dict[str, list[Any]]:
+    need(
+        isinstance(value, dict) and all(isinstance(column, list) for column in value.values()), "not a table"
+    )
+    need(len({len(column) for column in value.values()}) <= 1, "its columns have different lengths")
+    return {str(name): [read_plain(one) for one in column] for name, column in value.items()}
+
+
+def _write_curves(curves: list[Curve], shelf: Shelf) -> Any:
+    proofs = [curve.certificate for curve in curves if curve.certificate is not None]
+    held = CERTIFICATES.write(proofs, shelf) if len(proofs) == len(curves) else None
+    return {
+        "curves": [
+            {"x": shelf.put(curve.x), "y": shelf.put(curve.y), "sigmoid": curve.sigmoid} for curve in curves
+        ],
+        "certificates": held,
+    }
+
+
+def _read_curves(value: Any, shelf: Shelf) -> list[Curve]:
+    curves, proofs = fields(value, "curves", "certificates")
+    need(isinstance(curves, list), "not a list of curves")
+    held = [None] * len(curves) if proofs is None else CERTIFICATES.read(proofs, shelf)
+    need(len(held) == len(curves), "its parts do not fit")
+    return [_read_curve(curve, proof, shelf) for curve, proof in zip(curves, held, strict=True)]
+
+
+def _read_curve(value: Any, proof: Certificate | None, shelf: Shelf) -> Curve:
+    x, y, sigmoid = fields(value, "x", "y", "sigmoid")
+    x, y = floats(1).read(x, shelf), floats(1).read(y, shelf)
+    need(type(sigmoid) is bool and len(x) == len(y) > 0, "not a curve")
+    need(len(x) == 1 if sigmoid else bool((np.diff(x) >= 0).all() and (np.diff(y) >= 0).all()), "not a curve")
+    need(sigmoid or bool(y[0] >= 0 and y[-1] <= 1), "not a curve of probabilities")
+    return Curve(x, y, sigmoid, proof)
+
+
 SUPPORT = Kind(_write_support, _read_support)
 SIGNS = Kind(lambda signs, shelf: shelf.put(signs.astype(np.int8)), _read_signs)
 MARKS = Kind(lambda marks, shelf: shelf.put(marks.astype(np.int8)), _read_marks)
 CERTIFICATES = Kind(_write_certificates, _read_certificates)
 HISTORY = Kind(_write_history, _read_history)
+CURVES = Kind(_write_curves, _read_curves)
+TABLE = Kind(_write_table, _read_table)
 TRIED = Kind(_write_tried, _read_tried)
 BALLS = Kind(_write_balls, _read_balls)

@@ -1,7 +1,7 @@
 """One fold: its problems, fitted at some alphas, and what that says of the held-out error at all alphas."""
 
 from collections.abc import Callable, Sequence
-from math import log
+from math import log, sqrt
 
 import numpy as np
 
@@ -60,6 +60,8 @@ class Fold:
     ) -> None:
         self.parts, self.rows, self.measure = [Part(problem) for problem in problems], rows, measure
         self.mean = mean  # from scores to predictions, never falling
+        self.errors: dict[float, float] = {}  # of the models held, by alpha
+        self._known: dict[tuple[float, float], Bounds] = {}  # until a fit near by says more
 
     @property
     def possible(self) -> bool:
@@ -70,9 +72,31 @@ class Fold:
         """Fit all parts; how many they are."""
         for part in self.parts:
             part.fit(alpha, tol)
+        below, above = self.around(alpha)
+        self._known = {ends: kept for ends, kept in self._known.items() if not below < _middle(*ends) < above}
+        self.errors[alpha] = self._error(alpha)
         return len(self.parts)
 
-    def error(self, alpha: float) -> float:
+    def around(self, alpha: float) -> tuple[float, float]:
+        """The nearest other alphas that are fitted; none is zero, or infinity."""
+        below = max((one for one in self.errors if one < alpha), default=0.0)
+        return below, min((one for one in self.errors if one > alpha), default=np.inf)
+
+    def spacing(self, alpha: float) -> float:
+        """The logarithm of the quotient of the nearest alphas that are fitted."""
+        below, above = self.around(alpha)
+        return log(above / below) if below > 0 and above < np.inf else np.inf
+
+    def likely(self, alpha: float) -> float:
+        """The error that is to be expected at this alpha, and hardly more: the larger one near by."""
+        near = self.errors.get(alpha)
+        return near if near is not None else max(self.errors.get(one, 0.0) for one in self.around(alpha))
+
+    def floor(self, alpha: float, least: float, most: float) -> float:
+        """What the error is at least at an alpha of this range: about what is held there, if it is fitted."""
+        return self.errors[alpha] if alpha in self.errors else self.bounds(least, most)[0]
+
+    def _error(self, alpha: float) -> float:
         """Of the models held for this alpha."""
         held = [part.optima.known[alpha] for part in self.parts]
         scores = [self.rows.scores(one.w.astype(np.float64)) + float(np.sum(one.intercept)) for one in held]
@@ -80,9 +104,15 @@ class Fold:
 
     def bounds(self, least: float, most: float) -> Bounds:
         """Of the error of the exact optima, at all alphas from least to most."""
-        found = [part.optima.between(least, most).score_bounds(self.rows) for part in self.parts]
-        lo, hi = (_together(list(ends)) for ends in zip(*found, strict=True))
-        return self.measure.bounds(self.mean(lo), self.mean(hi))
+        if (least, most) not in self._known:
+            found = [part.optima.between(least, most).score_bounds(self.rows) for part in self.parts]
+            lo, hi = (_together(list(ends)) for ends in zip(*found, strict=True))
+            self._known[least, most] = self.measure.bounds(self.mean(lo), self.mean(hi))
+        return self._known[least, most]
+
+
+def _middle(least: float, most: float) -> float:
+    return sqrt(least) * sqrt(most)
 
 
 def _together(columns: list[Vector]) -> Vector:

@@ -99,6 +99,13 @@ _SAME = {
     "mean_absolute_error": "mae",
     "neg_mean_pinball_loss": "pinball",
 }
+# by what scikit-learn calls them, where it has them
+SCORERS = {
+    **{name: name for name in COUNTED},
+    "log_loss": "neg_log_loss",
+    "mse": "neg_mean_squared_error",
+    "mae": "neg_mean_absolute_error",
+}
 NUMBERS = ("mse", "mae", "pinball")
 LABELS = (*COUNTED, "log_loss")
 

@@ -19,7 +19,8 @@ from gapfit.selection.measures import Bounds
 
 _FIRST = 7  # alphas, at least
 _SPACING = 1.2  # of the logarithms of the first alphas, at most
-_DEPTH = 3  # times a range is cut in two without a fit
+_SHARE = 0.2  # of the distance of two fits, below which ranges are not cut: an eighth is the narrowest
+_ABOUT = 0.2  # of the width of a run, which is near its middle
 _NARROWEST = 1e-7  # logarithm of a quotient of alphas between which no more is fitted
 _TIGHT = (1e-10, 1e-12, 1e-14)  # tolerances of the winner, until its labels are certain
 _ROUNDING = 1e-12  # of a mean of errors
@@ -50,7 +51,6 @@ class Search:
     def __init__(self, folds: Sequence[Fold], least: float, most: float, eps: float, budget: Budget) -> None:
         self.folds, self.least, self.most, self.eps, self.budget = folds, least, most, eps, budget
         self.errors: dict[float, float] = {}  # of the models at hand, by alpha
-        self._by_fold: dict[float, list[float]] = {}
         self.n_fits = 0
         self.settled: list[Cell] = []
         self.open: list[Cell] = []
@@ -60,29 +60,44 @@ class Search:
         inside = np.geomspace(self.least, self.most, self._count())[1:-1].tolist()
         self.fit_all([self.least, *inside, self.most])
         self.look()
-        while (alpha := self._next()) is not None:
-            if not self.fit(alpha):
+        while (run := self._next()) is not None:
+            alpha = self._inside(run)
+            if not self._fit_some(alpha, [cell for cell in self.open if cell.least <= alpha <= cell.most]):
                 return
-            self._look_again(alpha)
+
+    def _fit_some(self, alpha: float, cells: Sequence[Cell]) -> bool:
+        """Fit folds at this alpha, the loosest first, until those cells may be settled by it; False if the
+        budget is spent."""
+        left = [fold for fold in self.folds if alpha not in fold.errors]
+        fitted: list[Fold] = []
+        while left:
+            loosest = max(left, key=lambda fold: fsum(_doubt(fold, *cell[:2]) for cell in cells))
+            if not self._fit([loosest], alpha):
+                break
+            left.remove(loosest)
+            fitted.append(loosest)
+            floors = [fsum(fold.floor(alpha, *cell[:2]) for fold in self.folds) for cell in cells]
+            if max(floors) >= self.goal * len(self.folds):
+                break
+        self._look_again(fitted, alpha)
+        return bool(fitted)
 
     def fit_all(self, alphas: Sequence[float]) -> None:
         """Fit at these alphas, the ends first, then what lies between."""
         order = sorted(range(len(alphas)), key=lambda k: (min(k, len(alphas) - 1 - k) > 0, k & -k != k, k))
         for k in order:
-            if not self.fit(alphas[k]) and len(self.errors) > 1:
+            if not self._fit(self.folds, alphas[k]):
                 return
 
-    def fit(self, alpha: float) -> bool:
-        """Fit all folds at this alpha; False if the budget is spent."""
-        if alpha in self.errors:
-            return True
-        parts = sum(len(fold.parts) for fold in self.folds)
+    def _fit(self, folds: Sequence[Fold], alpha: float) -> bool:
+        """Fit these folds at this alpha; False if the budget is spent."""
+        parts = sum(len(fold.parts) for fold in folds)
         spent = self.n_fits + parts > self.budget.fits or perf_counter() > self.budget.until
         if spent and len(self.errors) > 1:
             return False
-        self.n_fits += sum(fold.fit(alpha) for fold in self.folds)
-        self._by_fold[alpha] = [fold.error(alpha) for fold in self.folds]
-        self.errors[alpha] = _mean(self._by_fold[alpha])
+        self.n_fits += sum(fold.fit(alpha) for fold in folds)
+        if all(alpha in fold.errors for fold in self.folds):
+            self.errors[alpha] = _mean([fold.errors[alpha] for fold in self.folds])
         return True
 
     def look(self) -> None:
@@ -90,7 +105,7 @@ class Search:
         self.settled, self.open = [], []
         alphas = sorted({self.least, self.most, *self.errors})
         for least, most in pairwise(alphas):
-            self._cover(least, most, _DEPTH)
+            self._cover(least, most)
 
     @property
     def best(self) -> float:
@@ -137,19 +152,23 @@ class Search:
     def _count(self) -> int:
         return max(_FIRST, int(log(self.most / self.least) / _SPACING) + 1)
 
-    def _next(self) -> float | None:
-        """The middle of the longest open run."""
+    def _next(self) -> Cell | None:
+        """The longest open run."""
         runs = [run for run in self.runs(apart=True) if run.width > _NARROWEST]
-        if not runs:
-            return None
-        longest = max(runs, key=lambda run: run.width)
-        return sqrt(longest.least) * sqrt(longest.most)
+        return max(runs, key=lambda run: run.width, default=None)
+
+    def _inside(self, run: Cell) -> float:
+        """Where to fit next in a run: about its middle; where some folds are fitted already, if they are."""
+        middle = sqrt(run.least) * sqrt(run.most)
+        there = {one for fold in self.folds for one in fold.errors if run.least < one < run.most}
+        nearest = min(there, key=lambda one: abs(log(one / middle)), default=None)
+        far = nearest is None or abs(log(nearest / middle)) > _ABOUT * run.width
+        return middle if nearest is None or far else nearest
 
     def _floor(self, least: float, most: float) -> float:
         """A bound below the error at all alphas from least to most; a poor one, as soon as it seems that the
         goal is not to be reached."""
-        near = [one for one in self._around(sqrt(least) * sqrt(most)) if one in self._by_fold]
-        likely = np.max([self._by_fold[one] for one in near], axis=0)
+        likely = [fold.likely(sqrt(least) * sqrt(most)) for fold in self.folds]
         floors: list[float] = []
         for k, fold in enumerate(self.folds):
             floors.append(fold.bounds(least, most)[0])
@@ -157,39 +176,39 @@ class Search:
                 break
         return fsum(floors) / len(self.folds)  # no error is negative
 
-    def _around(self, alpha: float) -> tuple[float, float]:
-        """The nearest alphas that are fitted, or the ends."""
-        below = max((one for one in self.errors if one < alpha), default=self.least)
-        return below, min((one for one in self.errors if one > alpha), default=self.most)
-
-    def _cover(self, least: float, most: float, depth: int) -> None:
+    def _cover(self, least: float, most: float) -> None:
+        """Settle this range, or cut it in two; leave open what is narrow beside the distance of fits."""
         floor = self._floor(least, most)
         cell = Cell(least, most, floor)
         if floor >= self.goal:
             self.settled.append(cell)
-        elif depth == 0 or cell.width < _NARROWEST:
+            return
+        middle = exp(0.5 * (log(least) + log(most)))
+        if cell.width < max(_NARROWEST, _SHARE * min(fold.spacing(middle) for fold in self.folds)):
             self.open.append(cell)
         else:
-            middle = exp(0.5 * (log(least) + log(most)))
-            self._cover(least, middle, depth - 1)
-            self._cover(middle, most, depth - 1)
+            self._cover(least, middle)
+            self._cover(middle, most)
 
-    def _look_again(self, alpha: float) -> None:
-        """At what is open between the neighbours of a new fit."""
-        below, above = self._around(alpha)
-        goal, waiting, self.open = self.goal, self.open, []
-        for cell in waiting:  # the goal may have come down to some
-            (self.settled if cell.floor >= goal else self.open).append(cell)
-        runs = [run for run in self.runs(apart=True) if run.least < above and run.most > below]
-        self.open = [cell for cell in self.open if cell.most <= below or cell.least >= above]
-        for run in runs:
-            inside = [one for one in (below, alpha, above) if run.least < one < run.most]
-            ends = [run.least, *inside, run.most]
-            for least, most in pairwise(ends):
-                if most <= below or least >= above:
-                    self.open.append(Cell(least, most, run.floor))
-                else:
-                    self._cover(least, most, _DEPTH)
+    def _look_again(self, folds: Sequence[Fold], alpha: float) -> None:
+        """At what is open between the neighbours of new fits of these folds."""
+        around = [fold.around(alpha) for fold in folds]
+        below = min((below for below, _ in around), default=np.inf)
+        above = max((above for _, above in around), default=0.0)
+        waiting, self.open = self.open, []
+        for cell in waiting:
+            if cell.most <= below or cell.least >= above:
+                # the goal may have come down to it
+                (self.settled if cell.floor >= self.goal else self.open).append(cell)
+                continue
+            inside = [alpha] if cell.least < alpha < cell.most else []
+            for least, most in pairwise([cell.least, *inside, cell.most]):
+                self._cover(least, most)
+
+
+def _doubt(fold: Fold, least: float, most: float) -> float:
+    """By how much the error may be less than is to be expected."""
+    return fold.likely(sqrt(least) * sqrt(most)) - fold.bounds(least, most)[0]
 
 
 def _mean(values: Sequence[float]) -> float:

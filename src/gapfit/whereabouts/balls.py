@@ -46,7 +46,8 @@ class Place(NamedTuple):
 class Balls:
     """What a point and a plane say of the optima at all alphas."""
 
-    def __init__(self, problem: Problem, w: Slope, b: Vector, minorant: Minorant) -> None:
+    def __init__(self, problem: Problem, w: Slope, b: Vector, minorant: Minorant, more: float = 0.0) -> None:
+        """R - c is taken to be larger by `more`."""
         penalty, design = problem.penalty, problem.design
         self.problem, self.w, self.b = problem, w.astype(np.float64, copy=False), np.asarray(b, float)
         self.minorant = minorant if minorant.made else problem.again(minorant)
@@ -55,6 +56,7 @@ class Balls:
         risk = problem.risk_above(self.w, self.b, scores, exact=False)
         sizes = abs(risk.value) + abs(self.minorant.c)
         self.rise = risk.above - self.minorant.c + self.minorant.noise + (gamma(WEIGHTS) + 8 * EPS) * sizes
+        self.rise += more
         self.square = 2 * penalty.value_above(self.w).above * _UP
         self.slope = 2 * penalty.conjugate_above(a, spread).above * _UP
         cross = design.inner(self.w, a) - design.inner_error(self.w, a) - spread * design.length(self.w)
