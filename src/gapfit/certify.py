@@ -34,7 +34,7 @@ def proved(
     """As `certify`; and the minorant, made anew, on which the lower bound rests."""
     if minorant.u is not None and (exact or not minorant.made):
         minorant = problem.again(minorant, exact=exact)
-    minorant = problem.feasible(minorant)
+    minorant = problem.feasible(minorant, exact=exact)
     upper, lower = problem.most(w, b, scores, exact=exact), problem.least(minorant, exact=exact)
     return judged(upper, lower, minorant.evidence, problem.loss), minorant
 

@@ -225,17 +225,34 @@ class Problem(Objective):
         """A minorant that proves nothing: where the risk overflows, or has no minimum."""
         return self._level(np.zeros(self.design.shape[1]), -np.inf, "none")
 
-    def feasible(self, minorant: Minorant, *, proved: bool = True) -> Minorant:
+    def feasible(self, minorant: Minorant, *, proved: bool = True, exact: bool = False) -> Minorant:
         """The minorant mixed with the zero plane just so much that its lower bound is finite; if `proved`,
-        finite whatever rounding has done to its slope."""
+        finite whatever rounding has done to its slope.
+
+        Where the loss has parabolas or entropies, that of the dual point scaled down is higher: near the
+        optimum it loses a share of the penalty, not of J. It is made where what is proved counts most, with
+        sums that are `exact`, and where nothing is proved.
+        """
         if self.penalty.modulus > 0:
             return minorant  # then every plane has a finite one
+        keep, mixed = self._mixed(minorant, proved=proved)
+        if keep == 1.0 or minorant.u is None or not self.risk.has(Conjugate) or proved > exact:
+            return mixed
+        u = keep * minorant.u
+        if not proved:
+            height = -self.form(Conjugate).value(u)
+            return max(mixed, self.claimed(u, keep * minorant.a, height), key=self.dual)
+        return max(mixed, self._mixed(self.minorant_at(u, exact=True), proved=True)[1], key=self.dual)
+
+    def _mixed(self, minorant: Minorant, *, proved: bool) -> tuple[float, Minorant]:
+        """The share of it that a mixture with the zero plane may have, and that mixture."""
         mu, zero, alpha = minorant.a / -self.alpha, self.zero_plane(), self.alpha
         spread = minorant.spread if proved else 0.0
         if zero is None or self.penalty.shrinkage(mu, spread / alpha) == 1.0:
-            return minorant
+            return 1.0, minorant
         spread += gamma(64) * minorant.size if proved else 0.0  # the mixture is rounded, too
-        return mix(zero, minorant, self.penalty.shrinkage(mu, spread / alpha))
+        keep = self.penalty.shrinkage(mu, spread / alpha)
+        return keep, mix(zero, minorant, keep)
 
     def dual(self, minorant: Minorant) -> float:
         """The lower bound on min J that the minorant proves: c - alpha * Omega*(-a / alpha)."""
