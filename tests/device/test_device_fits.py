@@ -8,9 +8,9 @@ pytest.importorskip("torch", reason="devices need torch: pip install 'gapfit[gpu
 
 import torch
 
-from gapfit import Problem, Status, solve
+from gapfit import LinearClassifier, LinearRegressor, Problem, Status, solve
 from gapfit.certify import certify
-from gapfit.device.array import DeviceArray
+from gapfit.device import DeviceArray, DeviceDesign, answered
 from gapfit.losses.forms import Conjugate
 from gapfit.registry import LOSSES, as_loss, as_solver
 from gapfit.solvers.base import missing_need
@@ -110,3 +110,30 @@ def test_a_fit_goes_on_from_another():
     again = solve(there, "semismooth_newton", tol=TOL, start=first)
     assert again.status is Status.CERTIFIED
     assert first.fingerprint == again.fingerprint
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+def test_estimators_take_rows_on_a_device(loss):
+    there = torch.as_tensor(X).to(DEVICE)
+    given = there if DEVICE == "cuda" else DeviceDesign(there)  # tensors in memory are arrays to scikit-learn
+    model = LinearClassifier(loss=loss, alpha=1e-2, tol=TOL).fit(given, torch.as_tensor(LABELS))
+    known = LinearClassifier(loss=loss, alpha=1e-2, tol=TOL).fit(X, LABELS)
+    assert model.converged_
+    assert abs(model.objective_ - known.objective_) <= model.dual_gap_ + known.dual_gap_
+    found = answered(model.decision_function, there)
+    assert isinstance(found, torch.Tensor) and found.device == there.device
+    np.testing.assert_allclose(found.cpu().numpy(), model.decision_function(X), rtol=1e-6, atol=1e-6)
+    assert (answered(model.predict, there).cpu().numpy() == model.predict(X)).all()
+    words = LinearClassifier(loss=loss, alpha=1e-2).fit(X, np.where(LABELS > 0, "yes", "no"))
+    assert set(answered(words.predict, there)) == {"yes", "no"}
+
+
+def test_estimators_of_several_classes_and_numbers():
+    there = DeviceDesign(torch.as_tensor(X).to(DEVICE))
+    classes = np.digitize(MARGIN, [-1.0, 1.0])
+    model = LinearClassifier(loss="hinge", alpha=1e-2).fit(there, classes)
+    known = LinearClassifier(loss="hinge", alpha=1e-2).fit(X, classes)
+    assert (model.predict(X) == known.predict(X)).mean() > 0.99
+    model = LinearRegressor(loss="quantile", alpha=1e-2, tol=TOL).fit(there, MARGIN)
+    known = LinearRegressor(loss="quantile", alpha=1e-2, tol=TOL).fit(X, MARGIN)
+    assert abs(model.objective_ - known.objective_) <= model.dual_gap_ + known.dual_gap_

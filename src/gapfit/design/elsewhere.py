@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["as_device", "as_parted", "is_collection", "is_tensor", "mapped"]
+__all__ = ["answered", "as_device", "as_parted", "is_collection", "is_on_a_card", "is_tensor", "mapped"]
 
 
 def is_collection(X: Any) -> bool:
@@ -16,11 +16,24 @@ def is_tensor(X: Any) -> bool:
     return type(X).__module__ == "torch" and hasattr(X, "is_cuda")
 
 
+def is_on_a_card(X: Any) -> bool:
+    """Is it a tensor that is not in memory?"""
+    return is_tensor(X) and X.is_cuda
+
+
 def as_device(X: Any) -> Any:
     """The design of a tensor, whose rows stay where they are."""
     from gapfit.device import DeviceDesign
 
     return DeviceDesign(X)
+
+
+def answered(function: Callable[[Any], Any], X: Any) -> Any:
+    """The function of a tensor's rows, products on its device, as a tensor there; labels that are no numbers
+    stay in memory."""
+    from gapfit.device import answered as on_device
+
+    return on_device(function, X)
 
 
 def as_parted(X: Any) -> Any:

@@ -6,7 +6,7 @@ losses, solvers and proofs: products are in double precision, whatever X is, and
 in memory.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from gapfit.rounding import EPS, TINY, gamma
 if TYPE_CHECKING:
     from gapfit.penalties.base import Penalty
 
-__all__ = ["DeviceDesign"]
+__all__ = ["DeviceDesign", "answered"]
 
 _DTYPES = (torch.float32, torch.bfloat16, torch.float64)
 _GRAM = 2**28  # entries of X in a block whose Gram matrix is taken
@@ -197,3 +197,9 @@ class DeviceDesign(Design):
 
     def digest(self) -> str:
         return fingerprint(self.shape, str(self.rows.values.dtype), mark_of(self.rows))
+
+
+def answered(function: Callable[[Any], Any], X: torch.Tensor) -> Any:
+    """What a function makes of the rows of a tensor, with products on its device; numbers go back there."""
+    answer = np.asarray(function(DeviceDesign(X, fetched=True)))
+    return torch.as_tensor(answer).to(X.device) if answer.dtype.kind in "biuf" else answer

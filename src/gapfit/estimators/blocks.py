@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gapfit.design.elsewhere import is_collection, mapped
+from gapfit.design.elsewhere import answered, is_collection, is_on_a_card, mapped
 from gapfit.design.given import Given
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -16,7 +16,7 @@ __all__ = ["by_blocks"]
 
 def by_blocks(method: Method) -> Method:
     """A method of X whose answer for a row depends on that row alone: it takes shards, which are read one
-    after the other, and collections of Dask, whose answer is a collection as well."""
+    after the other, collections of Dask, whose answer is a collection as well, and tensors on a card."""
 
     @wraps(method)
     def wrapper(self: Any, X: Any) -> Any:
@@ -24,6 +24,8 @@ def by_blocks(method: Method) -> Method:
             return np.concatenate([method(self, block) for block in X.blocks()])
         if is_collection(X):
             return mapped(partial(method, self), X)
+        if is_on_a_card(X):
+            return answered(partial(method, self), X)
         return method(self, X)
 
     return wrapper  # type: ignore[return-value]

@@ -15,6 +15,7 @@ from gapfit.declaration import attribute, declared, parameter
 from gapfit.design.base import Design
 from gapfit.design.memory import MemoryDesign, design_of
 from gapfit.driver.at_once import at_once, is_plain
+from gapfit.elsewhere import fetched
 from gapfit.errors import UnboundedProblem
 from gapfit.estimators.certified import CertifiedFit, Parts
 from gapfit.estimators.fitting import Solver
@@ -285,8 +286,10 @@ def products(X: Data | Design, W: Matrix) -> Matrix:
     return np.concatenate([np.einsum("ij,kj->ik", np.ascontiguousarray(b, np.float64), W) for b in blocks])
 
 
-def _part_products(part: MemoryDesign, W: Matrix) -> Matrix:
-    return products(part.X, W)
+def _part_products(part: Design, W: Matrix) -> Matrix:
+    if isinstance(part, MemoryDesign):
+        return products(part.X, W)
+    return np.stack([fetched(part.scores(w)) for w in W], axis=1)
 
 
 def _columns(values: NDArray[Any]) -> NDArray[Any]:

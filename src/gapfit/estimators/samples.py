@@ -15,11 +15,12 @@ from gapfit._types import Data, Vector
 from gapfit.checks import as_column, as_weights
 from gapfit.declaration import attribute, declared
 from gapfit.design.base import Design
-from gapfit.design.elsewhere import is_collection
+from gapfit.design.elsewhere import is_collection, is_on_a_card
 from gapfit.design.given import Given, unpacked
 from gapfit.design.memory import MemoryDesign, as_design
 from gapfit.design.rows import take_rows
 from gapfit.design.sparse_indices import check_sparse_indices
+from gapfit.elsewhere import fetched
 from gapfit.estimators.targets import naming
 from gapfit.persistence.values import COUNT, NAMES
 from gapfit.reductions import Labels, Multiset, weigh_classes
@@ -88,7 +89,9 @@ class Rows(BaseEstimator):
         names = X.names if isinstance(X, Given) else None
         X, y, sample_weight, _ = unpacked(X, y, sample_weight, None)
         X = X.X if isinstance(X, MemoryDesign) else X
-        X = self._elsewhere(X) if isinstance(X, Design) or is_collection(X) else self._rows(X, reset=True)
+        away = isinstance(X, Design) or is_collection(X) or is_on_a_card(X)
+        X = self._elsewhere(X) if away else self._rows(X, reset=True)
+        y, sample_weight = fetched(y), fetched(sample_weight)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
         n = X.shape[0]
