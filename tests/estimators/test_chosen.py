@@ -1,5 +1,8 @@
 """Estimators that choose by cross-validation: against grid search, their contract, files and pictures."""
 
+import doctest
+from importlib import import_module
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -174,6 +177,12 @@ def test_what_is_refused_by_name():
         LinearRegressorCV().fit(MemoryDesign(A), T)
     with pytest.raises(ValueError, match="Cs and gammas"):
         KernelSVCCV(Cs=[]).fit(X, Y)
+
+
+@pytest.mark.parametrize("module", ["chosen", "conformal", "conformal_labels", "alpha_search"])
+def test_examples(module):
+    results = doctest.testmod(import_module(f"gapfit.estimators.{module}"))
+    assert results.attempted and not results.failed
 
 
 def test_the_picture():
