@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.isotonic import IsotonicRegression
 
 from gapfit._types import Vector
 from gapfit.problem import Problem
@@ -47,6 +46,8 @@ class Curve(NamedTuple):
 def calibrated(method: str, scores: Vector, positive: NDArray[np.bool_], weight: Vector) -> Curve:
     """The curve for scores of samples that the model has not seen."""
     if method == "isotonic":
+        from sklearn.isotonic import IsotonicRegression  # most models are not calibrated
+
         fit = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
         fit.fit(scores, positive.astype(np.float64), sample_weight=weight)
         return Curve(np.asarray(fit.X_thresholds_, float), np.asarray(fit.y_thresholds_, float), False)

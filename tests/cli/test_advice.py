@@ -54,7 +54,7 @@ def folder(tmp_path, monkeypatch):
         ("train wide.svm m --penalty elasticnet", "did you mean 'elastic_net'?"),
         ("train wide.svm m --drop 0", "--drop is for csv and parquet, and wide.svm is svmlight"),
         ("train plain.csv m --target t --drop t", "drop names the column of the target"),
-        ("predict wide.svm good out -b 1", "train one with --loss logistic"),
+        ("predict wide.svm good out -b 1", "train one with --calibrate sigmoid or --loss logistic"),
         ("predict wide.svm measured out --certified", "MetricClassifier is none"),
         ("predict wide.svm good absent/out", "there is no folder"),
     ],

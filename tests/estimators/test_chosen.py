@@ -1,5 +1,8 @@
 """Estimators that choose by cross-validation: against grid search, their contract, files and pictures."""
 
+import doctest
+from importlib import import_module
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,6 +27,7 @@ from gapfit import (
     plot_selection,
     save,
 )
+from gapfit.design.memory import MemoryDesign
 
 BREAST, DIABETES, IRIS = (f(return_X_y=True) for f in (load_breast_cancer, load_diabetes, load_iris))
 X, Y = scale(BREAST[0])[:200], BREAST[1][:200]
@@ -169,8 +173,16 @@ def test_what_is_refused_by_name():
         LinearClassifierCV(cv=1).fit(X, Y)
     with pytest.raises(ValueError, match="class of one sample"):
         LinearClassifierCV().fit(X[:5], [0, 0, 0, 0, 1])
+    with pytest.raises(TypeError, match="X must be in memory for LinearRegressorCV"):
+        LinearRegressorCV().fit(MemoryDesign(A), T)
     with pytest.raises(ValueError, match="Cs and gammas"):
         KernelSVCCV(Cs=[]).fit(X, Y)
+
+
+@pytest.mark.parametrize("module", ["chosen", "conformal", "conformal_labels", "alpha_search"])
+def test_examples(module):
+    results = doctest.testmod(import_module(f"gapfit.estimators.{module}"))
+    assert results.attempted and not results.failed
 
 
 def test_the_picture():

@@ -8,7 +8,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gapfit import ConformalClassifier, ConformalRegressor, LinearClassifier, LinearRegressor
+from gapfit import (
+    ConformalClassifier,
+    ConformalRegressor,
+    LinearClassifier,
+    LinearRegressor,
+    LinearRegressorCV,
+)
 from gapfit.conformal import as_large
 
 DIABETES = load_diabetes(return_X_y=True)
@@ -92,6 +98,8 @@ def test_sparse_rows_and_single_precision():
 def test_what_is_refused_by_name():
     with pytest.raises(TypeError, match="estimator must be a LinearRegressor"):
         ConformalRegressor(make_pipeline(StandardScaler(), LinearRegressor())).fit(A, T)
+    with pytest.raises(TypeError, match="LinearRegressorCV would choose them without the new sample"):
+        ConformalRegressor(LinearRegressorCV()).fit(A, T)
     with pytest.raises(ValueError, match=r"level must lie in \(0, 1\)"):
         ConformalRegressor(LinearRegressor(), level=1.5).fit(A, T)
     with pytest.raises(ValueError, match="resolution must be positive"):

@@ -124,14 +124,14 @@ def test_levels_of_an_order_of_their_own():
 
 def test_the_size_of_scores_of_a_measure_means_nothing():
     """On each fold another member may win, with weights of another size: curves are of directions."""
-    rng = np.random.default_rng(0)
-    A = rng.normal(size=(3000, 8))
-    t = rng.random(3000) < 1 / (1 + np.exp(2 - A[:, :4] @ [3.0, 2.0, -2.0, 1.0]))
-    model = MetricClassifier(strategy="cost_path", alpha=1e-3, calibrate="sigmoid").fit(A[:800], t[:800])
-    share, told = calibration_curve(
-        t[800:], model.predict_proba(A[800:])[:, 1], n_bins=8, strategy="quantile"
-    )
-    assert np.abs(share - told).max() < 0.08
+    rng = np.random.default_rng(1)
+    A = rng.normal(size=(4000, 12))
+    odds = A[:, :4] @ [3.0, 2.0, -2.0, 1.0] - 2.0 + 0.5 * A[:, 4] ** 2
+    t = rng.random(4000) < 1 / (1 + np.exp(-odds))
+    model = MetricClassifier(strategy="cost_path", alpha=1e-3, calibrate="sigmoid").fit(A[:1000], t[:1000])
+    p = model.predict_proba(A[1000:])[:, 1]
+    share, told = calibration_curve(t[1000:], p, n_bins=8, strategy="quantile")
+    assert np.abs(share - told).max() < 0.1  # .17 with the scores as they are
 
 
 def test_likelihoods_need_no_calibration():

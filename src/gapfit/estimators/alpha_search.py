@@ -56,7 +56,8 @@ class AlphaSearchCV(MetaEstimatorMixin, BaseEstimator):
     cv : int, splitter or list of pairs, default=5
         As in scikit-learn.
     max_fits : int, default=None
-        The most fits of problems: an alpha costs one for each fold, and for each class of several.
+        The most fits of problems: an alpha costs one for each fold that is fitted there, and for each class
+        of several.
     max_time : float, default=None
         Seconds after which no more is fitted.
 
@@ -74,7 +75,7 @@ class AlphaSearchCV(MetaEstimatorMixin, BaseEstimator):
     best_estimator_ : the estimator, fitted to all samples at `best_alpha_`
     best_params_ : dict
     alphas_, errors_ : arrays
-        What was fitted, in order, and the error of each.
+        What was fitted on all folds, in order, and the error of each.
     floor_ : array of shape (m, 3)
         Ranges (least, most) that cover the whole one, and what no error within each is smaller than.
     classes_, n_features_in_ : as the estimator has them

@@ -15,6 +15,9 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import GroupKFold, KFold, check_cv
 
 from gapfit.declaration import attribute, declared, parameter
+from gapfit.design.base import Design
+from gapfit.design.elsewhere import is_collection
+from gapfit.design.given import Given
 from gapfit.errors import as_count
 from gapfit.estimators.along import as_alphas
 from gapfit.estimators.samples import indexable, rows_of
@@ -74,6 +77,11 @@ class Chooses(BaseEstimator):
         return grid[best]
 
     def _folds(self, given: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+        if isinstance(given["X"], Design | Given) or is_collection(given["X"]):
+            raise TypeError(
+                f"X must be in memory for {type(self).__name__}, which cuts it into folds; for rows that are "
+                "elsewhere fit the base at alphas of your own"
+            )
         X, y, groups = indexable(given["X"]), given["y"], given.get("qid")
         cv: Any = self.cv
         if isinstance(cv, int | np.integer) and not isinstance(cv, bool):

@@ -13,6 +13,7 @@ from gapfit import threads
 from gapfit._types import Data, Vector
 from gapfit.conformal import ConformalSet, as_large, conformal_set
 from gapfit.errors import as_number
+from gapfit.estimators.choosing import Chooses
 from gapfit.estimators.regression import TAKES, LinearRegressor
 from gapfit.estimators.targets import as_real, check_loss
 from gapfit.problem import Problem
@@ -38,6 +39,11 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
             raise TypeError(
                 f"estimator must be a {self._kind.__name__}, got {self.estimator!r}; steps in front of it, "
                 "fitted without the new sample, would treat that differently from the others"
+            )
+        if isinstance(self.estimator, Chooses):
+            raise TypeError(
+                f"estimator must have parameters that are known beforehand; {type(self.estimator).__name__} "
+                "would choose them without the new sample. Give its base what it has chosen on other samples"
             )
         if not 0 < as_number("level", self.level) < 1:
             raise ValueError(f"level must lie in (0, 1), got {self.level!r}")

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -116,6 +115,8 @@ class Calibrated(BaseEstimator):
 
     def _held_out(self, given: Mapping[str, Any]) -> HeldOut:
         """Equal samples are one, so that no copy of it is seen; those of no weight are absent."""
+        from sklearn.model_selection import StratifiedKFold  # most models are not calibrated
+
         X = self._checked(given["X"])
         n, target = X.shape[0], indexable(given["y"])
         y, weight = as_labels(target, n), as_weights(given.get("sample_weight"), n)

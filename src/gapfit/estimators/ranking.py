@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils.validation import check_is_fitted
 
 from gapfit._types import Indices, Maybe, Slope, Target, Vector
@@ -151,6 +150,8 @@ class Ranker(WithIntercept, Calibrated, Assertions):
 
     def _held_out(self, given: Mapping[str, Any]) -> HeldOut:
         """Whole queries are left out; of a single one, parts."""
+        from sklearn.model_selection import GroupKFold, KFold  # most models are not calibrated
+
         X = self._checked(given["X"])
         n = X.shape[0]
         _, y, weight, qid = unpacked(given["X"], given["y"], given["sample_weight"], given["qid"])
