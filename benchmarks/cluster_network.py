@@ -97,12 +97,12 @@ class Host:
         self.here, self.there, self.inside = f"10.77.{number}.1", f"10.77.{number}.2", []
         try:
             run("ip", "netns", "add", self.name)
-            run("ip", "link", "add", self.link, "type", "veth", "peer", "name", "up", "netns", self.name)
+            run("ip", "link", "add", self.link, "type", "veth", "peer", "name", "away", "netns", self.name)
             run("ip", "addr", "add", f"{self.here}/24", "dev", self.link)
             run("ip", "link", "set", self.link, "up")
             self.inside = ["ip", "netns", "exec", self.name]
-            run(*self.inside, "ip", "addr", "add", f"{self.there}/24", "dev", "up")
-            run(*self.inside, "ip", "link", "set", "up", "up")
+            run(*self.inside, "ip", "addr", "add", f"{self.there}/24", "dev", "away")
+            run(*self.inside, "ip", "link", "set", "away", "up")
             run(*self.inside, "ip", "link", "set", "lo", "up")
             run(*self.inside, "ip", "route", "add", "default", "via", self.here)
         except (OSError, subprocess.CalledProcessError) as error:
