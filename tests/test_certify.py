@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from gapfit import ContractError, Problem, solve
+from gapfit import ContractError, Problem, Status, solve
 from gapfit.certify import certify, running
 from problems import labels_problem
 
@@ -73,3 +73,23 @@ def test_running_bounds_never_cross():
     plane = labels_problem().oracle(np.zeros(5)).minorant
     assert running(1.0, plane, 2.0).dual == 1.0
     assert running(np.inf, plane, 0.0).gap == np.inf
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "squared_epsilon_insensitive"])
+@pytest.mark.parametrize("seed", range(6))
+def test_small_alphas_on_columns_of_large_numbers(loss, seed):
+    """Rounding of X'u is more than alpha there, in which tangents must stay: their dual points, scaled down,
+    lose a share of the penalty, where a mixture with the zero plane would lose a share of J."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(200, 1500)), int(rng.integers(2, 9))
+    X = rng.normal(size=(n, d)) * 10.0 ** rng.uniform(3, 6, d) + 10.0 ** rng.uniform(2, 5, d)
+    y = X @ rng.normal(size=d) * 1e-4 + rng.normal(size=n)
+    problem = Problem(X, y, loss, "l1", 1e-6)
+    found = solve(problem, tol=1e-4)
+    assert found.status is Status.CERTIFIED
+    tight = solve(Problem(X, y, loss, "l1", 1e-6), "primal_cd", tol=1e-9, max_iter=500)
+    assert found.certificate.dual <= tight.certificate.primal
+    plane = problem.oracle(np.asarray(found.w, dtype=float)).minorant
+    mixed, scaled = problem.feasible(plane), problem.feasible(problem.again(plane, exact=True), exact=True)
+    assert problem.least(scaled).below >= problem.least(mixed).below - 1e-12 * abs(found.certificate.primal)
+    assert problem.least(scaled).below <= tight.certificate.primal
