@@ -25,6 +25,7 @@ from gapfit.estimators.targets import (
     as_codes,
     as_indicators,
     as_labels,
+    check_classes,
     check_loss,
     declares,
     target_of,
@@ -161,7 +162,7 @@ class LinearClassifier(
         _check_plausible(len(labels.classes), samples.given)
         targets = labels.apply(samples.y)
         if Target.CLASSES in target:
-            _check_classes(loss, len(labels.classes))
+            check_classes(loss, len(labels.classes))
             targets = [np.searchsorted(labels.classes, samples.y).astype(np.float64)]
         return Posed(samples, targets, loss, self.fit_intercept)
 
@@ -283,14 +284,6 @@ def _check_plausible(k: int, n: int) -> None:
             "predicted take LinearRegressor, for levels OrdinalClassifier",
             UserWarning,
         )
-
-
-def _check_classes(loss: Loss, k: int) -> None:
-    """A loss may be made for a number of classes: all of them must be there, and no other."""
-    costs = getattr(loss, "costs", None)
-    asked = getattr(loss, "n_classes", None) if costs is None else len(costs)
-    if asked not in (None, k):
-        raise ValueError(f"{loss!r} is for {asked} classes, but y holds {k}")
 
 
 def _weights_and_intercepts(w: Slope, b: Any, outputs: int) -> tuple[NDArray[Any], NDArray[Any]]:

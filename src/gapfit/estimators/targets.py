@@ -157,3 +157,11 @@ def check_loss(loss: Any, takes: Target, own_names: Mapping[str, Any] = MappingP
         guess = meant(loss, known) if isinstance(loss, str) else ""
         raise ValueError(f"loss must be one of {', '.join(known)} or of your own making, got {loss!r}{guess}")
     return made
+
+
+def check_classes(loss: Loss, k: int) -> None:
+    """A loss may be made for a number of classes: all of them must be there, and no other."""
+    costs = getattr(loss, "costs", None)
+    asked = getattr(loss, "n_classes", None) if costs is None else len(costs)
+    if asked not in (None, k):
+        raise ValueError(f"{loss!r} is for {asked} classes, but y holds {k}")
