@@ -1,0 +1,38 @@
+"""Vectors that are not NumPy's: what is known of them without loading what they are made of."""
+
+import numpy as np
+import pytest
+
+from gapfit.elsewhere import as_floats, fetched, loops_of
+
+
+class Away:
+    """A vector somewhere else."""
+
+    def __init__(self, values):
+        self.values, self.loops = np.asarray(values), print
+
+    def astype(self, dtype, copy=True):
+        return Away(self.values.astype(dtype))
+
+    def to_host(self):
+        return self.values
+
+
+def test_arrays_and_lists_are_what_they_are():
+    x = np.arange(3.0)
+    assert loops_of(x) is None and fetched(x) is x and as_floats(x) is x
+    np.testing.assert_array_equal(as_floats([1, 2]), [1.0, 2.0])
+    assert fetched(None) is None
+
+
+def test_vectors_elsewhere_stay_there_until_they_are_fetched():
+    x = Away([1, 2])
+    assert loops_of(x) is print
+    assert isinstance(as_floats(x), Away) and as_floats(x).values.dtype == np.float64
+    np.testing.assert_array_equal(fetched(x), [1, 2])
+
+
+def test_tensors_are_fetched():
+    torch = pytest.importorskip("torch", reason="devices need torch: pip install 'gapfit[gpu]'")
+    assert isinstance(fetched(torch.ones(3)), np.ndarray)
