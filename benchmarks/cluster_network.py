@@ -14,6 +14,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from contextlib import contextmanager, suppress
@@ -139,7 +140,7 @@ def two_hosts():
             command = [
                 "distributed.cli.dask_worker", out.address, "--nthreads", "1", "--no-dashboard", "--no-nanny",
                 "--listen-address", f"tcp://{host.there}:{port}", "--contact-address", back.address,
-                "--local-directory", f"worker{k}",
+                "--local-directory", tempfile.mkdtemp(prefix="gapfit-worker-"),
             ]  # fmt: skip
             environment = {**os.environ, "DASK_DISTRIBUTED__WORKER__PROFILE__INTERVAL": "1s"}
             processes.append(subprocess.Popen([*host.inside, *PYTHON, *command], env=environment, **quiet))
