@@ -62,7 +62,8 @@ def finished(client: Any, futures: Sequence[Any], deadline: float) -> None:
     while True:
         limits.look()
         try:
-            wait(list(futures), timeout=_LOOK, return_when="ALL_COMPLETED")
+            with client.as_current():  # the user's, which need not be Dask's default
+                wait(list(futures), timeout=_LOOK, return_when="ALL_COMPLETED")
             return
         except Late:
             check_scheduler(client)
