@@ -11,6 +11,7 @@ from gapfit.losses import Loss, OrdinalThresholds, PointwiseLoss, Risk
 from gapfit.losses.base import Cone
 from gapfit.losses.weighted_quantile import weighted_quantile
 from gapfit.offset import minimise_offset, minimise_offsets, offset_interval
+from gapfit.offset.separate import minimise_separately, separate_bounds
 from problems import labels_problem
 from tables import LOSSES, TARGETS, targets
 
@@ -328,3 +329,28 @@ def test_a_bracket_with_one_steep_side_is_not_settled():
         value, at = minimise_offset(risk, scores, 0.0)
         assert at.b == pytest.approx(best, abs=1e-6)
         assert at.value == pytest.approx(value, rel=1e-13)
+
+
+@pytest.mark.parametrize("base", ["hinge", "squared_hinge", "logistic"])
+@pytest.mark.parametrize("seed", range(40))
+def test_bounds_of_ordered_offsets_contain_every_minimiser(base, seed):
+    """Also where parts are flat, so that the interval of one is wide and that of its neighbour is not."""
+    rng = np.random.default_rng(seed)
+    n, levels = int(rng.integers(4, 12)), int(rng.integers(2, 5))
+    y = np.concatenate([np.arange(levels), rng.integers(levels, size=n)])
+    centres = np.cumsum(rng.choice([0.5, 2.0, 20.0], size=levels))
+    scores = centres[y] + rng.normal(size=len(y)) * rng.choice([0.3, 1.0])
+    risk = OrdinalThresholds("immediate", base).bind(y.astype(float), np.ones(len(y)))
+    parts, cone = risk.offset_parts(), risk.offsets
+    lower, upper = (separate_bounds(parts, scores, cone, upper=upper) for upper in (False, True))
+    assert (lower <= upper).all()
+    best = minimise_separately(parts, scores, np.zeros(cone.size), ordered=cone.ordered)
+    near = 1e-7 * (1 + np.abs(best.b))  # slopes vanish up to rounding, so that b is known up to that
+    assert (lower <= best.b + near).all() and (best.b <= upper + near).all()
+    for _ in range(200):  # no other ordered offsets are as good and outside
+        b = np.sort(best.b + rng.normal(size=cone.size) * 10.0 ** rng.uniform(-3, 1))
+        value = risk.value_and_subgradient(scores, b)[0]
+        if value <= best.value - 1e-14:
+            assert (lower <= b + near).all() and (b <= upper + near).all()
+        elif base != "logistic" and value <= best.value:  # flat there
+            assert (lower <= b).all() and (b <= upper).all()

@@ -288,3 +288,13 @@ def _separable():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(200, 6))
     return X, np.where(X[:, 0] + 0.2 * rng.normal(size=200) > 0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("least", [0.0, -7e-21, -1e-3])
+def test_a_ridge_is_found_where_rounding_left_no_square(least):
+    """The square of a slope that is nearly zero may come out negative: the loop for a ridge must end."""
+    G = np.array([[least, -7e-11], [-7e-11, 7e4]])
+    face = Face(G, np.array([0, 1]), 3e-36)
+    assert np.isfinite(np.triu(face.R)).all()
+    with pytest.raises(OverflowError):
+        Face(np.array([[1.0, np.nan], [np.nan, 1.0]]), np.array([0, 1]), 1.0)

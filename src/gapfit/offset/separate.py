@@ -57,18 +57,29 @@ def minimise_separately(parts: OffsetParts, scores: Vector, guess: Vector, *, or
 
 
 def separate_bounds(parts: OffsetParts, scores: Vector, cone: Cone, *, upper: bool) -> Vector:
-    """For each offset a bound of all its minimisers, from above or from below."""
+    """For each offset a bound of all its minimisers, from above or from below.
+
+    In order, the least minimiser b_k is the least over j >= k of the largest over i <= k of the least
+    minimiser of the parts i to j together, and either way round. Both rise with each of these, so that
+    bounds of them give bounds of it; to pool neighbours by such bounds would not, for these may be the wrong
+    way round where the minimisers are not.
+    """
 
     def bound(first: int, last: int) -> float:
         return offset_interval(*parts.pooled(scores, first, last), 0.0)[int(upper)]
 
-    blocks: list[tuple[int, int, float]] = []
-    for k in range(cone.size):
-        first, last, value = k, k + 1, bound(k, k + 1)
-        while cone.ordered and blocks and blocks[-1][2] > value:
-            first = blocks.pop()[0]
-            value = bound(first, last)
-        blocks.append((first, last, value))
-    bounds = np.repeat([value for _, _, value in blocks], [last - first for first, last, _ in blocks])
+    if not cone.ordered:
+        bounds = np.array([bound(k, k + 1) for k in range(cone.size)])
+    else:
+        runs = {(i, j): bound(i, j + 1) for i in range(cone.size) for j in range(i, cone.size)}
+        bounds = np.array([_in_order(runs, k, cone.size, upper=upper) for k in range(cone.size)])
     room = np.array([4 * resolution_of(scores, x) if np.isfinite(x) else 0.0 for x in bounds])
     return np.asarray(bounds + room if upper else bounds - room)
+
+
+def _in_order(runs: dict[tuple[int, int], float], k: int, size: int, *, upper: bool) -> float:
+    """The bound of the k-th offset by those of the runs that contain it, whichever way round is nearer."""
+    before, after = range(k + 1), range(k, size)
+    if upper:
+        return max(min(runs[i, j] for j in after) for i in before)
+    return min(max(runs[i, j] for i in before) for j in after)

@@ -11,8 +11,9 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dtpqrt, dtrtrs
 
 from gapfit import limits
 from gapfit._types import Indices, Matrix, Vector
-from gapfit.rounding import EPS
+from gapfit.rounding import EPS, TINY
 
+_LARGE = 1e300  # a ridge larger than that is still a number
 _DEPENDENT = 16 * EPS  # a pivot below this share of its diagonal is rounding
 _LARGER = 100.0  # factorise anew for a lift that is off by so much
 _PANEL = 16  # columns that LAPACK works on at once when a row is dropped
@@ -36,10 +37,10 @@ class Face:
         self.members, self.worn = members, False
         block = self.G[np.ix_(members, members)]
         self.lift = lift or 1.0
-        if not np.isfinite(block.diagonal()).all():
-            raise OverflowError("the slopes of the risk are too large to be squared")
         block += self.lift
-        ridge = _DEPENDENT * block.diagonal()
+        if not np.abs(block).max() < _LARGE:
+            raise OverflowError("the slopes of the risk are too large to be squared")
+        ridge = np.maximum(_DEPENDENT * np.abs(block.diagonal()), TINY)  # rounding may leave less than zero
         self.R, failed = dpotrf(block)
         while failed:  # a ridge that exceeds every sum of a row is enough, and it grows
             block.flat[:: len(members) + 1] += ridge
