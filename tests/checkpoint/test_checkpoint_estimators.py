@@ -99,7 +99,8 @@ def interrupt(monkeypatch):
 
 
 def test_every_estimator_is_tried():
-    assert set(CASES) == set(known_classes())
+    choosing = {name for name in known_classes() if name.endswith("CV")}  # only their last fit is kept
+    assert set(CASES) == set(known_classes()) - choosing
     for kind in known_classes().values():
         assert inspect.signature(kind).parameters["checkpoint"].default is None
 

@@ -106,7 +106,7 @@ def test_parameters_are_keywords_and_are_kept_as_they_are():
     parameters = {name: object() for name in Ranker().get_params()}
     made = Ranker(**parameters)
     assert all(getattr(made, name) is value for name, value in parameters.items())
-    others = LinearRegressor().get_params().keys() - {"fit_intercept"} | {"calibrate"}
+    others = LinearRegressor().get_params().keys() - {"fit_intercept", "keep"} | {"calibrate"}
     assert parameters.keys() == others
 
 

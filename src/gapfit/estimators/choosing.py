@@ -136,3 +136,14 @@ def chosen(name: str) -> Any:
             raise AttributeError(f"{name} is chosen by fit: {name}_") from None
 
     return property(get)
+
+
+def not_by_parts(name: str) -> Any:
+    """What the base has for samples that come one block after the other."""
+
+    def get(self: Any) -> Any:
+        raise AttributeError(
+            f"{type(self).__name__} has no {name}: to choose takes all samples at once, by fit"
+        )
+
+    return property(get)

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from gapfit._types import Maybe
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.errors import as_numbers
-from gapfit.estimators.choosing import Chooses, ChoosesAlpha, Grid, chosen
+from gapfit.estimators.choosing import Chooses, ChoosesAlpha, Grid, chosen, not_by_parts
 from gapfit.estimators.classification import LinearClassifier
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.kernel_classification import KernelSVC
@@ -40,6 +40,8 @@ class LinearClassifierCV(ChoosesAlpha, LinearClassifier):
     """
 
     alpha: ClassVar[Any] = chosen("alpha")  # type: ignore[misc]
+    keep: ClassVar[Any] = not_by_parts("keep")  # type: ignore[misc]
+    partial_fit: ClassVar[Any] = not_by_parts("partial_fit")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -79,6 +81,8 @@ class LinearRegressorCV(ChoosesAlpha, LinearRegressor):
     """
 
     alpha: ClassVar[Any] = chosen("alpha")  # type: ignore[misc]
+    keep: ClassVar[Any] = not_by_parts("keep")  # type: ignore[misc]
+    partial_fit: ClassVar[Any] = not_by_parts("partial_fit")
 
     @all_or_nothing
     def fit(
