@@ -32,8 +32,10 @@ def make_chooser(estimator: Any, folds: int | None, scoring: str | None) -> Any:
         raise click.UsageError("-C is for classification and regression")
     if scoring is not None and scoring not in SCORERS:
         raise click.UsageError(f"--scoring {scoring} goes with --alpha search; -C takes {', '.join(SCORERS)}")
-    given = {name: value for name, value in estimator.get_params(deep=False).items() if name != "alpha"}
-    return CHOOSERS[type(estimator)](**given, cv=folds or _FOLDS, scoring=scoring and SCORERS[scoring])
+    chooser = CHOOSERS[type(estimator)]()
+    both = estimator.get_params(deep=False).keys() & chooser.get_params(deep=False).keys()
+    chooser.set_params(**{name: getattr(estimator, name) for name in both})
+    return chooser.set_params(cv=folds or _FOLDS, scoring=scoring and SCORERS[scoring])
 
 
 def told(model: Any) -> tuple[str, dict[str, Any]]:
