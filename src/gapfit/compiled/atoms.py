@@ -34,8 +34,8 @@ def chosen(condition, yes, no):
 def maximum(z, kink, quad, lo, hi):
     """The maximum over lo <= a <= hi of z a - kink |a| - quad a^2 / 2, and a; also of many at once."""
     beyond = z - min(max(z, -kink), kink)
-    steep = chosen(beyond == 0.0, 0.0, math.inf * beyond)  # without a parabola: to one of the ends
-    a = min(max(chosen(quad > 0.0, beyond / quad, steep), lo), hi)
+    end = chosen(beyond > 0.0, math.inf, chosen(beyond < 0.0, -math.inf, 0.0))  # where there is no parabola
+    a = min(max(chosen(quad > 0.0, beyond / chosen(quad > 0.0, quad, 1.0), end), lo), hi)
     return (beyond - 0.5 * quad * a) * a, a
 
 
