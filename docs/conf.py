@@ -25,7 +25,8 @@ extensions = [
 exclude_patterns = ["_build", "auto_examples/*.ipynb", "auto_examples/GALLERY_HEADER.rst"]
 templates_path = []
 nitpicky = True
-nitpick_ignore = [("py:obj", "start_"), ("py:obj", "end_")]  # properties that numpydoc links to nothing
+# properties that numpydoc links to nothing
+nitpick_ignore = [("py:obj", name) for name in ("start_", "end_", "n_samples_kept_", "n_samples_seen_")]
 highlight_language = "text"  # formulas are no Python
 default_role = "literal"  # docstrings put names in single backticks
 
