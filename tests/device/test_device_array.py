@@ -1,5 +1,7 @@
 """Vectors on a device: NumPy's functions mean there what they mean in memory."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import special
@@ -10,7 +12,7 @@ import torch
 
 from gapfit.device.array import DeviceArray
 from gapfit.device.functions import UFUNCS
-from gapfit.rounding import exact_sum, plain_sum
+from gapfit.rounding import SUM, exact_sum, gamma, plain_sum
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -122,3 +124,11 @@ def test_exact_sums_are_exact(seed):
     found = exact_sum(there(x))
     assert abs(found.value - 1.0) <= found.error < 1e-6
     assert abs(plain_sum(there(x)).value - 1.0) <= plain_sum(there(x)).error
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 4097, 100_003])
+def test_sums_round_no_more_often_than_is_counted(n):
+    x = np.random.default_rng(n).normal(size=n) * 10.0 ** np.random.default_rng(n).uniform(-6, 6, n)
+    room = gamma(SUM) * np.abs(x).sum()
+    assert abs(there(x).sum() - math.fsum(x)) <= room
+    assert abs(there(x) @ there(np.ones(n)) - math.fsum(x)) <= room

@@ -192,7 +192,7 @@ class DeviceDesign(Design):
     @cached_property
     def row_sizes(self) -> Vector:
         found = torch.sqrt(self.rows.square_sums()) * (1 + gamma(self.shape[1] + 8) + 4 * EPS)
-        sizes: Vector = self._vector(found + TINY)
+        sizes: Vector = self._vector(found + (self.shape[1] * TINY) ** 0.5)  # squares may have underflowed
         return sizes
 
     def digest(self) -> str:

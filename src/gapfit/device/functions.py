@@ -42,8 +42,8 @@ def _logical(function: Callable[..., torch.Tensor]) -> Entry:
 
 
 def _product(device: torch.device, a: Any, b: Any, **_: Any) -> Any:
-    found = _full(tensor_of(a, device)) @ _full(tensor_of(b, device))
-    return float(found) if found.ndim == 0 else found
+    a, b = _full(tensor_of(a, device)), _full(tensor_of(b, device))
+    return float(_in_eights(a * b)) if a.ndim == b.ndim == 1 else a @ b
 
 
 def _whole(function: Callable[..., Any], empty: Any) -> Entry:
@@ -62,7 +62,18 @@ def _whole(function: Callable[..., Any], empty: Any) -> Entry:
 
 
 def _sum(x: torch.Tensor, **options: Any) -> torch.Tensor:
-    return torch.sum(x, **options) if x.dtype == torch.bool else torch.sum(_full(x), **options)
+    if x.dtype == torch.bool or options:
+        return torch.sum(x if x.dtype == torch.bool else _full(x), **options)
+    return _in_eights(_full(x).reshape(-1))
+
+
+def _in_eights(x: torch.Tensor) -> torch.Tensor:
+    """The sum, in an order that is known: three roundings make one number of eight, so that there are no more
+    on the way of any than `rounding.SUM` counts. torch's own order is not said."""
+    while x.numel() > 1:
+        a, b, c, d, e, f, g, h = torch.nn.functional.pad(x, (0, -x.numel() % 8)).reshape(8, -1)
+        x = ((a + b) + (c + d)) + ((e + f) + (g + h))
+    return x.sum()
 
 
 def _largest(x: torch.Tensor, **options: Any) -> torch.Tensor:
