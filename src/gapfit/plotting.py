@@ -70,6 +70,15 @@ def _window(upper: np.ndarray, lower: np.ndarray) -> tuple[float, float]:
     return bottom - margin, top + margin
 
 
+def _axes(ax: "Axes | None") -> "Axes":
+    """Those given, or new ones."""
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=(6.4, 3.8), layout="constrained")[1]
+
+
 def plot_alpha_search(search: Any, *, ax: "Axes | None" = None) -> "Axes":
     """Plot what a fitted `AlphaSearchCV` has proved: the errors of its fits, and the floor below all errors.
 
@@ -82,10 +91,7 @@ def plot_alpha_search(search: Any, *, ax: "Axes | None" = None) -> "Axes":
     -------
     ax : the axes
     """
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
+    ax = _axes(ax)
     least, most, floor = search.floor_.T
     ax.stairs(
         floor, np.append(least, most[-1]), baseline=None, color=_LOWER, label="proven floor: no error below"
@@ -117,10 +123,7 @@ def plot_path(path: Any, *, ax: "Axes | None" = None) -> "Axes":
     -------
     ax : the axes
     """
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
+    ax = _axes(ax)
     order = np.argsort(path.alphas)
     weights = path.coefs.reshape(len(path.alphas), -1)[order]
     features = path.coefs.shape[-1]
@@ -148,10 +151,7 @@ def plot_selection(model: Any, *, ax: "Axes | None" = None) -> "Axes":
     -------
     ax : the axes
     """
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
+    ax = _axes(ax)
     table = model.cv_results_
     (across, *others) = [name for name in table if not name.startswith(("score_", "mean_", "std_"))]
     places, mean, std = (np.array(table[name]) for name in (across, "mean_score", "std_score"))

@@ -160,7 +160,7 @@ class DeviceDesign(Design):
     def distances(self, penalty: "Penalty", centre: Slope) -> Vector:
         if penalty.euclidean and not centre.any():
             return self.row_sizes
-        step = max(1, 2**24 // self.shape[1])
+        step = max(1, _FETCH // self.shape[1])
         found = [
             penalty.dual_norms(self._fetch(first, step), centre) for first in range(0, self.shape[0], step)
         ]
