@@ -43,7 +43,7 @@ def as_labels(y: Any, n: int) -> NDArray[Any]:
             assert_all_finite(y, input_name="y")
         if len(y) != n:
             raise ValueError(f"y has {len(y)} values but X has {n} rows")
-        whole = y.dtype.kind in "iubU" or (y.dtype.kind == "f" and bool((y % 1 == 0).all()))
+        whole = y.dtype.kind in "iubU" or (y.dtype.kind == "f" and bool((np.floor(y) == y).all()))
         if not whole:  # it takes as long as a small fit
             check_classification_targets(y)
     return np.asarray(y)

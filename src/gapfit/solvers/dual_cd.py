@@ -67,22 +67,36 @@ def dual_cd(
     ----------
     seed : of the order in which samples are visited.
     most_active : give up if a larger share of the samples than this is still active after the first sweep.
+        Where samples are very many, a sweep over some of them alone may tell.
     tuning : how long active rows are visited before all are looked at, and when the driver is told.
     """
     if not problem.has(Rows):
         yield from streamed(problem, state or {}, seed)
         return
+    if most_active < 1.0 and _scouts_stay_active(problem, most_active, seed, tuning):
+        return
     descent = Descent(problem, state or {}, seed, tuning)
     while True:
         limits.look()
         descent.steps += 1
+        if descent.steps == 2 and descent.is_crowded(most_active):
+            return  # before anything else is done for all rows
         descent.step_beyond()
         descent.choose_rows()
-        if descent.steps == 2 and len(descent.order) > most_active * descent.n:
-            return
         descent.descend()
         if descent.news:
             yield _iterate(descent)
+
+
+def _scouts_stay_active(problem: Problem, share: float, seed: int, tuning: Tuning) -> bool:
+    """Does a sweep over some of very many samples tell that too many of all will stay active?"""
+    n, scouts = problem.design.shape[0], tuning.scouts
+    if n < tuning.worth_scouts * scouts:
+        return False
+    descent = Descent(problem.take(np.arange(0, n, n // scouts)), {}, seed, tuning)
+    descent.choose_rows()
+    descent.descend()
+    return descent.is_crowded(min(tuning.of_scouts * share, 1.0))
 
 
 def _iterate(descent: Descent) -> Iterate:

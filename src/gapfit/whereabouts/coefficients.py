@@ -57,12 +57,14 @@ def zeros_and_signs(
         signs = np.where(np.abs(ball.centre) > reach, np.sign(ball.centre), 0).astype(np.int8)
     if not (problem.penalty.has(Net) and problem.penalty.has(Everywhere)):
         return zeros, signs
+    edge = problem.alpha * problem.form(Net).l1
+    if not edge:
+        return zeros, signs  # no weight is held at zero
     gap, minorant = proof(problem, solution)
-    doubt, net = slope_doubt(problem, gap), problem.form(Net)
-    if doubt is None or not net.l1:
+    doubt = slope_doubt(problem, gap)
+    if doubt is None:
         return zeros, signs
     doubt = doubt + minorant.spread
-    edge = problem.alpha * net.l1
     zeros = np.abs(minorant.a) + doubt < edge * (1 - 8 * EPS)
     beyond = np.abs(minorant.a) - doubt > edge * (1 + 8 * EPS)
     return zeros, np.where(beyond, -np.sign(minorant.a), signs).astype(np.int8)
