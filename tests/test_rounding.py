@@ -9,6 +9,9 @@ from gapfit import Problem, Status, solve
 from gapfit.errors import IncompatibleSolver
 from gapfit.penalties import L1, L2, Box, ElasticNet, Entropy, QuadraticForm, SimplexEntropy, SquaredLp
 from gapfit.rounding import EPS, exact_dot, exact_sum, gamma, two_product, two_sum
+from soak.cases import Case
+from soak.exact.numbers import numbers
+from soak.exact.objective import Judge
 
 mp.mp.dps = 50
 SOLVERS = (
@@ -249,3 +252,44 @@ def test_a_feasible_minorant_stays_as_it_is(penalty, size):
         once = problem.feasible(minorant)
         assert problem.feasible(once) is once
         assert problem.least(once).below > -np.inf
+
+
+# -- slopes that are differences of sums --------------------------------------------------------------
+
+TABLES = {
+    "break_even": {}, "precision_at_k": {"k": 0.3}, "recall_at_k": {"k": 0.9}, "lift": {"k": 0.3},
+    "f_beta": {}, "jaccard": {}, "balanced_accuracy": {}, "error_rate": {}, "roc_area": {},
+    "partial_roc_area": {"max_fpr": 0.4}, "pairwise_ranking": {},
+}  # fmt: skip
+
+
+def hostile_table(loss, seed):
+    """A few samples of weights 1e-7 to 1e7, with known offsets that leave nothing to be learnt, or much."""
+    rng = np.random.default_rng([seed, 903])
+    n = int(rng.integers(3, 12))
+    y = np.where(rng.random(n) < 0.6, 1.0, -1.0)
+    y[0], y[-1] = 1.0, -1.0
+    weight = 10.0 ** rng.uniform(-7, 7, n)
+    weight[0] = weight.max()  # positives of next to no weight are refused
+    apart = y * 10.0 ** rng.uniform(1, 4) if rng.random() < 0.5 else 0.0
+    offset = apart + 10.0 ** rng.uniform(0, 3) * rng.normal(size=n)
+    params = {name: share * weight.sum() if name == "k" else share for name, share in TABLES[loss].items()}
+    groups = np.zeros(n, dtype=int) if loss == "pairwise_ranking" else None
+    return Case(
+        rng.normal(size=(n, 2)), y, loss, params, weight=weight, offset=offset, intercept=False, groups=groups
+    ), rng
+
+
+@pytest.mark.parametrize("loss", TABLES)
+def test_slopes_that_cancel_are_off_in_proportion_to_what_they_are_made_of(loss):
+    for seed in range(25):
+        case, rng = hostile_table(loss, seed)
+        problem, judge = case.problem(), Judge(case)
+        for w in (np.zeros(2), rng.normal(size=2)):
+            most = problem.most(w, np.zeros(0))
+            assert abs(judge.value(w, 0.0) - number(most.value)) <= most.error
+            cut = problem.oracle(w).minorant
+            for v in (np.zeros(2), w, 10 * rng.normal(size=2)):
+                height = number(cut.c) + sum(number(a) * number(x) for a, x in zip(cut.a, v, strict=True))
+                room = cut.noise + cut.spread * float(np.linalg.norm(v))
+                assert height - judge.risk(numbers(v), numbers(np.zeros(1))) <= room

@@ -80,7 +80,7 @@ class Problem(Objective):
         c = height - float((u * own).sum())
         # the height is a sum over the scores with b, in an order of the risk's own
         size = abs(height) + float(np.abs(u).sum()) * float(np.abs(b).max(initial=0.0))
-        size += float(np.abs(u) @ (np.abs(scores) + np.abs(own))) + self.risk.constants(u)
+        size += self.risk.made_of(u, np.abs(scores) + np.abs(own)) + self.risk.constants(u)
         return Estimate(c, gamma(additions(u) + self.risk.roundings(scores)) * size)
 
     def tangent_plane(self, value: float, u: Vector, e: Vector, scores: Vector, b: Vector) -> Minorant:

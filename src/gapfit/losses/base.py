@@ -194,8 +194,16 @@ class Risk(HasForms, ABC):
         rise = self.rise(slack)
         if rise is None:
             rise = 2 * float(np.abs(u) @ slack)
-        size = abs(value) + float(np.abs(u).sum()) * largest + self.constants(u)
+        size = abs(value) + self.made_of(u, np.full_like(scores, largest)) + self.constants(u)
         return Estimate(value, rise + gamma(SUM + self.roundings(scores)) * size)
+
+    def made_of(self, u: Vector, sizes: Vector) -> float:
+        """The size of what is added up to the product of a slope u with scores of these sizes.
+
+        Where R says how far it can rise, u may be a difference of sums. It may vanish, or should: it is off
+        in proportion to those sums, not to itself, and so is the product.
+        """
+        return max(float(np.abs(u) @ sizes), self.rise(sizes) or 0.0)
 
     def dual_error(self, u: Vector) -> Vector | None:
         """How far a point of the domain, at which the conjugate is as `conjugate_above` says, may be from u,

@@ -118,6 +118,12 @@ class SelectionRisk(ContingencyRisk):
         self.slope = np.where(self.positive, *self.scale)
         self.price = np.where(self.positive, -miss, alarm)
 
+    def constants(self, u: Vector) -> float:
+        """Delta is a sum whose terms may cancel, and a weight is chosen up to rounding."""
+        base, miss, alarm, chosen = self.prices
+        costs = miss * (self.P + (chosen or 0.0)) + alarm * (self.N + (chosen or 0.0))
+        return super().constants(u) + abs(base) + costs
+
     def delta(self, tp: Any, fp: Any) -> Any:
         base, miss, alarm, chosen = self.prices
         if chosen is not None and chosen != round(chosen):
