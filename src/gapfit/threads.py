@@ -171,6 +171,12 @@ def parts(rows: int, work: float, summed: float = 0.0) -> list[slice]:
     return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
+def at_hand() -> int:
+    """The number of threads of this fit."""
+    team = _team.get(None)
+    return 1 if team is None else team.size
+
+
 def each(function: Callable[[Any], Result], items: Sequence[Any]) -> list[Result]:
     """function(item) for each item, on the threads of this fit; results in the order of the items."""
     limits.look()
@@ -184,7 +190,11 @@ def each(function: Callable[[Any], Result], items: Sequence[Any]) -> list[Result
 
     theirs = limits.keeping(some)
     others = [team.submit(theirs, first) for first in range(1, share)]
-    mine = some(0)
+    token = _team.set(_Team(1))  # the others are busy: nobody is to wait for them inside
+    try:
+        mine = some(0)
+    finally:
+        _team.reset(token)
     columns = [mine, *(other.result() for other in others)]
     return [columns[k % share][k // share] for k in range(len(items))]
 

@@ -183,6 +183,22 @@ def test_a_shard_that_vanishes_is_named(tmp_path):
         solve(problem)
 
 
+def test_a_shard_that_shrinks_while_it_is_read_is_named(tmp_path, monkeypatch):
+    X, y = samples()
+    written(tmp_path, X, y)
+    shards = open_shards(tmp_path, resident=0)
+
+    class Larger:
+        st_size = 10**6
+
+    monkeypatch.setattr(
+        "gapfit.shards.arrow.os.fstat", lambda _: Larger
+    )  # so large it was when it was opened
+    with pytest.raises(DataError, match="bytes, where there were 1000000") as caught:
+        shards.parts.load(0)
+    assert ".arrow" in str(caught.value)
+
+
 def test_a_shard_that_shrinks_is_named(tmp_path):
     path, problem = opened_problem(tmp_path)
     os.truncate(path, path.stat().st_size - 8)

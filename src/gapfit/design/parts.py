@@ -18,13 +18,16 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from gapfit import limits
+from gapfit import limits, threads
 from gapfit._types import Data, Indices, Vector
 from gapfit.design.memory import MemoryDesign
 from gapfit.fingerprint import fingerprint
 from gapfit.solution import Cost
 
 FAN_IN = 8  # branches at each node of a sum
+AT_ONCE = 2**28  # bytes of parts that are loaded at the same time, unless a single one has more
+WAITING = 2**24  # bytes of terms that wait until they are added up
+ROUNDS = 16  # parts that a thread works on before it waits for others
 
 
 class Work(Protocol):
@@ -86,8 +89,7 @@ class LocalParts(Parts):
 
     def run(self, work: Work, vectors: Sequence[Vector], shared: dict[str, Any]) -> tuple[list[Any], Any]:
         kept, tree = [], Tree()
-        for rows, part in self.each():
-            one, more = work(part, *(vector[rows] for vector in vectors), **shared)
+        for _, (one, more) in self._done(work, vectors, shared):
             kept.append(one)
             tree.add(more)
         return kept, tree.total()
@@ -95,12 +97,33 @@ class LocalParts(Parts):
     def gathered(self, work: Work, vectors: Sequence[Vector], shared: dict[str, Any]) -> Vector:
         """The same without a second copy of everything."""
         gathered: Any = None
-        for rows, part in self.each():
-            one, _ = work(part, *(vector[rows] for vector in vectors), **shared)
+        for rows, (one, _) in self._done(work, vectors, shared):
             if gathered is None:
                 gathered = np.empty((int(self.edges[-1]), *one.shape[1:]), one.dtype)
             gathered[rows] = one
         return np.asarray(gathered)
+
+    def _done(
+        self, work: Work, vectors: Sequence[Vector], shared: dict[str, Any]
+    ) -> Iterator[tuple[slice, tuple[Any, Any]]]:
+        """The rows of each part and what the work says of it, in a pass. A thread has a part of its own, so
+        that parts are loaded by all of them; as many at once as there is room for."""
+        began, slices = perf_counter(), self.slices
+
+        def done(k: int) -> tuple[Any, Any]:
+            return work(self.load(k), *(vector[slices[k]] for vector in vectors), **shared)
+
+        room = max(1, int(AT_ONCE * len(slices) // max(self.bytes, 1.0)))
+        several = max(1, min(threads.at_hand(), room))
+        first, rounds = 0, 1
+        while first < len(slices):
+            some = range(first, min(first + several * rounds, len(slices)))
+            found = threads.each(done, some)
+            yield from zip(slices[some.start : some.stop], found, strict=True)
+            # threads wait for each other after a round, so let it be long; what is to be added waits as well
+            waiting = several * (getattr(found[0][1], "nbytes", 0) + 1)
+            first, rounds = some.stop, int(min(max(WAITING // waiting, 1), ROUNDS))
+        self._count(began, self.bytes)
 
     @property
     def bytes(self) -> float:

@@ -1,4 +1,4 @@
-"""Data on disk in shards: Arrow files that are mapped into memory as they are, and a manifest."""
+"""Data on disk in shards: Arrow files whose numbers are used as they lie there, and a manifest."""
 
 from gapfit.shards.convert import shard
 from gapfit.shards.source import Shards, open_shards

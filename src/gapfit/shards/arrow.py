@@ -1,4 +1,4 @@
-"""One shard: an Arrow IPC file with one record batch, mapped into memory and used as it lies there.
+"""One shard: an Arrow IPC file with one record batch, whose numbers are used as they lie there.
 
 Columns: ``x``, a list of (index, value) or a list of numbers for each row; ``y``, ``weight``, ``qid`` where
 there are any. Anything that reads Arrow reads them. What is in a file is checked before it is used: compiled
@@ -6,6 +6,8 @@ loops follow its indices.
 """
 
 import importlib
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -98,14 +100,34 @@ def checksum(path: Path) -> str:
     return str(hasher.hexdigest())
 
 
-class Reader:
-    """A shard that is mapped into memory. Arrays are views of the file, and keep it mapped."""
+def mapped(path: str) -> Any:
+    """The file as memory: for who needs little of it."""
+    arrow, _ = libraries()
+    return arrow.memory_map(path)
 
-    def __init__(self, path: Path) -> None:
+
+def copied(path: str) -> Any:
+    """The file in memory of its own: for who needs all of it. To map it page by page takes twice as long, and
+    a file that shrank meanwhile would end the process."""
+    arrow, _ = libraries()
+    with open(path, "rb", buffering=0) as file:
+        content = np.empty(os.fstat(file.fileno()).st_size, np.uint8)
+        there = 0
+        while there < len(content):
+            if not (more := file.readinto(content.data[there:])):
+                raise DataError(f"{there} bytes, where there were {len(content)}", path)
+            there += more
+    return arrow.BufferReader(arrow.py_buffer(content))
+
+
+class Reader:
+    """A shard. Arrays are views of what `source` makes of the file, and keep that alive."""
+
+    def __init__(self, path: Path, source: Callable[[str], Any] = mapped) -> None:
         arrow, _ = libraries()
         self.path = str(path)
         try:
-            with arrow.memory_map(self.path) as file:
+            with source(self.path) as file:
                 found = arrow.ipc.open_file(file)
                 if found.num_record_batches != 1:
                     raise DataError(f"{found.num_record_batches} record batches instead of one", self.path)

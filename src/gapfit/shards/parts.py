@@ -1,11 +1,13 @@
-"""Shards as parts of a design: each is mapped, used and let go of in every pass.
+"""Shards as parts of a design: each is read, used and let go of in every pass.
 
 A file is looked at closely when it is first used: its structure, its numbers, and its checksum unless it is
 as old as the manifest says. From then on its size and its time of change must stay what they were.
 """
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from gapfit.design.memory import MemoryDesign
 from gapfit.design.parts import LocalParts
 from gapfit.errors import DataError
 from gapfit.fingerprint import fingerprint
-from gapfit.shards.arrow import Reader, check_numbers, checksum
+from gapfit.shards.arrow import Reader, check_numbers, checksum, copied, mapped
 from gapfit.shards.manifest import Manifest, Shard
 
 
@@ -27,19 +29,19 @@ class ShardParts(LocalParts):
         self.seen: dict[int, tuple[int, int]] = {}  # shards that were looked at: size and time of change
 
     def load(self, k: int) -> MemoryDesign:
-        reader = self.opened(k)
+        reader = self.opened(k, copied)
         manifest = self.manifest
         X = reader.matrix(manifest.kind, manifest.columns, manifest.dtype)
         if k not in self.seen:
             self._look_at(k, X, reader.path)
         return MemoryDesign(X)
 
-    def opened(self, k: int) -> Reader:
+    def opened(self, k: int, source: Callable[[str], Any] = mapped) -> Reader:
         """The file of the k-th shard, which is what it was."""
         shard = self.manifest.shards[k]
         path = self.folder / shard.file
         self._check_unchanged(k, shard, path)
-        reader = Reader(path)
+        reader = Reader(path, source)
         if reader.batch.num_rows != shard.rows:
             raise DataError(f"{reader.batch.num_rows} rows, where {shard.rows} were written", str(path))
         return reader
