@@ -43,6 +43,7 @@ RECORDS = {
     "names",
     "records",
     "room",
+    "progress",
     "proofs",
     "rounding",
     "rowwise",

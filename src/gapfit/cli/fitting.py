@@ -16,10 +16,10 @@ from gapfit.persistence import save
 from gapfit.solution import Status
 
 
-def watched(fit: Callable[[], Any], *, quiet: bool) -> tuple[Any, float]:
+def watched(fit: Callable[[], Any], *, quiet: bool, tol: float | None = None) -> tuple[Any, float]:
     """What `fit` returns and the seconds it took, with a line of progress on a terminal."""
     began = perf_counter()
-    with warnings.catch_warnings(record=True) as caught, progress_line(quiet=quiet):
+    with warnings.catch_warnings(record=True) as caught, progress_line(quiet=quiet, tol=tol):
         warnings.simplefilter("default")
         warnings.simplefilter("ignore", ConvergenceWarning)  # the last line and the exit code say it
         result = fit()

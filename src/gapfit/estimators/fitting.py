@@ -20,6 +20,7 @@ from gapfit import limits, threads
 from gapfit.checkpoint import Checkpoint, Identity
 from gapfit.declaration import attribute, check_parameters, declared, parameter
 from gapfit.errors import as_number
+from gapfit.estimators.html import certificate_panel
 from gapfit.estimators.targets import naming
 from gapfit.persistence.fits import CERTIFICATES
 from gapfit.persistence.objects import SOLVER
@@ -117,6 +118,11 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
 
     def _solver(self) -> Solver:
         return as_solver(self.solver)
+
+    def _html_repr(self) -> str:
+        """scikit-learn's diagram; below it, the certificate of a fit."""
+        diagram: str = super()._html_repr()
+        return diagram + certificate_panel(self) if "certificates_" in vars(self) else diagram
 
     @classmethod
     def _check_stored(cls, fit: dict[str, Any]) -> None:

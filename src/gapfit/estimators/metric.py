@@ -25,7 +25,7 @@ from gapfit.estimators.pool.members import Done, Fitted, Member, Settings, Surro
 from gapfit.estimators.probabilities import Probabilities
 from gapfit.estimators.targets import as_labels
 from gapfit.metrics import as_metric, best_threshold
-from gapfit.persistence.fits import TRIED
+from gapfit.persistence.fits import HISTORY, TRIED
 from gapfit.persistence.objects import METRIC
 from gapfit.persistence.values import NUMBER, ONE_OR_SEVERAL, TEXT, floats
 from gapfit.reductions import Labels
@@ -127,6 +127,12 @@ class MetricClassifier(ClassifierMixin, Probabilities, WithIntercept, Classes, F
     score_: float = attribute(
         NUMBER, "",
         "The measure in cross-validation, about the threshold; for a single fit, on the training data.",
+    )  # fmt: skip
+    history_: list[Any] = attribute(
+        HISTORY, "list of Record",
+        """A line for each step of the convex fit behind this model: (n_iter, time, primal, dual, gap,
+        proved). Of several fits, a list for each, in the order of `certificates_`.""",
+        optional=True,
     )  # fmt: skip
     cv_results_: dict[str, list[Any]] = attribute(
         TRIED, "dict of lists",
@@ -243,6 +249,7 @@ class MetricClassifier(ClassifierMixin, Probabilities, WithIntercept, Classes, F
         self.strategy_ = best.strategy if len(fits) == 1 else "average"
         self.score_ = score
         self.certificates_ = [fit.certificate for fit in fits]
+        self.history_ = [fit.history for fit in fits] if len(fits) > 1 else fits[0].history
         proved = self.strategy_ in ("surrogate", "cost_path")
         status = overall_status([fit.status for fit in fits])
         self.status_ = status if proved or status is not Status.CERTIFIED else Status.LOCAL
