@@ -37,6 +37,7 @@ _ON_THE_WAY = ("gapfit.", "sklearn.callback.", "contextlib")  # between a fit an
 # what may change between two calls: limits, and what the result does not depend on
 _FREE = ("checkpoint", "max_iter", "max_time", "tol", "n_jobs", "verbose", "warm_start")
 _WATCHED_BY = ("_skl_callbacks", "_parent_callback_ctx")  # callbacks, or those of a meta-estimator
+KEPT_IN = "_kept_in"  # the checkpoint of a larger fit, while that runs
 _FIT = "Fit the model; if that fails, the estimator stays as it was."
 _SAFE = "If that fails, the estimator stays as it was."
 _ARGUMENTS = {
@@ -164,7 +165,11 @@ def _documented(fit: Fit) -> str:
 
 @contextmanager
 def kept(estimator: Any, data: Callable[[], Any]) -> Iterator[Checkpoint | None]:
-    """The checkpoint that the estimator's parameter names, if any; the data that it is for are asked for."""
+    """The checkpoint that the estimator's parameter names, if any; the data that it is for are asked for. Or
+    that of a larger fit, which has been opened for it."""
+    if (larger := vars(estimator).get(KEPT_IN)) is not None:
+        yield larger
+        return
     path = estimator.checkpoint
     if path is None:
         yield None

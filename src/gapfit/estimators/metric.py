@@ -22,7 +22,7 @@ from gapfit.estimators.pool import recipes, splits
 from gapfit.estimators.pool.collapse import warn_of_collapse
 from gapfit.estimators.pool.folds import CrossValidation, Result
 from gapfit.estimators.pool.members import Done, Fitted, Member, Settings, Surrogate, TwoClasses
-from gapfit.estimators.probabilities import Probabilities
+from gapfit.estimators.probabilities import ALONE, Probabilities, uninterrupted
 from gapfit.estimators.targets import as_labels
 from gapfit.metrics import as_metric, best_threshold
 from gapfit.persistence.fits import HISTORY, TRIED
@@ -196,7 +196,7 @@ class MetricClassifier(ClassifierMixin, Probabilities, WithIntercept, Classes, F
         return self
 
     def _again(self, given: Mapping[str, Any]) -> "MetricClassifier":
-        return clone(self).set_params(calibrate=None).fit(**given)
+        return uninterrupted(clone(self).set_params(**ALONE).fit(**given))
 
     def _to_calibrate(self, X: Any) -> Vector:
         """On other samples another member may win, with scores of another size, which means nothing."""
