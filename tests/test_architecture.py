@@ -102,6 +102,7 @@ ARROWS: dict[str, set[str]] = {
     "shards": {"cluster", "datasets", "design", "reductions"},
     "cluster": {"design"},
     "testing": ENGINE | {"structures"},
+    "tables": {"datasets", "persistence"},
     "measures": set(),
     "metrics": {"losses", "measures"},
     "ranking_metrics": {"problem"},
@@ -125,6 +126,7 @@ ARROWS: dict[str, set[str]] = {
         "selection",
         "shards",
         "structures",
+        "tables",
         "versions",
     },
     "__main__": {"cli"},
@@ -136,9 +138,10 @@ ARROWS: dict[str, set[str]] = {
         "penalties",
         "registry",
         "structures",
+        "tables",
         "__init__",
     },
-    "__init__": ENGINE | {"estimators", "path", "testing", "plotting", "persistence", "versions"},
+    "__init__": ENGINE | {"estimators", "path", "testing", "plotting", "persistence", "tables", "versions"},
 }
 # `registry` serves `problem`, so it reaches for the solvers (which know `problem`) only when asked.
 # A kernel design turns L2 into the norm of its space, and `penalties` know designs.
@@ -150,6 +153,7 @@ LAZY = {
     ("registry", "solvers"),
     ("persistence", "__init__"),
     ("persistence", "estimators"),
+    ("persistence", "tables"),
     ("checkpoint", "__init__"),
     ("design", "penalties"),
     ("design", "cluster"),

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gapfit.cli.files import say
 from gapfit.cli.progress import progress_line
+from gapfit.cli.tables import Encoded
 from gapfit.estimators.certified import advice
 from gapfit.persistence import save
 from gapfit.solution import Status
@@ -29,12 +30,19 @@ def watched(fit: Callable[[], Any], *, quiet: bool, tol: float | None = None) ->
 
 
 def conclude(
-    estimator: Any, out: str, told: str, facts: dict[str, Any], *, names: Any = None, quiet: bool, output: str
+    estimator: Any,
+    out: str,
+    told: str,
+    facts: dict[str, Any],
+    read: Encoded | None = None,
+    *,
+    quiet: bool,
+    output: str,
 ) -> int:
     """Write the model, say what is to be told of it, and return the exit code of the command."""
-    if names is not None:
-        estimator.feature_names_in_ = np.array(names, dtype=object)
-    save(estimator, out)
+    if read is not None and read.names is not None:
+        estimator.feature_names_in_ = np.array(read.names, dtype=object)
+    save(estimator if read is None else read.model(estimator), out)
     if not quiet:
         say(output, told, facts)
         if next_step := advice(estimator.status_):

@@ -192,6 +192,16 @@ def _read_curve(value: Any, proof: Certificate | None, shelf: Shelf) -> Curve:
     return Curve(x, y, sigmoid, proof)
 
 
+def _write_words(columns: list[list[str]], shelf: Shelf) -> Any:
+    return [write_texts(column, shelf) for column in columns]
+
+
+def _read_words(value: Any, shelf: Shelf) -> list[list[str]]:
+    need(isinstance(value, list), "not a list of columns")
+    return [read_texts(column, shelf) for column in value]
+
+
+WORDS = Kind(_write_words, _read_words)
 SUPPORT = Kind(_write_support, _read_support)
 SIGNS = Kind(lambda signs, shelf: shelf.put(signs.astype(np.int8)), _read_signs)
 MARKS = Kind(lambda marks, shelf: shelf.put(marks.astype(np.int8)), _read_marks)
