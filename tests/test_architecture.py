@@ -108,6 +108,7 @@ ARROWS: dict[str, set[str]] = {
     "ranking_metrics": {"problem"},
     "estimators": ENGINE | {"metrics", "path", "persistence", "ranking_metrics", "structures"},
     "plotting": set(),
+    "report": set(),
     "callbacks": set(),
     "lab": ENGINE | {"datasets"},
     "cli": {
@@ -123,6 +124,7 @@ ARROWS: dict[str, set[str]] = {
         "problem",
         "ranking_metrics",
         "registry",
+        "report",
         "selection",
         "shards",
         "structures",
