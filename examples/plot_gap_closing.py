@@ -56,7 +56,7 @@ figure, axes = plt.subplot_mosaic(
 first, last = (end(s.history[k].time for s in solutions.values()) for end, k in ((min, 0), (max, -1)))
 span = 0.7 * first, 1.4 * last
 for name, colour in SOLVERS.items():
-    history = [record for record in solutions[name].history if record.dual > 0]
+    history = [record for record in solutions[name].history if record.proved and record.dual > 0]
     seconds, high, low, gap = np.array([(r.time, r.primal, r.dual, r.gap) for r in history]).T
     axes[name].plot(seconds, high, color=colour, lw=2, label="upper bound")
     axes[name].plot(seconds, low, color=colour, lw=2, ls="--", label="lower bound")

@@ -106,6 +106,8 @@ def _dual(answer: Answer, tol: float, absolute: float, lowest: Any) -> str | Non
 
 def _history(answer: Answer, tol: float, absolute: float, lowest: Any) -> str | None:
     for record in answer.solution.history:
+        if not record.proved:
+            continue
         bounds = [record.dual] + [record.primal - record.gap] * math.isfinite(record.gap)
         if any(number(bound) > lowest for bound in bounds):
             excess = max(number(bound) for bound in bounds) - lowest

@@ -1,10 +1,14 @@
 """The convergence picture."""
 
+import importlib
+from pathlib import Path
+
 import matplotlib as mpl
 import numpy as np
 import pytest
 
 from gapfit import LinearClassifier, plot_convergence, solve
+from gapfit.solution import Record
 from problems import labels_problem
 
 mpl.use("Agg")
@@ -46,4 +50,30 @@ def test_estimators_histories_and_axes_of_ones_own():
 
 def test_an_empty_history_is_refused():
     with pytest.raises(ValueError, match="fit has an empty history"):
-        plot_convergence(solve(labels_problem(), max_iter=0))
+        plot_convergence([])
+
+
+def test_lines_follow_what_is_claimed_and_dots_are_proved():
+    start, end = Record(0, 0.0, 1.0, 0.0, 1.0), Record(3, 3.0, 0.5, 0.4, 0.1)
+    claims = [Record(1, 1.0, 0.7, 0.6, 0.1, False), Record(2, 2.0, 0.8, 0.3, 0.5, False)]
+    bounds, gap = plot_convergence([start, *claims, end])
+    upper, lower = bounds.get_lines()
+    np.testing.assert_array_equal(upper.get_ydata(), [1.0, 0.7, 0.7, 0.5])
+    np.testing.assert_array_equal(lower.get_ydata(), [0.0, 0.0, 0.3, 0.4])  # 0.6 is above what was met
+    assert upper.get_markevery() == lower.get_markevery() == [True, False, False, True]
+    np.testing.assert_allclose(gap.get_lines()[0].get_ydata(), [1.0, 0.7, 0.4, 0.1])
+    assert "proved" in bounds.get_legend().get_title().get_text()
+
+
+def test_the_picture_of_the_demo_is_a_curve(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "examples")
+    demo = importlib.import_module("demo")
+    drawn = []
+    monkeypatch.setattr(demo, "plot_convergence", lambda fit: drawn.extend(plot_convergence(fit)))
+    assert demo.main() == 0 and (tmp_path / demo.PICTURE).exists()
+    upper, lower = lines(drawn[0])
+    (gap,) = lines(drawn[1])
+    for curve in (upper, lower, gap):
+        assert len(np.unique(curve[:, 0])) >= 10 and len(np.unique(curve[:, 1])) >= 8
+    assert (np.diff(upper[:, 1]) <= 0).all() and gap[-1, 1] <= 1e-3 * gap[0, 1]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gapfit import Status
+from gapfit import Problem, Status, solve
 from gapfit.solution import Certificate, Iterate, as_intercept
 
 
@@ -38,3 +38,9 @@ def test_offsets_as_users_see_them():
 def test_every_status_is_a_sentence_and_one_alone_says_certified():
     assert all(" " in status.value for status in Status)
     assert [status for status in Status if status.value.startswith("certified")] == [Status.CERTIFIED]
+
+
+def test_a_solution_is_told_in_a_line():
+    solution = solve(Problem(np.eye(40), np.ones(40), "squared", alpha=0.1), tol=1e-6)
+    told = repr(solution)
+    assert told.startswith("Solution(CERTIFIED: ") and "40 weights by auto" in told and len(told) < 160

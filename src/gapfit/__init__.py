@@ -50,11 +50,12 @@ if TYPE_CHECKING:
     from gapfit.problem import Problem
     from gapfit.solution import Certificate, Solution, Status
     from gapfit.solve import solve
+    from gapfit.tables import TableEncoder
     from gapfit.versions import show_versions
 
 __all__ = ["AlphaSearchCV", "ConformalClassifier", "ConformalRegressor", "plot_alpha_search", "proven_regret"]
 __all__ += ["Certificate", "Problem", "Solution", "Status", "load", "path", "plot_convergence", "save"]
-__all__ += ["plot_path", "plot_selection", "show_versions", "solve"]
+__all__ += ["TableEncoder", "plot_path", "plot_selection", "show_versions", "solve"]
 __all__ += ["LinearClassifier", "LinearRegressor", "MetricClassifier", "NoveltyDetector", "OrdinalClassifier"]
 __all__ += ["Ranker"]
 __all__ += ["KernelSVCCV", "LinearClassifierCV", "LinearRegressorCV", "OrdinalClassifierCV", "RankerCV"]
@@ -89,6 +90,7 @@ _HOMES = {
     "Solution": "solution",
     "Status": "solution",
     "StructuredClassifier": "estimators",
+    "TableEncoder": "tables",
     "load": "persistence",
     "path": "path",
     "plot_alpha_search": "plotting",

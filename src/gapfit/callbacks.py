@@ -1,12 +1,14 @@
 """Callbacks for the estimators of gapfit, by scikit-learn's protocol: `set_callbacks` takes them."""
 
+from time import perf_counter
 from typing import Any
 
 from sklearn.metrics import check_scoring
 
 from gapfit.errors import as_count
+from gapfit.progress import Pace
 
-__all__ = ["EarlyStopping"]
+__all__ = ["EarlyStopping", "LiveProgress"]
 
 
 class EarlyStopping:
@@ -65,3 +67,62 @@ class EarlyStopping:
 
     def teardown(self, estimator: Any, context: Any) -> None:
         """The fit is over."""
+
+
+class LiveProgress:
+    """Shows a fit while it runs, in a terminal or a notebook: step, objective, lower bound, gap, how fast the
+    gap falls, and how long the fit may still take. It needs `rich`, as scikit-learn's `ProgressBar` does.
+
+    A fit that is watched is looked at more often, and takes a little longer.
+
+    Parameters
+    ----------
+    console : rich.console.Console, default=None
+        Where to show it; by default on stderr, or below the cell of a notebook.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> from gapfit import LinearClassifier
+    >>> from gapfit.callbacks import LiveProgress
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> live = LiveProgress()
+    >>> model = LinearClassifier(alpha=1e-4).set_callbacks(live).fit(scale(X), y)
+    >>> live.lines_[-1].startswith("step")
+    True
+    """
+
+    def __init__(self, *, console: Any = None) -> None:
+        self.console = console
+        self.lines_: list[str] = []
+        self._live: Any = None
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """A fit begins."""
+        from rich.console import Console
+        from rich.live import Live
+
+        self.lines_ = []
+        self._began, self._pace = perf_counter(), Pace(estimator.tol)
+        plain = Console(stderr=True)
+        console = self.console or (Console() if plain.is_jupyter else plain)
+        self._live = Live(console=console, refresh_per_second=8)
+        self._live.start()
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        """A step begins."""
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> None:
+        """A step has ended."""
+        progress = getattr(context, "progress", None)
+        if progress is None:
+            return
+        line = self._pace.line(progress.n_iter, perf_counter() - self._began, *progress[2:5])
+        self.lines_.append(line)
+        self._live.update(line)
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """The fit is over; its last line stays."""
+        self._live.stop()
+        self._live = None

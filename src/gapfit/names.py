@@ -23,6 +23,8 @@ ELSEWHERE: Mapping[str, tuple[str, ...]] = {
     "newton_cg": ("newton-cg", "tron"),
     "novelty": ("one_class", "oneclass", "one_class_svm"),
     "quantile": ("pinball", "pinball_loss", "tilted"),
+    "poly": ("polynomial",),
+    "rbf": ("gaussian", "gauss", "radial", "squared_exponential"),
     "roc_area": ("auc", "roc_auc", "auroc"),
     "smoothed_hinge": ("modified_huber",),
     "smo": ("libsvm",),

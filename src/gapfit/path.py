@@ -19,7 +19,7 @@ from gapfit.driver.at_once import at_once, is_plain
 from gapfit.foresight import Foresight
 from gapfit.problem import Problem
 from gapfit.registry import is_auto
-from gapfit.solution import Solution
+from gapfit.solution import Solution, Status
 from gapfit.solve import solve
 from gapfit.solvers.auto import by_moments
 from gapfit.solvers.least_squares import least_squares
@@ -43,7 +43,7 @@ def path(
 
     Minorants of R do not depend on alpha, so each fit begins with the cuts, or the dual points, of others;
     where solutions at a larger and at a smaller alpha are known, with what these foretell. `n_iter` is zero
-    where that was good enough.
+    where that was good enough. Ctrl-C ends all of them: those that follow have the bounds that come for free.
 
     Parameters
     ----------
@@ -74,12 +74,19 @@ def path(
     with threads.using(options.get("n_jobs")), _kept(checkpoint, problem, alphas, solver) as file:
         quick = is_auto(solver) and file is None and by_moments(problem) and is_plain({**_USUAL, **options})
 
+        how, cut = dict(options), False
+
         def fit(alpha: float, start: Solution | None) -> Solution:
+            nonlocal cut
             if quick:  # then a fit is little more than its proof
                 found = at_once(problem.at(alpha), least_squares, options.get("tol", _USUAL["tol"])).solution
                 if found is not None:
                     return replace(found, fingerprint=problem.fingerprint(), state={"alone": True})
-            return solve(problem.at(alpha), solver, start=start, checkpoint=file, **options)
+            if cut:
+                how["max_iter"] = 0  # the bounds that come for free
+            solution = solve(problem.at(alpha), solver, start=start, checkpoint=file, **how)
+            cut |= solution.status is Status.INTERRUPTED
+            return solution
 
         inwards = problem.penalty.smooth and len(downwards) > _FEW
         solutions = _inwards(problem, downwards, fit) if inwards else _downwards(downwards, fit)
@@ -126,8 +133,8 @@ def _inwards(problem: Problem, alphas: list[float], fit: Fit) -> dict[float, Sol
 
 
 def _kept(checkpoint: Any, problem: Problem, alphas: list[float], solver: Any) -> Any:
-    """One file for the fits of all alphas, if there is to be one."""
-    if checkpoint is None:
-        return nullcontext()
+    """One file for the fits of all alphas, if there is to be one; that of a larger fit holds them as well."""
+    if checkpoint is None or isinstance(checkpoint, Checkpoint):
+        return nullcontext(checkpoint)
     things = {"solver": solver, "loss": problem.loss, "alphas": sorted(set(alphas))}
     return Checkpoint(checkpoint, Identity.of({**things, "data": problem.fingerprint()}))

@@ -16,6 +16,8 @@ _UPPER, _LOWER, _GAP = "#0072b2", "#d55e00", "#009e73"  # told apart by colour-b
 def plot_convergence(fit: Any, *, axes: "Sequence[Axes] | None" = None) -> "Sequence[Axes]":
     """Plot upper bound, lower bound and gap against time.
 
+    Dots are proved. Between them, lines follow what the solver claims on its way: the best of it so far.
+
     Parameters
     ----------
     fit : a `Solution`, a fitted estimator, or a history (a list of records)
@@ -31,18 +33,34 @@ def plot_convergence(fit: Any, *, axes: "Sequence[Axes] | None" = None) -> "Sequ
         import matplotlib.pyplot as plt
 
         _, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
-    time, upper, lower, gap = np.array([record[1:] for record in history]).T
+    time, upper, lower, gap, proved = _curves(history)
+    dots: dict[str, Any] = dict(marker=".", markevery=proved.tolist(), linewidth=1.2)
     left, right = axes
-    left.plot(time, upper, marker=".", color=_UPPER, label="upper bound: the best objective")
-    left.plot(time, lower, marker=".", color=_LOWER, label="lower bound: no weights can do better")
+    left.plot(time, upper, **dots, color=_UPPER, label="upper bound: the best objective")
+    left.plot(time, lower, **dots, color=_LOWER, label="lower bound: no weights can do better")
     left.fill_between(time, lower, upper, where=np.isfinite(lower), alpha=0.15, color="grey", linewidth=0)
     left.set_ylim(*_window(upper, lower))
     left.set(xlabel="time (s)", ylabel="objective", title="The optimum lies between")
-    left.legend(frameon=False, fontsize="small")
+    told = None if proved.all() else "dots: proved; lines: as the solver says"
+    left.legend(frameon=False, fontsize="small", title=told, title_fontsize="small")
     shown = np.isfinite(gap) & (gap > 0)
-    right.semilogy(time[shown], gap[shown], marker=".", color=_GAP)
-    right.set(xlabel="time (s)", ylabel="gap", title="Proven distance to the optimum")
+    dots["markevery"] = proved[shown].tolist()
+    right.semilogy(time[shown], gap[shown], **dots, color=_GAP)
+    title = "Proven distance to the optimum" if told is None else "Distance to the optimum"
+    right.set(xlabel="time (s)", ylabel="gap", title=title)
     return left, right
+
+
+def _curves(history: list[Record]) -> tuple[Any, ...]:
+    """Time, both bounds, the gap, and which records are proved. What is claimed goes up and down: the best so
+    far is drawn of it, from one proof to the next, less what was refuted by values met later."""
+    _, time, upper, lower, gap, proved = np.array(history, dtype=np.float64).T
+    proved = proved > 0
+    lower[~proved & (lower > upper[-1])] = -np.inf
+    for part in np.split(np.arange(len(time)), np.flatnonzero(proved)):
+        upper[part] = np.fmin.accumulate(upper[part])
+        lower[part] = np.fmax.accumulate(lower[part])
+    return time, upper, lower, np.where(proved, gap, upper - lower), proved
 
 
 def _history(fit: Any) -> list[Record]:
@@ -53,10 +71,10 @@ def _history(fit: Any) -> list[Record]:
             f"{type(fit).__name__} has none"
         )
     if len(history) and isinstance(history[0], list):
-        history = max(history, key=lambda part: part[-1].gap if part else 0.0)
+        history = max(history, key=lambda part: part[-1].gap)
     if not len(history):
-        raise ValueError("fit has an empty history: it ended before its first step")
-    return list(history)
+        raise ValueError("fit has an empty history")
+    return [Record(*record) for record in history]
 
 
 def _window(upper: np.ndarray, lower: np.ndarray) -> tuple[float, float]:

@@ -1,9 +1,12 @@
 """Records: what a solver yields, what a fit returns, and how it ended."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gapfit._types import Slope, Vector
 from gapfit.minorant import Minorant
@@ -36,6 +39,7 @@ class Iterate(NamedTuple):
     estimate: float | None = None  # the solver's guess of its gap: only says when a look is worth its cost
     objective: float | Callable[[], float] | None = None  # its guess of J(w), to the same end
     tangent: bool = False  # is the bound that of the tangent at w? The driver has its scores at hand
+    way: Sequence[Sequence[float]] = ()  # (J, gap), by its guess, at points that the step has passed
 
     def point(self) -> Slope:
         """w itself."""
@@ -43,17 +47,33 @@ class Iterate(NamedTuple):
 
 
 class Record(NamedTuple):
-    """One line of the history: the best bounds known after `n_iter` steps and `time` seconds."""
+    """One line of the history, after `n_iter` steps and `time` seconds: the best bounds, if they were proved
+    then; else what the solver claims of its point, its objective and that less its guess of the gap."""
 
     n_iter: int
     time: float
     primal: float
     dual: float
     gap: float
+    proved: bool = True
+
+
+def as_table(history: Sequence[Record]) -> NDArray[Any]:
+    """The numbers of a history, a row for each record."""
+    return np.array(history, dtype=np.float64).reshape(-1, len(Record._fields))
+
+
+def as_history(table: NDArray[Any]) -> list[Record]:
+    """The records of a history, from the table of their numbers. A file from before claims were written down
+    has none of them, and no column that tells."""
+    return [
+        Record(int(n_iter), time, primal, dual, gap, proved != [0.0])
+        for n_iter, time, primal, dual, gap, *proved in table.tolist()
+    ]
 
 
 class Progress(NamedTuple):
-    """What a callback is told: a line of the history and the best point so far."""
+    """What a callback is told: a line of the history that is proved, and the best point so far."""
 
     n_iter: int
     time: float
@@ -95,7 +115,7 @@ class Cost(NamedTuple):
         return Cost(self.passes - earlier.passes, self.bytes - earlier.bytes, self.seconds - earlier.seconds)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Solution:
     """The answer: a point, its certificate, and how it was reached."""
 
@@ -107,9 +127,17 @@ class Solution:
     history: list[Record]
     minorant: Minorant  # the best lower bound found, for score bounds and warm starts
     solver: str
-    fingerprint: str | None = field(repr=False)  # of the risk that the minorant belongs to
-    state: dict[str, Any] = field(default_factory=dict, repr=False)
+    fingerprint: str | None  # of the risk that the minorant belongs to
+    state: dict[str, Any] = field(default_factory=dict)
     cost: Cost | None = None  # of passes over data that are not in memory
+
+    def __repr__(self) -> str:
+        proof = self.certificate
+        return (
+            f"Solution({self.status.name}: {proof.dual:.8g} <= optimum <= {proof.primal:.8g}, gap "
+            f"{proof.gap:.2g}, {proof.relative_gap:.2g} of it; {len(self.w)} weights by {self.solver} in "
+            f"{self.n_iter} steps)"
+        )
 
     @property
     def dual_point(self) -> Vector | None:

@@ -52,6 +52,23 @@ CASES = {
     "KernelSVR": (partial(gapfit.KernelSVR, gamma=0.1, **EXACT), (X, T)),
     "KernelNoveltyDetector": (partial(gapfit.KernelNoveltyDetector, gamma=0.1, **EXACT), (X,)),
     "MetricClassifier": (partial(gapfit.MetricClassifier, alpha=[1e-2, 1e-3], cv=3), (X, SIGNS)),
+    "LinearClassifierCV": (
+        partial(gapfit.LinearClassifierCV, solver="bundle", alphas=[1e-2, 1e-1], cv=2, tol=1e-5),
+        (X, LABELS),
+    ),
+    "LinearRegressorCV": (
+        partial(gapfit.LinearRegressorCV, solver="bundle", alphas=6, cv=3, tol=1e-5),
+        (X, T),
+    ),
+    "OrdinalClassifierCV": (
+        partial(gapfit.OrdinalClassifierCV, solver="bundle", alphas=[1e-2, 1e-1], cv=2, tol=1e-4),
+        (X, LABELS),
+    ),
+    "RankerCV": (
+        partial(gapfit.RankerCV, solver="bundle", alphas=[1e-2, 1e-1], cv=3, tol=1e-4),
+        (X, np.abs(T).astype(int), QUERIES),
+    ),
+    "KernelSVCCV": (partial(gapfit.KernelSVCCV, Cs=[0.1, 1.0], gammas=[0.1], cv=2, tol=1e-7), (X, LABELS)),
     "SequenceLabeler": (partial(gapfit.SequenceLabeler, alpha=1e-2, tol=1e-5), (SENTENCES, TAGS)),
     "StructuredClassifier": (
         partial(gapfit.StructuredClassifier, Signs(), alpha=1e-2, tol=1e-5),
@@ -99,8 +116,7 @@ def interrupt(monkeypatch):
 
 
 def test_every_estimator_is_tried():
-    choosing = {name for name in known_classes() if name.endswith("CV")}  # only their last fit is kept
-    assert set(CASES) == set(known_classes()) - choosing
+    assert set(CASES) == set(known_classes())
     for kind in known_classes().values():
         assert inspect.signature(kind).parameters["checkpoint"].default is None
 
@@ -130,7 +146,7 @@ def test_parts_that_have_ended_are_not_fitted_again(tmp_path, interrupt, monkeyp
     make, data = CASES["LinearClassifier"]
     file, solved = tmp_path / "fit", []
     whole = make().fit(*data)
-    looks = [len(part) for part in whole.history_]
+    looks = [len(part) - 1 for part in whole.history_]  # the first line is before any look
     interrupt(sum(looks[:2]) + 3)  # in the third of four parts
     make(checkpoint=file).fit(*data)
     interrupt(0)
@@ -139,6 +155,52 @@ def test_parts_that_have_ended_are_not_fitted_again(tmp_path, interrupt, monkeyp
     monkeypatch.setattr(fit, "run", lambda self, *limits: solved.append(1) or begun(self, *limits))
     assert_same(whole, make(checkpoint=file).fit(*data))
     assert len(solved) == 2
+
+
+def test_folds_that_are_done_are_not_fitted_again(tmp_path, interrupt, monkeypatch):
+    """A choice goes on where it was: with the scores of folds that are done, and what a fold had reached."""
+    make, data = CASES["LinearRegressorCV"]
+    file, scored = tmp_path / "fit", []
+    whole = make().fit(*data)
+    score = gapfit.LinearRegressorCV.score
+    monkeypatch.setattr(
+        gapfit.LinearRegressorCV, "score", lambda self, *given: scored.append(1) or score(self, *given)
+    )
+    first = make().fit(*data)
+    assert len(scored) == 18  # six alphas, three folds
+    looks = []
+    take = sys.modules["gapfit.driver.best"].Best.take
+    monkeypatch.setattr(
+        sys.modules["gapfit.driver.best"].Best, "take", lambda *given: looks.append(1) or take(*given)
+    )
+    make().fit(*data)
+    all_looks = len(looks)
+    scored.clear()
+    interrupt(all_looks // 2)  # in the second fold of three
+    model = make(checkpoint=file)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*data)
+    assert not hasattr(model, "alpha_") and len(scored) == 6 and file.exists()
+    interrupt(0)
+    scored.clear()
+    looks.clear()
+    model.fit(*data)
+    assert len(scored) == 12 and len(looks) < 0.7 * all_looks and not file.exists()
+    assert_same(whole, model)
+    assert_same(first, model)
+    assert "_kept_in" not in vars(model)
+
+
+def test_an_interrupt_while_probabilities_are_fitted_leaves_no_file_of_another_fit(tmp_path, interrupt):
+    file, alone = tmp_path / "fit", partial(gapfit.LinearClassifier, solver="bundle", tol=1e-5)
+    looks = alone().fit(X, SIGNS).n_iter_
+    interrupt(looks + 5)
+    model = alone(checkpoint=file, calibrate="sigmoid")
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, SIGNS)
+    assert not hasattr(model, "coef_") and not file.exists()
+    kernel = gapfit.KernelSVC(checkpoint=file, calibrate="sigmoid").fit(X, SIGNS)
+    assert kernel.checkpoint == file and not file.exists()
 
 
 def test_limits_may_change_and_nothing_else(tmp_path):

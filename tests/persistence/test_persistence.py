@@ -22,6 +22,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import gapfit
 import tables
@@ -209,7 +210,8 @@ def test_every_attribute_of_a_fit_has_its_place():
         assert known_classes()[type(model).__name__] is type(model)
         assert vars(model).keys() - model.get_params().keys() - kinds.keys() <= NOT_STORED
     public = {name for name in dir(gapfit) if isinstance(getattr(gapfit, name), type)}
-    around = {"AlphaSearchCV", "ConformalClassifier", "ConformalRegressor"}  # files hold the estimator within
+    # files hold the estimator within, or a pipeline
+    around = {"AlphaSearchCV", "ConformalClassifier", "ConformalRegressor", "TableEncoder"}
     assert {
         name for name in public if hasattr(getattr(gapfit, name), "fit")
     } - around == known_classes().keys()
@@ -275,7 +277,7 @@ def with_attribute(name, value):
     ("model", "error", "message"),
     [
         (LogisticRegression(), TypeError, "not LogisticRegression; use joblib"),
-        (make_pipeline(LinearClassifier()), TypeError, "not Pipeline"),
+        (make_pipeline(StandardScaler(), LinearClassifier()), TypeError, "not StandardScaler; use joblib"),
         (None, TypeError, "not NoneType"),
         (with_attribute("note", "mine"), TypeError, "note is not an attribute of LinearClassifier"),
         (with_attribute("coef_", np.full((1, 3), np.nan)), ModelFileError, "stored: array 0 holds NaN"),

@@ -408,4 +408,4 @@ def test_few_samples_take_two_products_for_each_look(monkeypatch):
     )
     X, y = two_clouds(120)
     solution = solve(Problem(KernelDesign(X, Gaussian(0.5)), y, "hinge", alpha=1e-2), "smo", tol=1e-3)
-    assert solution.converged and len(products) == 2 * len(solution.history) == 2
+    assert solution.converged and len(products) == 2 * solution.n_iter == 2

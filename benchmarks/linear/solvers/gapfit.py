@@ -46,7 +46,7 @@ class Solver(Peer):
         return None if model is None else model.dual_objective_
 
     def history(self):
-        return [(r.time, r.gap / max(abs(r.primal), abs(r.dual))) for r in self.model.history_]
+        return [(r.time, r.gap / max(abs(r.primal), abs(r.dual))) for r in self.model.history_ if r.proved]
 
     def certified(self):
         return self.model.converged_

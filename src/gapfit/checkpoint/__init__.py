@@ -4,7 +4,7 @@
 it. A part that has ended holds its solution, one that has not the states of the driver and of the solver.
 """
 
-from gapfit.checkpoint.fits import ENDED, as_history, as_plain, as_solution, opened
+from gapfit.checkpoint.fits import ENDED, as_plain, as_solution, opened
 from gapfit.checkpoint.store import Checkpoint, Identity, Part
 
-__all__ = ["ENDED", "Checkpoint", "Identity", "Part", "as_history", "as_plain", "as_solution", "opened"]
+__all__ = ["ENDED", "Checkpoint", "Identity", "Part", "as_plain", "as_solution", "opened"]

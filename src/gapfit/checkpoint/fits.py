@@ -5,10 +5,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from gapfit.checkpoint.store import Checkpoint, Identity, Part
-from gapfit.solution import Record, Solution, Status
+from gapfit.solution import Solution, Status, as_history, as_table
 
 ENDED = (Status.CERTIFIED, Status.STALLED)  # by itself: there is nothing to go on with
 
@@ -44,7 +42,7 @@ def _options(method: Any) -> dict[str, Any]:
 def as_plain(solution: Solution, tol: float) -> dict[str, Any]:
     """The solution as a state, with the tolerance that it was to meet."""
     kept = {name: value for name, value in vars(solution).items() if name not in ("status", "history")}
-    history = np.array(solution.history).reshape(-1, 5)
+    history = as_table(solution.history)
     return {**kept, "tol": tol, "status": solution.status.name, "history": history}
 
 
@@ -52,8 +50,3 @@ def as_solution(plain: dict[str, Any]) -> Solution:
     """What `as_plain` was given."""
     kept = {name: value for name, value in plain.items() if name != "tol"}
     return Solution(**{**kept, "status": Status[plain["status"]], "history": as_history(plain["history"])})
-
-
-def as_history(table: Any) -> list[Record]:
-    """The records of a history, from the table of their numbers."""
-    return [Record(int(n_iter), *numbers) for n_iter, *numbers in table.tolist()]

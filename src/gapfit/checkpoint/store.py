@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from reprlib import Repr
 from time import perf_counter
@@ -126,6 +126,21 @@ class Checkpoint:
         elif key in self.parts:
             with self._naming():
                 what.restore(decode(*self.parts[key], {})["beside"])
+
+    def noted(self, name: str) -> Any:
+        """What was noted under a name, which is less than a part; None, if nothing was."""
+        if (key := f"noted {name}") not in self.parts:
+            return None
+        with self._naming():
+            return decode(*self.parts[key], {})["noted"]
+
+    def note(self, name: str, what: Any, *, instead_of: Iterable[str]) -> None:
+        """Keep this under a name, and no longer the parts that it was made of."""
+        for key in instead_of:
+            self.parts.pop(key, None)
+        self.keep(f"noted {name}", {"noted": what}, {})
+        if self.due():
+            self.write()
 
     def due(self) -> bool:
         """Is it time for a file?"""

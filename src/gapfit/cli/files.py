@@ -11,7 +11,8 @@ import numpy as np
 
 from gapfit import datasets
 from gapfit.datasets import Data
-from gapfit.datasets.files import format_of
+from gapfit.datasets.files import TABLES, format_of
+from gapfit.datasets.tables import read_table
 from gapfit.names import meant
 
 FORMATS = ("svmlight", "csv", "npz", "parquet")
@@ -33,18 +34,45 @@ class Reading(NamedTuple):
     no_header: bool
     delimiter: str | None
     zero_based: bool
+    multilabel: bool
 
     def __call__(self, path: str, **more: Any) -> Data:
         """A data file, or a folder of shards; columns may be given by their numbers."""
         if os.path.isdir(path):
-            if self != Reading(None, None, (), False, None, False):
+            if self != Reading(None, None, (), False, None, False, False):
                 raise click.UsageError("a folder of shards knows its format and its targets")
             shards = datasets.open_shards(path)
             return Data(shards, shards.y, shards.groups, shards.names)
+        _, given = self._options(path)
+        column = None if self.target is None else _column(self.target)
+        samples = datasets.load(path, format=self.data_format, target=column, **given, **more)
+        if not samples.X.shape[0]:
+            raise click.UsageError(f"{path} holds no samples")
+        return samples
+
+    def table(self, path: str, **more: Any) -> Data:
+        """A table with words and gaps."""
+        chosen, given = self._options(path)
+        if chosen not in TABLES or os.path.isdir(path):
+            raise click.UsageError(
+                f"--categorical, --missing and --scale are for tables ({', '.join(TABLES)}), and so are "
+                f"models that were trained with them; {path} is none"
+            )
+        if chosen == "csv" and path.endswith((".tsv", ".tsv.gz")):
+            given.setdefault("delimiter", "\t")
+        column = None if self.target is None else _column(self.target)
+        samples = read_table(path, format=chosen, target=column, **given, **more)
+        if not samples.X.shape[0]:
+            raise click.UsageError(f"{path} holds no samples")
+        return samples
+
+    def _options(self, path: str) -> tuple[str, dict[str, Any]]:
+        """The format of a file, and what its reader is told."""
         chosen = format_of(path, self.data_format)
         asked = {
             "drop": [_column(name) for name in self.drop] or None, "delimiter": self.delimiter,
             "header": False if self.no_header else None, "zero_based": self.zero_based or None,
+            "multilabel": self.multilabel or None,
         }  # fmt: skip
         given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
         for name in given:
@@ -52,24 +80,28 @@ class Reading(NamedTuple):
                 raise click.UsageError(
                     f"{FLAGS[name]} is for {' and '.join(_FOR[name])}, and {path} is {chosen}"
                 )
-        column = None if self.target is None else _column(self.target)
-        samples = datasets.load(path, format=self.data_format, target=column, **given, **more)
-        if not samples.X.shape[0]:
-            raise click.UsageError(f"{path} holds no samples")
-        return samples
+        return chosen, given
 
 
 _FOR = {
     "drop": ("csv", "parquet"), "delimiter": ("csv",), "header": ("csv",), "zero_based": ("svmlight",),
+    "multilabel": ("svmlight",),
 }  # fmt: skip
-FLAGS = {"drop": "--drop", "delimiter": "--delimiter", "header": "--no-header", "zero_based": "--zero-based"}
+FLAGS = {
+    "drop": "--drop", "delimiter": "--delimiter", "header": "--no-header", "zero_based": "--zero-based",
+    "multilabel": "--multilabel",
+}  # fmt: skip
 # what the readers' own advice is called on the command line; patterns of `re`
 SPELT = {
     r"target='([^']*)'": r"--target \1",
     r"drop=\['([^']*)'\]": r"--drop \1",
     r"header=False": "--no-header",
     r"zero_based=True": "--zero-based",
+    r"multilabel=True": "--multilabel",
     r"drop=\[(\d+)[^]]*\]": r"--drop \1",
+    r"categorical=\['([^']*)'\]": r"--categorical \1",
+    r"missing='(\w+)'": r"--missing \1",
+    r"^categorical names": "--categorical names",
 }
 
 
@@ -92,6 +124,7 @@ def reading(command: Any) -> Any:
         click.option("--no-header", is_flag=True, help="The first line of a CSV file is data."),
         click.option("--delimiter", help="Between the fields of a CSV file [default: ,]."),
         click.option("--zero-based", is_flag=True, help="Indices of an svmlight file count from 0."),
+        click.option("--multilabel", is_flag=True, help="An svmlight file has several labels a sample."),
     )):  # fmt: skip
         with_reading = one(with_reading)
     return with_reading

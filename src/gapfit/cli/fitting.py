@@ -11,15 +11,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 from gapfit.cli.files import say
 from gapfit.cli.progress import progress_line
+from gapfit.cli.tables import Encoded
 from gapfit.estimators.certified import advice
 from gapfit.persistence import save
 from gapfit.solution import Status
 
 
-def watched(fit: Callable[[], Any], *, quiet: bool) -> tuple[Any, float]:
+def watched(fit: Callable[[], Any], *, quiet: bool, tol: float | None = None) -> tuple[Any, float]:
     """What `fit` returns and the seconds it took, with a line of progress on a terminal."""
     began = perf_counter()
-    with warnings.catch_warnings(record=True) as caught, progress_line(quiet=quiet):
+    with warnings.catch_warnings(record=True) as caught, progress_line(quiet=quiet, tol=tol):
         warnings.simplefilter("default")
         warnings.simplefilter("ignore", ConvergenceWarning)  # the last line and the exit code say it
         result = fit()
@@ -29,12 +30,19 @@ def watched(fit: Callable[[], Any], *, quiet: bool) -> tuple[Any, float]:
 
 
 def conclude(
-    estimator: Any, out: str, told: str, facts: dict[str, Any], *, names: Any = None, quiet: bool, output: str
+    estimator: Any,
+    out: str,
+    told: str,
+    facts: dict[str, Any],
+    read: Encoded | None = None,
+    *,
+    quiet: bool,
+    output: str,
 ) -> int:
     """Write the model, say what is to be told of it, and return the exit code of the command."""
-    if names is not None:
-        estimator.feature_names_in_ = np.array(names, dtype=object)
-    save(estimator, out)
+    if read is not None and read.names is not None:
+        estimator.feature_names_in_ = np.array(read.names, dtype=object)
+    save(estimator if read is None else read.model(estimator), out)
     if not quiet:
         say(output, told, facts)
         if next_step := advice(estimator.status_):

@@ -4,9 +4,11 @@ import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
+
+from gapfit.names import meant
 
 # What each command is for, told without loading it: a command loads what it fits with.
 COMMANDS = {
@@ -15,6 +17,7 @@ COMMANDS = {
     "rank": "Learn to rank DATA and write the model, or rank DATA with a model and write one score a line.",
     "tag": "Learn to label the sequences in DATA and write the model, or label DATA with a model.",
     "info": "Show the parameters of MODEL, its certificate and its largest weights.",
+    "report": "Write a page about MODEL and what it does on DATA to OUT.",
     "convert": "Read SOURCE and write OUT: svmlight, CSV, npz or Parquet, by their names "
     "(- is a standard stream).",
     "shard": "Convert SOURCE, of any size, to a folder OUT of shards that fits read from disk.",
@@ -39,6 +42,14 @@ class Commands(click.Group):
             return None
         found: click.Command = getattr(import_module(f"gapfit.cli.{name}"), name)
         return found
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            guess = meant(args[0], COMMANDS)
+            raise click.UsageError(
+                f"there is no command {args[0]!r}{guess or '; gapfit --help lists them'}", ctx
+            )
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -8,6 +8,7 @@ from gapfit.cli.options import declared_by
 from gapfit.datasets import Data
 from gapfit.estimators import MetricClassifier
 from gapfit.metrics import NAMES, WITH_PARAMETER
+from gapfit.names import meant
 
 
 class Measure(click.ParamType):  # type: ignore[type-arg]  # generic in new versions only
@@ -24,7 +25,8 @@ class Measure(click.ParamType):  # type: ignore[type-arg]  # generic in new vers
             self.fail(f"{value!r}: {error}", param, ctx)
         if equals or name not in NAMES:
             known = ", ".join([*NAMES, *(f"{parameter}=VALUE" for parameter in WITH_PARAMETER)])
-            self.fail(f"{value!r} is not one of {known}", param, ctx)
+            guess = meant(name, NAMES) or meant(name, WITH_PARAMETER)
+            self.fail(f"{value!r} is not one of {known}{guess}", param, ctx)
         return name
 
 

@@ -6,14 +6,15 @@ from typing import Any
 import click
 import numpy as np
 from scipy import sparse
+from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import accuracy_score, r2_score
 
 from gapfit.cli.files import Reading, check_place, output_format, reading, say
 from gapfit.cli.measure import measure_name
+from gapfit.cli.tables import opened
 from gapfit.datasets import Data
 from gapfit.design.given import Given
-from gapfit.estimators import LinearClassifier, LinearRegressor, MetricClassifier
-from gapfit.persistence import load
+from gapfit.estimators import LinearClassifier, MetricClassifier
 
 
 @click.command()
@@ -48,12 +49,14 @@ def predict(
     If the data have targets, the share of correct labels (R^2 for regression) is printed at the end.
     """
     check_place(out)
-    fitted = load(model)
-    names = names_of(fitted)
+    loaded = opened(model)
+    fitted = loaded.model
+    names = loaded.names
+    fitted.__dict__.pop("feature_names_in_", None)  # what it is asked about has none any more
     _check_asked(fitted, asked)
-    samples = reading(data)
+    samples = loaded.read(reading, data)
     if asked["robust"] is not None:
-        seen = reading(asked["robust"])
+        seen = loaded.read(reading, asked["robust"])
         asked["robust"] = matched(seen, fitted, names), seen.y
     predictions = []
     with click.open_file(out, "w") as file:
@@ -63,7 +66,10 @@ def predict(
             for row in zip(*(_table(column).tolist() for column in columns), strict=True):
                 file.write(" ".join(_word(value) for part in row for value in part) + "\n")
     if samples.y is not None and not quiet and out != "-":
-        name, value = score(fitted, samples.X, samples.y, np.concatenate(predictions))
+        found = np.concatenate(predictions)
+        if getattr(fitted, "multilabel_", False):
+            found = fitted.predict(matched(samples, fitted, names))
+        name, value = score(fitted, samples.X, samples.y, found)
         if name:
             rows = len(samples.y)
             say(output, f"{name} {value:.6g} on {rows} rows", {name: value, "rows": rows})
@@ -87,9 +93,9 @@ def _check_asked(fitted: Any, asked: dict[str, Any]) -> None:
 
 def _columns(fitted: Any, X: Any, asked: dict[str, Any]) -> list[Any]:
     """Predictions, and what is to be written after them."""
-    columns = [fitted.predict(X)]
+    columns = [_labels(fitted, X)]
     if asked["scores"]:
-        regression = isinstance(fitted, LinearRegressor)
+        regression = is_regressor(fitted)
         columns.append(_table(fitted.predict(X) if regression else fitted.decision_function(X)))
     if asked["probabilities"]:
         columns.append(fitted.predict_proba(X))
@@ -99,6 +105,14 @@ def _columns(fitted: Any, X: Any, asked: dict[str, Any]) -> list[Any]:
         seen, labels = asked["robust"]
         columns.append(fitted.influence(X, change="flip", X=seen, y=labels).robust.astype(int))
     return columns
+
+
+def _labels(fitted: Any, X: Any) -> Any:
+    """Predictions; several labels a sample as svmlight files have them, their numbers with commas."""
+    found = fitted.predict(X)
+    if not getattr(fitted, "multilabel_", False):
+        return found
+    return np.array([",".join(map(str, np.flatnonzero(row))) or "-" for row in found], dtype=object)
 
 
 def _blocks(samples: Data, fitted: Any, names: Any) -> Iterator[Any]:
@@ -114,16 +128,11 @@ def score(fitted: Any, X: Any, y: Any, predictions: Any) -> tuple[str, float]:
     """The natural score of the model on these targets: the measure it was trained for, if that was one."""
     if isinstance(fitted, MetricClassifier):
         return measure_name(fitted.metric), fitted.score(X, y)
-    if isinstance(fitted, LinearRegressor):
+    if is_regressor(fitted):
         return "R^2", float(r2_score(y, predictions))
-    if isinstance(fitted, LinearClassifier):
+    if is_classifier(fitted):
         return "accuracy", float(accuracy_score(y, predictions))
     return "", 0.0
-
-
-def names_of(fitted: Any) -> Any:
-    """The names of the model's features, which it forgets: what it is asked about has none any more."""
-    return fitted.__dict__.pop("feature_names_in_", None)
 
 
 def matched(samples: Data, fitted: Any, names: Any) -> Any:

@@ -8,7 +8,8 @@ import numpy as np
 from gapfit.cli.files import Named, Reading, check_place, output_format, reading, say
 from gapfit.cli.fitting import conclude, fields, last_line, watched
 from gapfit.cli.options import alpha_option, chosen_alpha, limits, option, penalty_option, solver_option
-from gapfit.cli.predict import matched, names_of
+from gapfit.cli.predict import matched
+from gapfit.cli.tables import Encoded
 from gapfit.datasets import Data
 from gapfit.estimators import Ranker
 from gapfit.losses import NDCG, MeanAveragePrecision, PairwiseRanking
@@ -70,7 +71,8 @@ def rank(
     scores = ranker.predict(samples.X)
     measured = measure(samples, scores, k)
     words, facts = f"{last_line(ranker, seconds)}\n{in_words(measured)}", fields(ranker, seconds) | measured
-    return conclude(ranker, out, words, facts, names=samples.names, quiet=quiet, output=output)
+    read = Encoded(samples, samples, None)
+    return conclude(ranker, out, words, facts, read, quiet=quiet, output=output)
 
 
 def _read(path: str, reading: Reading, query: str | None) -> Data:
@@ -136,7 +138,7 @@ def _predict(samples: Data, model: str, out: str, k: int, quiet: bool, output: s
     ranker = load(model)
     if not isinstance(ranker, Ranker):
         raise click.UsageError(f"{model} holds a {type(ranker).__name__}; gapfit predict is for that")
-    scores = ranker.predict(matched(samples, ranker, names_of(ranker)))
+    scores = ranker.predict(matched(samples, ranker, ranker.__dict__.pop("feature_names_in_", None)))
     with click.open_file(out, "w") as file:
         file.writelines(f"{score:.17g}\n" for score in scores.tolist())
     if samples.y is not None and not quiet and out != "-":

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import click
-import numpy as np
+from sklearn.base import clone, is_regressor
 from sklearn.model_selection import cross_val_score
 
 from gapfit._types import Target
@@ -15,6 +15,14 @@ from gapfit.cli.choose import told as told_of_choice
 from gapfit.cli.files import Named, Reading, check_place, output_format, reading, say
 from gapfit.cli.fitting import conclude, last_line, watched
 from gapfit.cli.fitting import fields as told
+from gapfit.cli.kinds import (
+    COMPETING,
+    SEVERAL,
+    kernel_options,
+    make_classifier,
+    make_machine,
+    make_ordinal,
+)
 from gapfit.cli.measure import make_metric_classifier, measure_name, metric_option
 from gapfit.cli.options import (
     chosen_alpha,
@@ -29,12 +37,15 @@ from gapfit.cli.options import (
 )
 from gapfit.cli.search import SEARCH, make_search, search_options
 from gapfit.cli.search import told as told_of_search
+from gapfit.cli.tables import encoded, table_options
 from gapfit.datasets import Data
 from gapfit.estimators import LinearClassifier, LinearRegressor, MetricClassifier, NoveltyDetector
+from gapfit.estimators.ordinal import NAMES as ORDINAL
 from gapfit.estimators.targets import names_of
 
-CLASSIFICATION = names_of(Target.LABELS)
+CLASSIFICATION = [*names_of(Target.LABELS), *COMPETING, *SEVERAL]
 REGRESSION = names_of(Target.REAL | Target.COUNTS)
+LOSSES = [*CLASSIFICATION, *ORDINAL, *REGRESSION, "novelty"]
 # what liblinear calls its solvers by number: loss and penalty (the algorithm is ours to choose)
 LIBLINEAR = {
     "0": ("logistic", "l2"), "7": ("logistic", "l2"), "6": ("logistic", "l1"),
@@ -55,7 +66,7 @@ LIBLINEAR = {
     type=Named(LIBLINEAR),
     help="Loss and penalty by liblinear's number.",
 )
-@click.option("--loss", type=Named([*CLASSIFICATION, *REGRESSION, "novelty"]), help="Loss [default: hinge].")
+@click.option("--loss", type=Named(LOSSES), help="Loss [default: hinge].")
 @metric_option
 @option(MetricClassifier, "strategy", default=None, help="How, for --metric [default: auto].")
 @penalty_option
@@ -63,6 +74,7 @@ LIBLINEAR = {
 @search_options
 @choose_option
 @click.option("-c", "--cost", "C", type=float, help="liblinear's C instead of alpha: alpha = 1 / (C n).")
+@kernel_options
 @loss_parameter("epsilon", "-p", "--epsilon")
 @option(NoveltyDetector, "nu", "-n", help="For --loss novelty.")
 @loss_parameter("q", "--quantile")
@@ -89,6 +101,7 @@ LIBLINEAR = {
     type=click.IntRange(2),
     help="Report the score of cross-validation; write no model. With -C: its folds.",
 )
+@table_options
 @reading
 @output_format
 def train(
@@ -114,9 +127,8 @@ def train(
     if folds is not None and not choose and options["checkpoint"] is not None:
         raise click.UsageError("--checkpoint keeps one fit, and -v makes several; leave one of them out")
     check_place(model or "-")
-    samples = reading(data)
-    if samples.y is not None and np.ndim(samples.y) != 1:
-        raise click.UsageError(f"{data} holds several labels per sample, which train does not take")
+    read = encoded(reading, data, options)
+    samples = read.samples
     search = options["alpha"] == SEARCH
     if search:
         options["alpha"] = None
@@ -134,7 +146,7 @@ def train(
         words, facts = told_of_search(found)
         best = found.best_estimator_
         words, facts = f"{words}\n{last_line(best, seconds)}", {**facts, **told(best, seconds)}
-        return conclude(best, str(model), words, facts, names=samples.names, quiet=quiet, output=output)
+        return conclude(best, str(model), words, facts, read, quiet=quiet, output=output)
     if choose:
         chooser = make_chooser(estimator, folds, options["scoring"])
         _, seconds = watched(lambda: chooser.fit(samples.X, samples.y), quiet=quiet)
@@ -143,16 +155,17 @@ def train(
             say(output, words, facts)
             return 0
         words, facts = f"{words}\n{last_line(chooser, seconds)}", {**facts, **told(chooser, seconds)}
-        return conclude(chooser, model, words, facts, names=samples.names, quiet=quiet, output=output)
+        return conclude(chooser, model, words, facts, read, quiet=quiet, output=output)
     if folds is not None:
-        scores, _ = watched(lambda: cross_val_score(estimator, samples.X, samples.y, cv=folds), quiet=quiet)
-        name = "R^2" if isinstance(estimator, LinearRegressor) else "accuracy"
+        whole = clone(read.model(estimator))  # what a fold leaves out tells its encoder nothing
+        scores, _ = watched(lambda: cross_val_score(whole, read.table.X, samples.y, cv=folds), quiet=quiet)
+        name = "R^2" if is_regressor(estimator) else "accuracy"
         name = measure_name(options["metric"]) if options["metric"] else name
         say(output, f"{folds}-fold {name} {scores.mean():.6g} +- {scores.std():.2g}", {name: scores})
         return 0
-    _, seconds = watched(lambda: estimator.fit(samples.X, samples.y), quiet=quiet)
+    _, seconds = watched(lambda: estimator.fit(samples.X, samples.y), quiet=quiet, tol=estimator.tol)
     words, facts = last_line(estimator, seconds), told(estimator, seconds)
-    return conclude(estimator, str(model), words, facts, names=samples.names, quiet=quiet, output=output)
+    return conclude(estimator, str(model), words, facts, read, quiet=quiet, output=output)
 
 
 @dataclass(frozen=True)
@@ -187,28 +200,29 @@ def make_estimator(samples: Data, asked: Asked) -> Any:
     if asked.liblinear_type is not None and (asked.loss or asked.penalty):
         raise click.UsageError("-s names loss and penalty already; leave --loss and --penalty out")
     known_loss, known_penalty = LIBLINEAR.get(asked.liblinear_type or "", ("hinge", "l2"))
-    loss = asked.loss or known_loss
-    made: dict[str, Any] = {
-        "penalty": make_penalty(asked.penalty or known_penalty, asked.l1_ratio),
-        "alpha": chosen_alpha(asked.alpha, asked.C, lambda C: 1 / (C * samples.X.shape[0])),
-    }
-    if asked.others["calibrate"] is not None and loss not in CLASSIFICATION:
+    loss, options = asked.loss or known_loss, {**vars(asked), **asked.others}
+    if asked.others["calibrate"] is not None and loss not in (*CLASSIFICATION, *ORDINAL):
         raise click.UsageError("--calibrate is for classification")
-    if loss == "novelty":
-        return NoveltyDetector(**made, **declared_by(NoveltyDetector, asked.others))
-    if samples.y is None:
+    if samples.y is None and loss != "novelty":
         raise click.UsageError(
             f"the data hold no targets; name the column with --target{_listed(samples)}, "
             "or use --loss novelty"
         )
-    made |= {"loss": make_loss(loss, asked.others), "fit_intercept": asked.bias >= 0}
-    if loss in REGRESSION:
-        if asked.class_weight:
-            raise click.UsageError("-w is for classification")
-        return LinearRegressor(**made, **declared_by(LinearRegressor, asked.others))
-    weights = {_label(samples.y, label): float(weight) for label, weight in asked.class_weight}
-    made["class_weight"] = weights or None
-    return LinearClassifier(**made, **declared_by(LinearClassifier, asked.others))
+    if asked.others["kernel"] is not None:
+        return make_machine(samples, loss, options)
+    penalty = make_penalty(asked.penalty or known_penalty, asked.l1_ratio)
+    alpha = chosen_alpha(asked.alpha, asked.C, lambda C: 1 / (C * samples.X.shape[0]))
+    if loss == "novelty":
+        return NoveltyDetector(penalty=penalty, alpha=alpha, **declared_by(NoveltyDetector, asked.others))
+    if loss in ORDINAL:
+        return make_ordinal(samples, loss, penalty, alpha, options)
+    if loss in CLASSIFICATION:
+        return make_classifier(samples, loss, penalty, alpha, options)
+    if asked.class_weight:
+        raise click.UsageError("-w is for classification")
+    made = {"loss": make_loss(loss, asked.others), "fit_intercept": asked.bias >= 0}
+    made |= {"penalty": penalty, "alpha": alpha}
+    return LinearRegressor(**made, **declared_by(LinearRegressor, asked.others))
 
 
 def _listed(samples: Data) -> str:
@@ -216,8 +230,3 @@ def _listed(samples: Data) -> str:
     names = list(samples.names or ())
     shown = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
     return f" (there are {shown})" if names else ""
-
-
-def _label(y: Any, text: str) -> Any:
-    """The label as it stands in y."""
-    return text if y.dtype.kind == "U" else y.dtype.type(float(text))

@@ -239,6 +239,7 @@ def _improve(X, losses, net, place, course, corners):
     b, c, steps = course.b, course.c, course.steps
     for turn in range(MOST):
         course = _look(X, losses, net, place, _at(course, b, c, steps, True))
+        place.passed[0], place.values[turn], place.gaps[turn] = turn, course.primal, course.gap
         if turn == 0:
             aim = PROGRESS * course.gap
         elif course.gap <= aim:

@@ -51,6 +51,9 @@ class Place(NamedTuple):
     hessian: Any
     mean: Any  # of the rows on a curved part
     rows: Any  # which they are
+    passed: Any  # how many points the last call has passed,
+    values: Any  # J at each of them,
+    gaps: Any  # and the gap
 
 
 class Course(NamedTuple):

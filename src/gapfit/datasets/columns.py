@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gapfit.errors import DataError
+from gapfit.names import meant
 
 Column = str | int
 
@@ -14,6 +15,7 @@ class Roles(NamedTuple):
     target: Column | None = None
     qid: Column | None = None
     drop: Sequence[Column] = ()  # neither features nor anything else
+    only: Sequence[str] | None = None  # the names of all features, in their order; others are left out
 
 
 class Columns(NamedTuple):
@@ -33,6 +35,8 @@ def choose(names: Sequence[str], roles: Roles, source: str) -> Columns:
     dropped = {_position(names, column, "drop", source) for column in roles.drop}
     if dropped & {y, q}:
         raise ValueError("drop names the column of the target or of the qid")
+    if roles.only is not None:
+        return Columns([_position(names, column, "feature", source) for column in roles.only], y, q)
     features = [k for k in range(len(names)) if k not in (y, q) and k not in dropped]
     nameless = [k for k in features if not names[k].strip()]
     if nameless:
@@ -58,6 +62,7 @@ def _position(names: Sequence[str], column: Column, role: str, source: str) -> i
     except (ValueError, IndexError):
         listed = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
         reason = f"no column {column!r} for the {role}; there are {len(names)}: {listed}"
+        reason += meant(str(column), names)
         raise DataError(reason, source) from None
 
 

@@ -94,17 +94,17 @@ def iter_csv(
     whole = os.path.getsize(source) if block_bytes and isinstance(source, str | os.PathLike) else 0
     with opened(source) as file:
         lines = Lines(file, name_of(source))
-        records = _records(lines, delimiter)
-        line, fields = next(records, (1, []))
+        rows = records(lines, delimiter)
+        line, fields = next(rows, (1, []))
         if not fields:
             raise DataError("the file is empty", lines.name)
-        if header and sum(map(_is_number, fields)) > len(fields) / 2:
+        if header and sum(map(is_number, fields)) > len(fields) / 2:
             raise DataError("numbers instead of names; header=False reads a file without", lines.name, line)
         names = fields if header else [f"x{k}" for k in range(len(fields))]
         table = _Table(lines.name, names, Roles(target, qid, drop))
         if not header:
             table.add(line, fields)
-        for line, fields in records:
+        for line, fields in rows:
             table.add(line, fields)
             if block_bytes and 8 * len(table.values) >= block_bytes:
                 yield table.data(dtype), file.tell() / max(whole, 1)
@@ -113,7 +113,7 @@ def iter_csv(
             yield table.data(dtype), 1.0
 
 
-def _records(lines: Lines, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def records(lines: Lines, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """The number of the line and the fields, for every record."""
     reader = csv.reader(_texts(lines), delimiter=delimiter, strict=True)
     while True:
@@ -134,7 +134,7 @@ def _texts(lines: Lines) -> Iterator[str]:
         yield text
 
 
-def _is_number(field: str) -> bool:
+def is_number(field: str) -> bool:
     try:
         float(field)
     except ValueError:
@@ -173,7 +173,7 @@ class _Table:
         try:
             self.values.extend(map(float, fields))
         except ValueError:
-            wrong = next(k for k, field in enumerate(fields) if not _is_number(field))
+            wrong = next(k for k, field in enumerate(fields) if not is_number(field))
             raise self._not_finite(line, self.columns.features[wrong], fields[wrong]) from None
 
     def _query(self, line: int, field: str) -> int:
@@ -185,10 +185,11 @@ class _Table:
     def _not_finite(self, line: int, column: int, field: str) -> DataError:
         reason = f"expected a finite number, got {field[:40]!r}"
         if not field.strip():
-            reason += ": missing values are not taken; leave the row or the column out, or fill it in"
-        elif not _is_number(field):
+            reason += ": a value is missing; missing='median' fills it in, or leave the row or the column out"
+        elif not is_number(field):
             name = self.names[column]
-            reason += f"; target={name!r} if it is to be predicted, drop=[{name!r}] leaves it out"
+            reason += f"; target={name!r} if it is to be predicted, categorical=[{name!r}] if it is a "
+            reason += f"feature, drop=[{name!r}] leaves it out"
         return DataError(reason, self.source, line, repr(self.names[column]))
 
     def data(self, dtype: np.dtype[Any]) -> Data:
@@ -205,12 +206,12 @@ class _Table:
     def _targets(self, column: int) -> NDArray[Any]:
         """Numbers if the first one is a number, so that a slip of the pen is not taken for a class."""
         if self.words is None:
-            self.words = bool(self.targets) and not _is_number(self.targets[0])
+            self.words = bool(self.targets) and not is_number(self.targets[0])
         if self.words:
             return np.array(self.targets, dtype=np.str_)
         y = np.empty(len(self.targets))
         for i, field in enumerate(self.targets):
-            if not (_is_number(field) and math.isfinite(float(field))):
+            if not (is_number(field) and math.isfinite(float(field))):
                 raise self._not_finite(self.lines[i], column, field)
             y[i] = float(field)
         return y

@@ -15,7 +15,7 @@ from gapfit.datasets.record import Data, as_dtype, check_writable
 from gapfit.errors import DataError
 
 
-def _pyarrow(source: str) -> tuple[Any, Any]:
+def pyarrow_for(source: str) -> tuple[Any, Any]:
     try:
         return importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
     except ImportError as error:
@@ -52,7 +52,7 @@ def iter_parquet(
     is read by then. Parameters as of `read_parquet`."""
     dtype = as_dtype(dtype)
     name = name_of(source)
-    arrow, parquet = _pyarrow(name)
+    arrow, parquet = pyarrow_for(name)
     if source == "-":
         raise DataError("a Parquet file cannot be read from standard input", name)
     with opened(source) as file:
@@ -124,7 +124,7 @@ def write_parquet(target: Target, data: Data) -> None:
     X, y, qid, names = check_writable(data)
     if sparse.issparse(y):
         raise ValueError("y must be a vector: a table has one target column")
-    arrow, parquet = _pyarrow(name_of(target))
+    arrow, parquet = pyarrow_for(name_of(target))
     dense = X.toarray() if sparse.issparse(X) else X
     table = dict(zip(names or [f"x{k}" for k in range(X.shape[1])], dense.T, strict=True))
     if len(table) < X.shape[1]:

@@ -19,6 +19,7 @@ from gapfit import limits
 from gapfit._types import Slope, Vector
 from gapfit.certify import proved, running
 from gapfit.checks import as_tolerance
+from gapfit.driver.claims import claims
 from gapfit.errors import ContractError
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
@@ -60,14 +61,19 @@ def at_once(problem: Problem, method: Callable[..., Steps], tol: float) -> Attem
     began, name, steps = perf_counter(), solver_name(method), method(problem)
     seen: list[Iterate] = []
     history: list[Record] = []
+    since = 0.0
     try:
         with quietly(), limits.Interrupts() as interrupts:
             for iterate in islice(steps, STEPS):
                 seen.append(iterate)
-                if interrupts.pressed or _seems_enough(iterate, tol):
+                now = perf_counter() - began
+                due = interrupts.pressed or _seems_enough(iterate, tol)
+                history += claims(iterate, len(seen), since, now, due=due)
+                since = now
+                if due:
                     point = _proved(problem, iterate)
-                    now = running(point.claim, point.minorant, point.certificate.dual)
-                    history.append(Record(len(seen), perf_counter() - began, *now[:3]))
+                    found = running(point.claim, point.minorant, point.certificate.dual)
+                    history.append(Record(len(seen), perf_counter() - began, *found[:3]))
                     if interrupts.pressed:
                         return Attempt(_solution(point, Status.INTERRUPTED, history, name, len(seen)), method)
                     if point.certificate.relative_gap <= tol:

@@ -12,14 +12,14 @@ import numpy as np
 from gapfit import limits
 from gapfit._types import Slope, Vector
 from gapfit.certify import proved, running
-from gapfit.checkpoint import as_history
+from gapfit.driver.claims import claims
 from gapfit.driver.known import Known
 from gapfit.errors import ContractError, UnboundedProblem
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.records import Kept
 from gapfit.rounding import NOTHING
-from gapfit.solution import Certificate, Iterate, Record, Solution, Status, as_intercept
+from gapfit.solution import Certificate, Iterate, Record, Solution, Status, as_history, as_intercept, as_table
 
 logger = logging.getLogger("gapfit")
 
@@ -88,6 +88,7 @@ class Best(Kept):
         self.certificate = self._certificate()
         self.proof: Proof | None = None
         self.plain: float | None = None  # what the minorant proves without any allowance
+        self.history.append(self._record())
         # for optima at zero; the data alone decide, not where the fit began
         self.scale = problem.scale
         self.atol = max(min(tol, 1e-12) * self.scale, NOTHING) if tol > 0 else 0.0
@@ -99,11 +100,7 @@ class Best(Kept):
         return self.problem.penalty.smooth and primal - self._bound(known) > self.tol * abs(primal)
 
     def state(self) -> dict[str, Any]:
-        return {
-            **super().state(),
-            "history": np.array(self.history).reshape(-1, 5),
-            "seconds": self.seconds(),
-        }
+        return {**super().state(), "history": as_table(self.history), "seconds": self.seconds()}
 
     def restore(self, state: dict[str, Any]) -> None:
         super().restore(state)
@@ -120,6 +117,10 @@ class Best(Kept):
     def seconds(self) -> float:
         """Of this run and those it goes on from."""
         return self.earlier + perf_counter() - self.began
+
+    def hear(self, iterate: Iterate, *, due: bool) -> None:
+        """Write down what a step claims; of its point only if that is not about to be looked at."""
+        self.history += claims(iterate, self.n_iter, self.history[-1].time, self.seconds(), due=due)
 
     def take(self, iterate: Iterate) -> Record:
         """Certify an iterate, keep what improves a bound, and write the history."""
@@ -143,10 +144,13 @@ class Best(Kept):
         self.certificate = self._certificate()
         if self.certificate.gap < 0.999 * self.best_gap:
             self.best_gap, self.improved_at = self.certificate.gap, self.n_iter
-        record = Record(self.n_iter, self.seconds(), *self.certificate[:3])
+        record = self._record()
         self.history.append(record)
         self.looked_at, self.unseen = self.n_iter, None
         return record
+
+    def _record(self) -> Record:
+        return Record(self.n_iter, self.seconds(), *self.certificate[:3])
 
     def tear(self) -> None:
         """The solver was cut off in the middle of a step: its arrays may be half way to the next iterate.

@@ -91,13 +91,14 @@ class Loop:
             best.n_iter += 1
             best.latest = best.unseen = iterate
             over, due, stop = best.limit(max_iter, max_time), schedule.due(best, iterate), False
+            best.hear(iterate, due=due)
             if over and not due:
                 self.save(iterate)  # before a look out of turn, without which the fit would have gone on
             if over or due:
                 record = best.take(iterate)
                 schedule.looked(best, iterate)
                 self.log(record)
-                stop = self.tell(callbacks, Progress(*record, best.w, as_intercept(best.b)), iterate)
+                stop = self.tell(callbacks, Progress(*record[:5], best.w, as_intercept(best.b)), iterate)
                 over = over or best.limit(max_iter, max_time)
             if (due and (stop or over)) or (self.part is not None and not over and self.part.due()):
                 self.save(iterate)
@@ -107,9 +108,9 @@ class Loop:
 
     def log(self, record: Record) -> None:
         """A line of the log; where rows are elsewhere, each costs a pass or more, and says how many."""
-        logger.debug("step %d: primal %.10g, dual %.10g, gap %.3g", record.n_iter, *record[2:])
+        logger.debug("step %d: primal %.10g, dual %.10g, gap %.3g", record.n_iter, *record[2:5])
         if (cost := self.problem.design.cost) is not None:
-            told = (*record, cost.passes, cost.bytes / 1e6)
+            told = (*record[:5], cost.passes, cost.bytes / 1e6)
             line = "step=%d seconds=%.2f primal=%.10g dual=%.10g gap=%.3g passes=%d megabytes=%.1f"
             logger.info(line, *told)
 

@@ -11,6 +11,7 @@ import numpy as np
 from gapfit import limits
 from gapfit._types import Vector
 from gapfit.driver.at_once import quietly
+from gapfit.driver.claims import on_the_way
 from gapfit.problems import Problems
 from gapfit.solution import Certificate, Record, Status
 from gapfit.solvers.pairs.together import Machines
@@ -62,6 +63,7 @@ def together(problems: Problems, tol: float) -> Together:
         [NOTHING] * count, [[] for _ in range(count)], [None] * count,
     )  # fmt: skip
     left, places = np.arange(count), np.arange(len(problems.rows))
+    before = 0.0
     with quietly(), limits.Interrupts() as interrupts:
         for n_iter in range(1, _ROUNDS + 1):
             reached = machines.ascend(enough)
@@ -69,13 +71,15 @@ def together(problems: Problems, tol: float) -> Together:
             seconds = perf_counter() - began
             found.w[places], found.u[places], found.since[places] = machines.v, proved.u, machines.since
             found.b[left] = proved.b
-            for k, certificate in zip(left.tolist(), proved.certificates, strict=True):
+            for k, certificate, way in zip(left.tolist(), proved.certificates, machines.ways, strict=True):
                 found.certificates[k] = certificate
+                found.histories[k].extend(on_the_way(way, n_iter, before, seconds))
                 found.histories[k].append(Record(n_iter, seconds, *certificate[:3]))
                 if certificate.relative_gap <= tol:
                     found.statuses[k] = Status.CERTIFIED
                 elif interrupts.pressed:
                     found.statuses[k] = Status.INTERRUPTED
+            before = seconds
             more = reached & np.array([found.statuses[k] is None for k in left.tolist()])
             if not more.any():
                 break

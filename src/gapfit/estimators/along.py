@@ -16,7 +16,7 @@ from gapfit.errors import as_number, as_numbers
 from gapfit.estimators.fitting import seeded
 from gapfit.estimators.linear import LinearModel, LinearParts, Posed
 from gapfit.path import path
-from gapfit.solution import Solution
+from gapfit.solution import Solution, Status
 
 
 class Path(NamedTuple):
@@ -73,19 +73,27 @@ class WithPath(LinearModel):
         (one,) = clone(self)._along(given, [{"alpha": self.alpha}])
         return one
 
-    def _along(self, given: Mapping[str, Any], grid: Sequence[Mapping[str, Any]]) -> list[Any]:
-        """Models that predict, for each alpha of a grid."""
-        return self._along_with(given, [float(place["alpha"]) for place in grid])[0]
+    def _along(
+        self, given: Mapping[str, Any], grid: Sequence[Mapping[str, Any]], checkpoint: Any = None
+    ) -> list[Any]:
+        """Models that predict, for each alpha of a grid. An interrupt ends it: some of them are of no use."""
+        alphas = [float(place["alpha"]) for place in grid]
+        models, solutions = self._along_with(given, alphas, checkpoint)
+        if any(one.status is Status.INTERRUPTED for parts in solutions for one in parts):
+            raise KeyboardInterrupt
+        return models
 
     def _along_with(
-        self, given: Mapping[str, Any], alphas: Sequence[float]
+        self, given: Mapping[str, Any], alphas: Sequence[float], checkpoint: Any = None
     ) -> tuple[list[Any], list[tuple[Solution, ...]]]:
         """Those, and the solutions of the parts of each."""
         self.alpha_ = alphas[0]  # problems of all alphas are made from one of them
         parts = LinearParts(self, *self._posed(**given))
         solver = seeded(self._solver(), self.random_state)
         max_time = np.inf if self.max_time is None else as_number("max_time", self.max_time)
-        how = {"tol": self.tol, "max_iter": self.max_iter, "resumable": False}
+        how = {
+            "tol": self.tol, "max_iter": self.max_iter, "resumable": False, "checkpoint": checkpoint,
+        }  # fmt: skip
         paths = [
             path(parts.problem(k), alphas, solver, max_time=limits.remaining(max_time), **how)
             for k in range(parts.count)

@@ -22,6 +22,7 @@ class Steps:
         self.task = self._begin()
 
     def __call__(self, progress: Progress) -> bool:
+        self.task.progress = progress  # for callbacks that know gapfit
         self.stop |= self.task.call_on_fit_task_end(
             estimator=self.estimator,
             **self.data,

@@ -105,8 +105,8 @@ class CertifiedFit(Fitting):
 
     history_: list[Any] = attribute(
         HISTORY, "list of Record",
-        """The bounds after each look at them: (n_iter, time, primal, dual, gap). Of several problems, a list
-        for each.""",
+        """A line for each step: (n_iter, time, primal, dual, gap, proved). Where `proved` is False, the
+        numbers are what the solver claims. Of several problems, a list for each.""",
     )  # fmt: skip
 
     def _certify(self, parts: Parts) -> None:

@@ -5,7 +5,8 @@ it fits the base along the grid on every fold, takes the place of the best mean 
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,13 +15,17 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import GroupKFold, KFold, check_cv
 
+from gapfit.checkpoint import Checkpoint
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.design.base import Design
 from gapfit.design.elsewhere import is_collection
 from gapfit.design.given import Given
 from gapfit.errors import as_count
 from gapfit.estimators.along import as_alphas
+from gapfit.estimators.fitting import KEPT_IN, kept
+from gapfit.estimators.linear import LinearParts
 from gapfit.estimators.samples import indexable, rows_of
+from gapfit.fingerprint import fingerprint
 from gapfit.persistence.fits import TABLE
 from gapfit.persistence.values import NUMBER, ONE_OR_SEVERAL
 
@@ -56,17 +61,33 @@ class Chooses(BaseEstimator):
     def _grid(self) -> Grid:
         """The places to choose from; of equal scores the first one wins."""
 
-    def _choose(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    @contextmanager
+    def _choosing(self, given: Mapping[str, Any]) -> Iterator[None]:
+        """Choose, for the fit that follows in the block. One checkpoint is for both: it holds the scores of
+        folds that are done, and the fits of one that is not."""
+        with kept(self, lambda: self._checked_first(given)) as checkpoint:
+            if checkpoint is None:
+                self._checked_first(given)
+            self._take(self._choose(given, checkpoint))
+            if checkpoint is not None:
+                setattr(self, KEPT_IN, checkpoint)
+            try:
+                yield
+            finally:
+                self.__dict__.pop(KEPT_IN, None)
+
+    @abstractmethod
+    def _checked_first(self, given: Mapping[str, Any]) -> Any:
+        """What is wrong is told before anything is fitted. The data, as a checkpoint knows them."""
+
+    @abstractmethod
+    def _take(self, place: Mapping[str, Any]) -> None:
+        """What was chosen."""
+
+    def _choose(self, given: Mapping[str, Any], checkpoint: Checkpoint | None) -> Mapping[str, Any]:
         """The best place, by what `fit` was given; sets the attributes that tell of it."""
         grid, scorer = self._grid(), check_scoring(self, scoring=self.scoring)
-        columns = []
-        for train, test in self._folds(given):
-            seen, held_out = rows_of(given, train), rows_of(given, test)
-            beside = {name: held_out[name] for name in self._beside if held_out[name] is not None}
-            models = clone(self)._along(
-                seen, grid
-            )  # the base's: one that predicts for each place of the grid
-            columns.append([float(scorer(one, held_out["X"], held_out["y"], **beside)) for one in models])
+        columns = [self._scores_of(fold, given, grid, scorer, checkpoint) for fold in self._folds(given)]
         scores = np.array(columns)
         mean = scores.mean(axis=0)
         best = int(np.nanargmax(mean)) if not np.isnan(mean).all() else 0
@@ -75,6 +96,22 @@ class Chooses(BaseEstimator):
         table |= {f"score_{k}": column.tolist() for k, column in enumerate(scores)}
         self.best_score_, self.cv_results_ = float(mean[best]), table
         return grid[best]
+
+    def _scores_of(
+        self, fold: tuple[Any, Any], given: Mapping[str, Any], grid: Grid, scorer: Any, checkpoint: Any
+    ) -> list[float]:
+        """Of the models of all places of the grid, on the samples that a fold leaves out."""
+        name = "" if checkpoint is None else fingerprint(fold)
+        before = set() if checkpoint is None else set(checkpoint.parts)
+        if checkpoint is not None and (known := checkpoint.noted(name)) is not None:
+            return list(known)
+        seen, held_out = rows_of(given, fold[0]), rows_of(given, fold[1])
+        beside = {name: held_out[name] for name in self._beside if held_out[name] is not None}
+        models = clone(self)._along(seen, grid, checkpoint)  # the base's: one for each place of the grid
+        scores = [float(scorer(one, held_out["X"], held_out["y"], **beside)) for one in models]
+        if checkpoint is not None:
+            checkpoint.note(name, scores, instead_of=set(checkpoint.parts) - before)
+        return scores
 
     def _folds(self, given: Mapping[str, Any]) -> list[tuple[Any, Any]]:
         if isinstance(given["X"], Design | Given) or is_collection(given["X"]):
@@ -115,15 +152,13 @@ class ChoosesAlpha(Chooses):
             asked = np.unique(as_alphas(self.alphas))[::-1]
         return [{"alpha": alpha} for alpha in asked.tolist()]
 
-    def _take(self, given: Mapping[str, Any]) -> None:
-        """Choose alpha, for the fit that follows."""
-        self.alpha_ = 1.0  # the checks of the data come first, and need one
-        clone(self)._checked_first(given)
-        self.alpha_ = float(self._choose(given)["alpha"])
+    def _take(self, place: Mapping[str, Any]) -> None:
+        self.alpha_ = float(place["alpha"])
 
-    def _checked_first(self, given: Mapping[str, Any]) -> None:
-        self.alpha_ = 1.0
-        self._posed(**given)
+    def _checked_first(self, given: Mapping[str, Any]) -> Any:
+        probe = clone(self)
+        probe.alpha_ = self.alpha_ = 1.0  # the checks need one
+        return LinearParts(probe, *probe._posed(**given)).data()
 
 
 def chosen(name: str) -> Any:

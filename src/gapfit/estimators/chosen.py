@@ -12,9 +12,10 @@ from gapfit.declaration import attribute, declared, parameter
 from gapfit.errors import as_numbers
 from gapfit.estimators.choosing import Chooses, ChoosesAlpha, Grid, chosen, not_by_parts
 from gapfit.estimators.classification import LinearClassifier
-from gapfit.estimators.fitting import all_or_nothing
+from gapfit.estimators.fitting import KEPT_IN, all_or_nothing
 from gapfit.estimators.kernel_classification import KernelSVC
 from gapfit.estimators.ordinal import OrdinalClassifier
+from gapfit.estimators.probabilities import ALONE, uninterrupted
 from gapfit.estimators.ranking import Ranker
 from gapfit.estimators.regression import LinearRegressor
 from gapfit.estimators.targets import as_labels
@@ -57,8 +58,8 @@ class LinearClassifierCV(ChoosesAlpha, LinearClassifier):
         watch : array or sparse matrix of shape (m, d), default=None
             Rows whose labels are to be certain, for stop_when="predictions".
         """
-        self._take({"X": X, "y": y, "sample_weight": sample_weight, "offset": offset})
-        super().fit(X, y, sample_weight, offset, watch)
+        with self._choosing({"X": X, "y": y, "sample_weight": sample_weight, "offset": offset}):
+            super().fit(X, y, sample_weight, offset, watch)
         return self
 
 
@@ -91,8 +92,8 @@ class LinearRegressorCV(ChoosesAlpha, LinearRegressor):
         """offset : array of shape (n,), default=None
         Known numbers added to the scores while fitting (and not when predicting).
         """
-        self._take({"X": X, "y": y, "sample_weight": sample_weight, "offset": offset})
-        super().fit(X, y, sample_weight, offset)
+        with self._choosing({"X": X, "y": y, "sample_weight": sample_weight, "offset": offset}):
+            super().fit(X, y, sample_weight, offset)
         return self
 
 
@@ -108,8 +109,8 @@ class OrdinalClassifierCV(ChoosesAlpha, OrdinalClassifier):
     >>> import numpy as np
     >>> X = np.arange(40.0).reshape(-1, 1)
     >>> model = OrdinalClassifierCV(alphas=[1.0, 0.01], cv=3).fit(X, np.repeat([1, 2, 3, 4], 10))
-    >>> model.alpha_, model.converged_
-    (0.01, True)
+    >>> model.converged_, model.alpha_ in model.cv_results_["alpha"]
+    (True, True)
     """
 
     alpha: ClassVar[Any] = chosen("alpha")  # type: ignore[misc]
@@ -119,8 +120,8 @@ class OrdinalClassifierCV(ChoosesAlpha, OrdinalClassifier):
         """y : labels of shape (n,), whose sorted order is that of the levels
         Or an ordered Categorical of pandas, whose own order counts.
         """
-        self._take({"X": X, "y": y, "sample_weight": sample_weight})
-        super().fit(X, y, sample_weight)
+        with self._choosing({"X": X, "y": y, "sample_weight": sample_weight}):
+            super().fit(X, y, sample_weight)
         return self
 
 
@@ -152,8 +153,8 @@ class RankerCV(ChoosesAlpha, Ranker):
         qid : array of shape (n,), default=None
             The query that each document belongs to. None: all are one query, and folds are parts of it.
         """
-        self._take({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight})
-        super().fit(X, y, qid, sample_weight)
+        with self._choosing({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}):
+            super().fit(X, y, qid, sample_weight)
         return self
 
 
@@ -195,16 +196,18 @@ class KernelSVCCV(Chooses, KernelSVC):
                 "kernel='precomputed' has no gamma, and its folds have two sides: "
                 "sklearn.model_selection.GridSearchCV(KernelSVC(kernel='precomputed'), ...) chooses C"
             )
-        probe = clone(self)
-        probe._set(self._grid()[0])
-        probe._samples(X, y, as_labels, sample_weight).weighed(
-            self.class_weight
-        )  # what is wrong is told first
-        self._set(self._choose({"X": X, "y": y, "sample_weight": sample_weight}))
-        super().fit(X, y, sample_weight)
+        with self._choosing({"X": X, "y": y, "sample_weight": sample_weight}):
+            super().fit(X, y, sample_weight)
         return self
 
-    def _set(self, place: Mapping[str, Any]) -> None:
+    def _checked_first(self, given: Mapping[str, Any]) -> Any:
+        probe = clone(self)
+        probe._take(self._grid()[0])
+        samples = probe._samples(given["X"], given["y"], as_labels, given["sample_weight"])
+        samples.weighed(self.class_weight)
+        return samples.X, samples.y, samples.weight
+
+    def _take(self, place: Mapping[str, Any]) -> None:
         self.C_, self.best_gamma_ = place["C"], place["gamma"]
 
     def _grid(self) -> Grid:
@@ -217,10 +220,14 @@ class KernelSVCCV(Chooses, KernelSVC):
     def _again(self, given: Mapping[str, Any]) -> KernelSVC:
         return self._along(given, [{"C": self.C, "gamma": self.gamma}])[0]
 
-    def _along(self, given: Mapping[str, Any], grid: Grid) -> list[KernelSVC]:
+    def _along(self, given: Mapping[str, Any], grid: Grid, checkpoint: Any = None) -> list[KernelSVC]:
         known = {name: one for name, one in self.get_params().items() if name in _OF_KERNEL_SVC}
-        base = KernelSVC(**known | {"calibrate": None})
-        return [clone(base).set_params(**place).fit(**given) for place in grid]
+        base, models = KernelSVC(**known | ALONE), []
+        for place in grid:
+            one = clone(base).set_params(**place)
+            vars(one)[KEPT_IN] = checkpoint
+            models.append(uninterrupted(one.fit(**given)))
+        return models
 
 
 _OF_KERNEL_SVC = set(KernelSVC().get_params())

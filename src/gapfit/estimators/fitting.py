@@ -20,6 +20,7 @@ from gapfit import limits, threads
 from gapfit.checkpoint import Checkpoint, Identity
 from gapfit.declaration import attribute, check_parameters, declared, parameter
 from gapfit.errors import as_number
+from gapfit.estimators.html import certificate_panel
 from gapfit.estimators.targets import naming
 from gapfit.persistence.fits import CERTIFICATES
 from gapfit.persistence.objects import SOLVER
@@ -36,6 +37,7 @@ _ON_THE_WAY = ("gapfit.", "sklearn.callback.", "contextlib")  # between a fit an
 # what may change between two calls: limits, and what the result does not depend on
 _FREE = ("checkpoint", "max_iter", "max_time", "tol", "n_jobs", "verbose", "warm_start")
 _WATCHED_BY = ("_skl_callbacks", "_parent_callback_ctx")  # callbacks, or those of a meta-estimator
+KEPT_IN = "_kept_in"  # the checkpoint of a larger fit, while that runs
 _FIT = "Fit the model; if that fails, the estimator stays as it was."
 _SAFE = "If that fails, the estimator stays as it was."
 _ARGUMENTS = {
@@ -118,6 +120,11 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
     def _solver(self) -> Solver:
         return as_solver(self.solver)
 
+    def _html_repr(self) -> str:
+        """scikit-learn's diagram; below it, the certificate of a fit."""
+        diagram: str = super()._html_repr()
+        return diagram + certificate_panel(self) if "certificates_" in vars(self) else diagram
+
     @classmethod
     def _check_stored(cls, fit: dict[str, Any]) -> None:
         """Raise ModelFileError if attributes that were read from a file do not fit together."""
@@ -158,7 +165,11 @@ def _documented(fit: Fit) -> str:
 
 @contextmanager
 def kept(estimator: Any, data: Callable[[], Any]) -> Iterator[Checkpoint | None]:
-    """The checkpoint that the estimator's parameter names, if any; the data that it is for are asked for."""
+    """The checkpoint that the estimator's parameter names, if any; the data that it is for are asked for. Or
+    that of a larger fit, which has been opened for it."""
+    if (larger := vars(estimator).get(KEPT_IN)) is not None:
+        yield larger
+        return
     path = estimator.checkpoint
     if path is None:
         yield None

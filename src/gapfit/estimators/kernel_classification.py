@@ -16,7 +16,7 @@ from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.kernel import KernelModel
 from gapfit.estimators.kernel_parts import Machine
 from gapfit.estimators.kernel_statements import Part
-from gapfit.estimators.probabilities import Probabilities
+from gapfit.estimators.probabilities import ALONE, Probabilities, uninterrupted
 from gapfit.estimators.samples import Samples
 from gapfit.estimators.targets import as_labels
 from gapfit.losses import Hinge
@@ -100,7 +100,7 @@ class KernelSVC(ClassifierMixin, Probabilities, WeightedClasses, KernelModel):
         return self
 
     def _again(self, given: Mapping[str, Any]) -> "KernelSVC":
-        return clone(self).set_params(calibrate=None).fit(**given)
+        return uninterrupted(clone(self).set_params(**ALONE).fit(**given))
 
     def _to_calibrate(self, X: Any) -> Vector:
         """One score for each class, whatever `decision_function` returns."""

@@ -16,7 +16,7 @@ from gapfit.design.kernel import Gram, KernelDesign
 from gapfit.losses.nu import NuLoss
 from gapfit.problem import Problem
 from gapfit.room import ask_for
-from gapfit.solution import Certificate, Solution, Status
+from gapfit.solution import Certificate, Record, Solution, Status
 from gapfit.solvers.pairs.dual import Dual
 from gapfit.solvers.pairs.exact import Box
 
@@ -51,7 +51,10 @@ def local_solution(problem: Problem, tol: float, max_time: float) -> Solution:
         status=status,
         certificate=Certificate(J, -np.inf, np.inf, "none: the kernel matrix is indefinite"),
         n_iter=taken,
-        history=[],
+        history=[
+            Record(0, 0.0, problem.scale, -np.inf, np.inf, False),
+            Record(taken, perf_counter() - began, J, -np.inf, np.inf, False),
+        ],
         minorant=problem.nothing(),
         solver="smo",
         fingerprint=None,

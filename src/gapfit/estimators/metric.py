@@ -22,10 +22,10 @@ from gapfit.estimators.pool import recipes, splits
 from gapfit.estimators.pool.collapse import warn_of_collapse
 from gapfit.estimators.pool.folds import CrossValidation, Result
 from gapfit.estimators.pool.members import Done, Fitted, Member, Settings, Surrogate, TwoClasses
-from gapfit.estimators.probabilities import Probabilities
+from gapfit.estimators.probabilities import ALONE, Probabilities, uninterrupted
 from gapfit.estimators.targets import as_labels
 from gapfit.metrics import as_metric, best_threshold
-from gapfit.persistence.fits import TRIED
+from gapfit.persistence.fits import HISTORY, TRIED
 from gapfit.persistence.objects import METRIC
 from gapfit.persistence.values import NUMBER, ONE_OR_SEVERAL, TEXT, floats
 from gapfit.reductions import Labels
@@ -128,6 +128,12 @@ class MetricClassifier(ClassifierMixin, Probabilities, WithIntercept, Classes, F
         NUMBER, "",
         "The measure in cross-validation, about the threshold; for a single fit, on the training data.",
     )  # fmt: skip
+    history_: list[Any] = attribute(
+        HISTORY, "list of Record",
+        """A line for each step of the convex fit behind this model: (n_iter, time, primal, dual, gap,
+        proved). Of several fits, a list for each, in the order of `certificates_`.""",
+        optional=True,
+    )  # fmt: skip
     cv_results_: dict[str, list[Any]] = attribute(
         TRIED, "dict of lists",
         """"member" (its description), "strategy", "score", "spread" (standard deviation over folds),
@@ -190,7 +196,7 @@ class MetricClassifier(ClassifierMixin, Probabilities, WithIntercept, Classes, F
         return self
 
     def _again(self, given: Mapping[str, Any]) -> "MetricClassifier":
-        return clone(self).set_params(calibrate=None).fit(**given)
+        return uninterrupted(clone(self).set_params(**ALONE).fit(**given))
 
     def _to_calibrate(self, X: Any) -> Vector:
         """On other samples another member may win, with scores of another size, which means nothing."""
@@ -243,6 +249,7 @@ class MetricClassifier(ClassifierMixin, Probabilities, WithIntercept, Classes, F
         self.strategy_ = best.strategy if len(fits) == 1 else "average"
         self.score_ = score
         self.certificates_ = [fit.certificate for fit in fits]
+        self.history_ = [fit.history for fit in fits] if len(fits) > 1 else fits[0].history
         proved = self.strategy_ in ("surrogate", "cost_path")
         status = overall_status([fit.status for fit in fits])
         self.status_ = status if proved or status is not Status.CERTIFIED else Status.LOCAL

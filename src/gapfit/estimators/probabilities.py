@@ -25,8 +25,18 @@ from gapfit.estimators.targets import as_labels
 from gapfit.persistence.container import need
 from gapfit.persistence.fits import CURVES
 from gapfit.reductions import Multiset
+from gapfit.solution import Status
 
 _FOLDS = 5
+ALONE: dict[str, Any] = {"calibrate": None, "checkpoint": None}  # parameters of one of several models
+
+
+def uninterrupted(model: Any) -> Any:
+    """The model, if nothing has cut its fit short: one of several is of no use then, and the others
+    neither."""
+    if model.status_ is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return model
 
 
 def has_probabilities(model: Any) -> bool:

@@ -20,7 +20,7 @@ from gapfit.persistence.objects import PENALTY
 from gapfit.persistence.structures import STRUCTURE
 from gapfit.persistence.values import floats
 from gapfit.problem import Problem
-from gapfit.solution import Certificate, Progress, Solution, Status
+from gapfit.solution import Certificate, Progress, Record, Solution, Status
 from gapfit.solvers.base import solver_name
 from gapfit.structures import StructuredMargin, WeightDesign
 from gapfit.structures.margin import joint_features
@@ -122,7 +122,7 @@ class _Unproved(OneProblem):
             status=Status.LOCAL,
             certificate=Certificate(J, -np.inf, np.inf, "none: the inference is not exact"),
             n_iter=len(met),
-            history=[],
+            history=[Record(*one[:3], -np.inf, np.inf, False) for one in met],
             minorant=problem.nothing(),
             solver=solver_name(solver),
             fingerprint=None,

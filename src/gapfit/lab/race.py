@@ -118,11 +118,11 @@ def _ours(problem: Problem, name: str, tol: float, max_time: float) -> Entrant:
         seconds = perf_counter() - began
         if alone.status is Status.INTERRUPTED:  # the fit has taken it for itself; it was meant for the race
             raise KeyboardInterrupt
-        history = list(alone.history)
+        history = [record for record in alone.history if record.proved]
         if len(history) < FEW_POINTS:
             watch = [lambda progress: None]
             again = solve(problem, name, tol=tol, max_iter=MANY, max_time=2 * seconds, callbacks=watch)
-            history += again.history
+            history += [record for record in again.history if record.proved]
     except (ValueError, TypeError, MemoryError) as error:
         return Entrant(name, True, [], f"no: {error}")
     points = sorted((record.time, record.primal, record.dual) for record in history)

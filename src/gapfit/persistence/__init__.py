@@ -16,7 +16,7 @@ from typing import Any
 from gapfit.atomic import replacing
 from gapfit.errors import ModelFileError, ModelVersionWarning
 from gapfit.persistence import container
-from gapfit.persistence.schema import describe, rebuild
+from gapfit.persistence.schema import describe, rebuild, steps_of
 
 __all__ = ["load", "save"]
 
@@ -30,7 +30,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : an estimator of gapfit, or of a class derived from one
-        Fitted or not.
+        Fitted or not. Or a `Pipeline` of a `TableEncoder` and an estimator.
     path : str or path
         The file; one that is there is replaced.
 
@@ -48,7 +48,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     with replacing(path) as file:
         container.write(file, {"gapfit": _version(), **header}, arrays)
         with _naming(path, "this model cannot be stored: "):
-            _load(file.name, [type(model)])
+            _load(file.name, [type(step) for step in steps_of(model)])
 
 
 def load(path: str | os.PathLike[str], classes: Iterable[type] = ()) -> Any:

@@ -23,8 +23,10 @@ def check_linear(fit: dict[str, Any]) -> None:
         or (len(thresholds) == len(classes) - 1 and bool((np.diff(thresholds) >= 0).all())),
         "feature_names_in_": names is None or len(names) == len(set(names)) == d,
     }
-    if "history_" in fit:  # a problem for each part; other models choose from many
+    if "support_status_" in fit:  # a problem for each part; other models choose from many
         agree |= _check_problems(fit, parts)
+    elif "history_" in fit:
+        agree["history_"] = _of_each(fit["history_"], len(fit["certificates_"]))
     _need_all(agree, "features and classes")
 
 
@@ -38,15 +40,20 @@ def _check_problems(fit: dict[str, Any], parts: int) -> dict[str, bool]:
     if len(fit["certificates_"]) == 1 and fit.get("classes_") is not None:  # all parts may be one problem
         parts, outputs = 1, len(fit["classes_"])
     balls = fit["balls"] = fit["balls"] or [None] * parts
-    support, nested = fit["support_status_"], [isinstance(part, list) for part in fit["history_"]]
-    d = fit["n_features_in_"]
+    support, d = fit["support_status_"], fit["n_features_in_"]
     return {
         "certificates_": len(fit["certificates_"]) == parts,
-        "history_": not any(nested) if parts == 1 else nested == [True] * parts,
+        "history_": _of_each(fit["history_"], parts),
         "support_status_": support.ndim == 1 if parts == 1 else support.ndim == 2 and len(support) == parts,
         "balls": len(balls) in (parts, len(fit.get("thresholds_", ())))
         and all(ball is None or len(ball.centre) in (d, d * outputs) for ball in balls),
     }
+
+
+def _of_each(history: list[Any], parts: int) -> bool:
+    """Is it that of so many problems, a list for each of several?"""
+    nested = [isinstance(part, list) for part in history]
+    return not any(nested) if parts == 1 else nested == [True] * parts
 
 
 def check_chains(fit: dict[str, Any]) -> None:
@@ -86,7 +93,6 @@ def check_kernel_machine(fit: dict[str, Any]) -> None:
         fit.get(key) for key in ("feature_names_in_", "identified_at_", "support_status_")
     )
     each: tuple[int, ...] = (n,) if pairs == 1 else (pairs, n)
-    nested = [isinstance(part, list) for part in fit["history_"]]
     gamma = getattr(fit["fitted_kernel"], "gamma", None)
     agree = {
         "shape_fit_": n > 0 and d > 0 and d == fit["n_features_in_"] and (not matrix or n == d),
@@ -99,7 +105,7 @@ def check_kernel_machine(fit: dict[str, Any]) -> None:
         "alpha_": np.shape(fit["alpha_"]) == (() if pairs == 1 else (pairs,)),
         "gamma_": fit["gamma_"] == gamma,
         "certificates_": len(fit["certificates_"]) == pairs,
-        "history_": not any(nested) if pairs == 1 else nested == [True] * pairs,
+        "history_": _of_each(fit["history_"], pairs),
         "support_status_": status is not None and status.shape == each,
         "identified_at_": steps is not None and steps.shape == each,
         "balls": len(balls) == pairs,

@@ -21,7 +21,7 @@ from gapfit.persistence.values import (
     write_sizes,
     write_texts,
 )
-from gapfit.solution import Certificate, Record
+from gapfit.solution import Certificate, Record, as_history, as_table
 from gapfit.statements import Ball
 
 _SUPPORT = ("zero", "bound", "support", "undecided")  # by their codes in a file, which are for good
@@ -70,17 +70,19 @@ def _write_history(history: list[Any], shelf: Shelf) -> Any:
     """All records one after another; `ends` tells the parts of a fit in several."""
     parts = history if history and isinstance(history[0], list) else None
     records = [record for part in parts for record in part] if parts else history
-    table = np.array(records, dtype=np.float64).reshape(-1, len(Record._fields))
-    return {"records": shelf.put(table), "ends": write_sizes(list(map(len, parts)), shelf) if parts else None}
+    ends = write_sizes(list(map(len, parts)), shelf) if parts else None
+    return {"records": shelf.put(as_table(records)), "ends": ends}
 
 
 def _read_history(value: Any, shelf: Shelf) -> list[Any]:
     table, ends = fields(value, "records", "ends")
     table = shelf.take(table, "<f8", 2)
-    need(table.shape[1] == len(Record._fields), "its records do not fit")
-    steps = table[:, 0]
+    columns = len(Record._fields)
+    need(table.shape[1] in (columns - 1, columns), "its records do not fit")
+    steps, proved = table[:, 0], table[:, columns - 1 :]
     need(((steps >= 0) & (steps < 2**53) & (steps == np.floor(steps))).all(), "n_iter is not a count")
-    records = [Record(int(step), *rest) for step, *rest in table.tolist()]
+    need(((proved == 0) | (proved == 1)).all(), "proved is neither 0 nor 1")
+    records = as_history(table)
     return records if ends is None else [records[part] for part in read_slices(ends, len(records), shelf)]
 
 
@@ -190,6 +192,16 @@ def _read_curve(value: Any, proof: Certificate | None, shelf: Shelf) -> Curve:
     return Curve(x, y, sigmoid, proof)
 
 
+def _write_words(columns: list[list[str]], shelf: Shelf) -> Any:
+    return [write_texts(column, shelf) for column in columns]
+
+
+def _read_words(value: Any, shelf: Shelf) -> list[list[str]]:
+    need(isinstance(value, list), "not a list of columns")
+    return [read_texts(column, shelf) for column in value]
+
+
+WORDS = Kind(_write_words, _read_words)
 SUPPORT = Kind(_write_support, _read_support)
 SIGNS = Kind(lambda signs, shelf: shelf.put(signs.astype(np.int8)), _read_signs)
 MARKS = Kind(lambda marks, shelf: shelf.put(marks.astype(np.int8)), _read_marks)

@@ -6,6 +6,8 @@ from inspect import signature
 from reprlib import repr as show
 from typing import Any
 
+from sklearn.pipeline import Pipeline
+
 from gapfit.declaration import attributes, parameters
 from gapfit.errors import ModelFileError
 from gapfit.persistence import values
@@ -38,13 +40,33 @@ def _parameter_kinds(cls: type) -> dict[str, Kind]:
     return {name: kind for name, kind in kinds.items() if kind is not NOWHERE}
 
 
+def _transformers() -> Classes:
+    """What may come before an estimator in a pipeline."""
+    from gapfit.tables import TableEncoder
+
+    return {"TableEncoder": TableEncoder}
+
+
+def steps_of(model: Any) -> list[Any]:
+    """The parts of a pipeline, or the model itself."""
+    return [step for _, step in model.steps] if type(model) is Pipeline else [model]
+
+
 def describe(model: Any) -> tuple[dict[str, Any], list[Any]]:
     """The model as a header and arrays. TypeError names what cannot be stored."""
+    shelf = Shelf()
+    if type(model) is Pipeline:
+        steps = [[name, _described(step, shelf)] for name, step in model.steps]
+        return {"class": "Pipeline", "steps": steps}, shelf.arrays
+    return _described(model, shelf), shelf.arrays
+
+
+def _described(model: Any, shelf: Shelf) -> dict[str, Any]:
     cls, name = type(model), type(model).__name__
     if not hasattr(cls, "_check_stored"):
         raise TypeError(f"a model file holds an estimator of gapfit, not {name}; use joblib for that")
     known_classes([cls])
-    shelf, kinds, declared = Shelf(), _parameter_kinds(cls), attributes(cls)
+    kinds, declared = _parameter_kinds(cls), attributes(cls)
     given = {key: value for key, value in model.get_params(deep=False).items() if key in kinds}
     written = {key: _write_parameter(cls, key, value, kinds[key], shelf) for key, value in given.items()}
     held = model.__getstate__()
@@ -53,7 +75,7 @@ def describe(model: Any) -> tuple[dict[str, Any], list[Any]]:
             raise TypeError(f"{key} is not an attribute of {name}, and a model file has no place for it")
     there = {key: one for key, one in declared.items() if key in held}  # in this order: equal bytes
     fitted = {_key(key): _write_attribute(key, held[key], there[key], shelf) for key in there}
-    return {"class": name, "parameters": written, "fitted": fitted or None}, shelf.arrays
+    return {"class": name, "parameters": written, "fitted": fitted or None}
 
 
 def _write_parameter(cls: type, name: str, value: Any, kind: Kind, shelf: Shelf) -> Any:
@@ -83,13 +105,33 @@ def _write_attribute(name: str, value: Any, one: Field[Any], shelf: Shelf) -> An
 
 def rebuild(header: dict[str, Any], arrays: list[Any], classes: Iterable[type] = ()) -> Any:
     """The model, if everything in the header is something that its class declares."""
+    transformers = _transformers()
+    shelf = Shelf(arrays)
+    known = known_classes(one for one in classes if one not in transformers.values())
+    if header.get("class") == "Pipeline":
+        (_, steps) = values.fields(header, "class", "steps")
+        need(isinstance(steps, list) and len(steps) > 0, "a pipeline has steps")
+        model = Pipeline([_read_step(step, {**known, **transformers}, shelf) for step in steps])
+        need(len(model.named_steps) == len(steps), "two steps have the same name")
+        need(hasattr(model.steps[-1][1], "predict"), "the last step does not predict")
+    else:
+        model = _rebuilt(header, known, shelf)
+    need(all(array is None for array in shelf.arrays), "there are arrays that nothing uses")
+    return model
+
+
+def _read_step(step: Any, known: Classes, shelf: Shelf) -> tuple[str, Any]:
+    need(isinstance(step, list) and len(step) == 2 and isinstance(step[0], str), "a step is no step")
+    return step[0], _rebuilt(step[1], known, shelf)
+
+
+def _rebuilt(header: Any, known: Classes, shelf: Shelf) -> Any:
     name, written, fitted = values.fields(header, "class", "parameters", "fitted")
-    known = known_classes(classes)
     need(
         isinstance(name, str) and name in known,
         f"{show(name)} is none of {', '.join(known)}; name one of your own: load(path, classes=[...])",
     )
-    cls, shelf = known[name], Shelf(arrays)
+    cls = known[name]
     model = cls(**_read_all("parameter", written, _parameter_kinds(cls), shelf))
     if fitted is not None:
         kinds = {key: one.metadata["form"] for key, one in attributes(cls).items()}
@@ -103,7 +145,6 @@ def rebuild(header: dict[str, Any], arrays: list[Any], classes: Iterable[type] =
                 setattr(model, key, found[_key(key)])
         if hasattr(model, "_restore"):
             model._restore()
-    need(all(array is None for array in shelf.arrays), "there are arrays that nothing uses")
     return model
 
 

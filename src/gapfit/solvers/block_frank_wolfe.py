@@ -34,9 +34,10 @@ def block_frank_wolfe(problem: Problem, state: dict[str, Any] | None = None, *, 
     mixtures = _Mixtures(problem, state or {}, seed)
     while True:
         mixtures.sweep()
+        gap = float(mixtures.gaps.sum())
         yield Iterate(
-            mixtures.weights.copy(), np.zeros(0), mixtures.minorant, snapshot=mixtures.state,
-            estimate=float(mixtures.gaps.sum()),
+            mixtures.weights.copy(), np.zeros(0), mixtures.minorant, snapshot=mixtures.state, estimate=gap,
+            objective=mixtures.dual() + gap,
         )  # fmt: skip
 
 
@@ -115,6 +116,11 @@ class _Mixtures(Kept):
         for p, (slopes, _, shares) in zip(self.p, self.planes, strict=True):
             total += p * (shares @ slopes)
         return total
+
+    def dual(self) -> float:
+        """What the mixtures are worth, but for rounding."""
+        heights = [p * float(own @ offsets) for p, (_, offsets, own) in zip(self.p, self.planes, strict=True)]
+        return float(sum(heights)) - 0.5 * self.alpha * float(self.weights @ self.weights)
 
     def minorant(self) -> Minorant:
         """The mixture of all mixtures, their shares made to sum to one; w is set right by it."""

@@ -52,7 +52,7 @@ def least_squares(problem: Problem, state: dict[str, Any] | None = None) -> Step
     else:
         w = problem.start()
         w = model.minimiser(w, moments.gram @ w - moments.cross)
-        yield moments.iterate(w, lowest)
+        yield moments.iterate(w, lowest)._replace(way=[(moments.at_zero, np.inf)])
     while True:
         point = at_best_offsets(problem, w, problem.scores(w))
         if lowest - 4 * EPS * abs(point.J) <= point.J:
@@ -69,6 +69,7 @@ class Moments(NamedTuple):
     centre: Slope
     level: float  # the mean target
     offsets: int
+    at_zero: float  # J, where no weight is
 
     @classmethod
     def of(cls, problem: Problem) -> "Moments":
@@ -88,7 +89,8 @@ class Moments(NamedTuple):
         half = np.tril(design.weighted_gram(weight, centre))
         around = weight * (target - level)
         cross = design.adjoint(around) - float(around.sum()) * centre
-        return cls(half + np.tril(half, -1).T, cross, centre, level, problem.n_offsets)
+        at_zero = 0.5 * float(around @ (target - level))
+        return cls(half + np.tril(half, -1).T, cross, centre, level, problem.n_offsets, at_zero)
 
     def iterate(self, w: Slope, lowest: float) -> Iterate:
         """To be looked at in any case: what it leaves is rounding. A start would only cost a look."""

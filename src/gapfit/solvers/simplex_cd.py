@@ -93,7 +93,8 @@ def _iterate(descent: SimplexDescent) -> Iterate:
     descent.looks += 1
     # where so many were not enough, the driver had better see for itself how things are
     gap = _exact_gap(descent) if descent.looks <= _LOOKS else None
-    return Iterate(point, b, minorant, None, descent.snapshot, gap, None)
+    objective = None if gap is None else descent.dual() + gap
+    return Iterate(point, b, minorant, None, descent.snapshot, gap, objective)
 
 
 def _exact_gap(descent: SimplexDescent) -> float:

@@ -50,7 +50,9 @@ def small_newton(problem: Problem, state: dict[str, Any] | None = None) -> Steps
         course = path.course
         estimate = course.gap if course.moving else 0.0  # the last point is to be looked at in any case
         claim = course.primal if course.best else None  # else the best offset is searched for
-        yield Iterate(path.w, path.offsets(), path.bound, claim, path.snapshot, estimate, course.primal)
+        yield Iterate(
+            path.w, path.offsets(), path.bound, claim, path.snapshot, estimate, course.primal, way=path.way()
+        )
 
 
 class _Path:
@@ -74,6 +76,7 @@ class _Path:
         self.place = small.Place(
             w=w, f=f, v=v, z=z, centre=centre, curvature=curvature, step=step, along=along,
             hessian=np.zeros((d, d)), mean=mean, rows=np.zeros(n + 3, np.int64),
+            passed=np.zeros(1, np.int64), values=np.zeros(small.MOST), gaps=np.zeros(small.MOST),
         )  # fmt: skip
         self.corners = None
         if net.l1:
@@ -126,6 +129,11 @@ class _Path:
 
     def bound(self) -> Minorant:
         return self.problem.minorant_at(-self.place.v)
+
+    def way(self) -> list[tuple[float, float]]:
+        """J and the gap at the points that the last call has passed."""
+        passed = int(self.place.passed[0])
+        return list(zip(self.place.values[:passed].tolist(), self.place.gaps[:passed].tolist(), strict=True))
 
     def snapshot(self) -> dict[str, Any]:
         records = (tuple(record) for record in (self.net, self.place, self.course))

@@ -19,7 +19,7 @@ from gapfit.losses.base import Loss
 from gapfit.metrics import Mask, Metric, best_threshold
 from gapfit.penalties import Penalty
 from gapfit.problem import Problem
-from gapfit.solution import Certificate, Solution, Status
+from gapfit.solution import Certificate, Record, Solution, Status
 from gapfit.solve import solve
 
 LOSSES: dict[str, Loss] = {"logistic": Logistic(), "squared_hinge": SquaredHinge()}
@@ -76,6 +76,7 @@ class Fitted(NamedTuple):
     status: Status
     n_iter: int
     objective: float  # what the recipe minimises, at this point
+    history: list[Record]
     solution: Solution | None = None  # of the latest surrogate: its cuts serve the next alpha
     anchor: "Fitted | None" = None  # of a local search, where it began: others begin there too
 
@@ -146,7 +147,7 @@ class Cost:
         primal = solution.certificate.primal
         return Fitted(
             solution.w.astype(np.float64), solution.intercept, solution.certificate, solution.status,
-            solution.n_iter, primal,
+            solution.n_iter, primal, solution.history,
         )  # fmt: skip
 
 
@@ -189,4 +190,5 @@ class Surrogate:
             metric = Metric(metric.loss, metric.table, metric.k * samples.share)
         threshold, _ = best_threshold(metric, samples.design.scores(w), samples.positive, samples.weight)
         primal = solution.certificate.primal
-        return Fitted(w, -threshold, solution.certificate, solution.status, solution.n_iter, primal, solution)
+        proof, ended = solution.certificate, solution.status
+        return Fitted(w, -threshold, proof, ended, solution.n_iter, primal, solution.history, solution)

@@ -101,6 +101,11 @@ class SimplexDescent(Kept):
         self.s = B.sum(axis=0) if self.problem.n_offsets else np.zeros(self.K)
         self.h = self.intercepts + self.rho * self.s - self.mean @ self.weights()
 
+    def dual(self) -> float:
+        """What the shares are worth, were they balanced."""
+        worth = float((self.A * self.prices).sum()) - float(self.p @ self.entropy)
+        return worth - 0.5 * self.problem.alpha * float((self.weights() ** 2).sum())
+
     # -- steps ----------------------------------------------------------------------------------------------
 
     def _look_at_all(self) -> None:

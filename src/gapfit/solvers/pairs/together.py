@@ -27,6 +27,7 @@ class Machines:
         count = len(problems.sizes)
         self.taken, self.violation = np.zeros(count, np.int64), np.full(count, np.inf)
         self.since, self.sides = np.zeros(len(self.v), np.int64), np.zeros(len(self.v))
+        self.ways: list[Any] = [[]] * count  # J and the gap at points that the last steps have passed
 
     def _about(self, problems: Problems) -> None:
         self.problems, atoms = problems, problems.risk.atoms
@@ -65,9 +66,14 @@ class Machines:
 
         limits = Limits(self.lower, self.upper, self.problems.risk.atoms.kink, False)
         target, problems = enough * self.scale, self.problems
-        problems.compiled.ascend(
-            problems.K, problems.parts, self.G, self.v, limits, STEPS, target, self.taken, self.violation
+        count, compiled = len(problems.sizes), problems.compiled
+        values, gaps = np.zeros((2, count, compiled.LOOKS))
+        way = compiled.Way(self.target, np.zeros(count, np.int64), values, gaps)
+        compiled.ascend(
+            problems.K, problems.parts, self.G, self.v, limits, STEPS, target, self.taken, self.violation, way
         )
+        seen = np.stack([values, gaps], axis=2) * problems.alpha[:, None, None]
+        self.ways = [part[:looks].tolist() for part, looks in zip(seen, way.looks.tolist(), strict=True)]
         at_bound = (self.v == self.upper) | (self.v == self.lower)
         sides = np.sign(self.v) * (1 + at_bound)
         changed = sides != self.sides
