@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from gapfit.estimators.alpha_search import AlphaSearchCV, proven_regret
     from gapfit.estimators.conformal import ConformalRegressor
     from gapfit.estimators.conformal_labels import ConformalClassifier
+    from gapfit.exchange import to_onnx
     from gapfit.path import path
     from gapfit.persistence import load, save
     from gapfit.plotting import plot_alpha_search, plot_convergence, plot_path, plot_selection
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AlphaSearchCV", "ConformalClassifier", "ConformalRegressor", "plot_alpha_search", "proven_regret"]
 __all__ += ["Certificate", "Problem", "Solution", "Status", "load", "path", "plot_convergence", "save"]
-__all__ += ["TableEncoder", "plot_path", "plot_selection", "show_versions", "solve"]
+__all__ += ["TableEncoder", "plot_path", "plot_selection", "show_versions", "solve", "to_onnx"]
 __all__ += ["LinearClassifier", "LinearRegressor", "MetricClassifier", "NoveltyDetector", "OrdinalClassifier"]
 __all__ += ["Ranker"]
 __all__ += ["KernelSVCCV", "LinearClassifierCV", "LinearRegressorCV", "OrdinalClassifierCV", "RankerCV"]
@@ -101,6 +102,7 @@ _HOMES = {
     "save": "persistence",
     "show_versions": "versions",
     "solve": "solve",
+    "to_onnx": "exchange",
 }
 
 

@@ -191,9 +191,7 @@ def test_a_shard_that_shrinks_while_it_is_read_is_named(tmp_path, monkeypatch):
     class Larger:
         st_size = 10**6
 
-    monkeypatch.setattr(
-        "gapfit.shards.arrow.os.fstat", lambda _: Larger
-    )  # it was larger once
+    monkeypatch.setattr("gapfit.shards.arrow.os.fstat", lambda _: Larger)  # it was larger once
     with pytest.raises(DataError, match="bytes, where there were 1000000") as caught:
         shards.parts.load(0)
     assert ".arrow" in str(caught.value)

@@ -245,8 +245,11 @@ class LinearClassifier(
 
     def _log_odds(self, scores: Vector) -> Vector:
         """The scores of a joint fit; else logarithms of expit, of which the softmax is expit over its sum."""
-        joint = self.multi_class == "joint" or Target.CLASSES in target_of(self.loss)
-        return scores if joint else np.asarray(log_expit(scores))
+        return scores if self._is_joint() else np.asarray(log_expit(scores))
+
+    def _is_joint(self) -> bool:
+        """Are several classes told apart by one problem?"""
+        return self.multi_class == "joint" or Target.CLASSES in target_of(self.loss)
 
     def score_bounds(self, X: Any) -> tuple[Vector, Vector]:
         """Bounds lo, hi on the decision function of the exact optimum, true of every optimal model.

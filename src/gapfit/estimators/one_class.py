@@ -12,7 +12,7 @@ from gapfit.declaration import attribute, declared, parameter
 from gapfit.estimators.fitting import warn_caller
 from gapfit.persistence.values import FINITE
 
-_ON_IT = 1e-9  # of the threshold: the optimum puts some samples right on it, where rounding must not decide
+ON_IT = 1e-9  # of the threshold: the optimum puts some samples right on it, where rounding must not decide
 
 
 @declared
@@ -46,7 +46,7 @@ class OneClass(OutlierMixin, BaseEstimator):
         """Scores less `offset_`: negative for outliers, zero where only rounding parts them from the
         threshold."""
         above = self._above(X)
-        return np.where(np.abs(above) <= _ON_IT * abs(self.offset_), 0.0, above)
+        return np.where(np.abs(above) <= ON_IT * abs(self.offset_), 0.0, above)
 
     def predict(self, X: Any) -> NDArray[np.intp]:
         """+1 for rows that resemble the training samples, -1 for outliers."""
