@@ -58,9 +58,11 @@ installed: $(VENV)/.installed-test
 oldest: build/oldest/.installed
 	build/oldest/bin/python -m pytest -n 2 -p no:cacheprovider $(addprefix tests/,$(OLDEST))
 
-# The pages and the examples, into docs/_build/html. A warning is an error, and no network is needed.
+# The pages and the examples, into docs/_build/html. A warning is an error, and no network is needed. Where there is
+# Chromium, those with formulas are looked at; all of them: `.venv/bin/python .ci/pages.py docs/_build/html --all`.
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx -b html -a -W --keep-going -n docs docs/_build/html
+	$(BIN)/python .ci/pages.py docs/_build/html
 
 # gapfit beside its peers: see benchmarks/README.md. Quickly: `make bench BENCH_ARGS=--quick`.
 bench: $(VENV)/.installed-bench

@@ -1,6 +1,7 @@
 """The code in the documentation runs as it stands, in the order in which it stands there."""
 
 import re
+import runpy
 import shlex
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
+from browser import needs_chromium
 from gapfit import datasets, load
 from gapfit.cli.main import run
 
@@ -38,7 +40,7 @@ def test_the_blocks_of_a_page_run(page, folder, capsys):
         if language == "python":
             exec(compile(block, str(page), "exec"), namespace)
             continue
-        for line in block.splitlines():
+        for line in block.replace("\\\n", " ").splitlines():
             program, *arguments = shlex.split(line)
             assert program == "gapfit"
             assert run(arguments) == 0, line
@@ -60,3 +62,22 @@ def test_the_readme_walks_end_with_the_same_model(folder, capsys):
     assert trained.converged_ and namespace["again"].converged_
     assert [row[0] for row in rows] == list(namespace["again"].predict(namespace["table"].X))
     assert {row[1] for row in rows} <= {"0", "1"}
+
+
+BROKEN = """<!doctype html><html><head><title>x</title></head><body><article>
+<p>The minimum of \\frac{1}{2} is</p><math></math><img src="absent.png"><div style="width:5000px">wide</div>
+</article><script>nothing.at.all()</script></body></html>"""
+SOUND = """<!doctype html><html><head><title>x</title></head><body><article>
+<p>Half: <math><mfrac><mn>1</mn><mn>2</mn></mfrac></math> <code>\\frac</code></p></article></body></html>"""
+
+
+@needs_chromium
+def test_what_a_reader_would_stumble_over_is_found(tmp_path):
+    """The check that `make docs` runs on pages with formulas."""
+    pages = runpy.run_path(str(ROOT / ".ci" / "pages.py"))
+    (tmp_path / "broken.html").write_text(BROKEN)
+    (tmp_path / "sound.html").write_text(SOUND)
+    assert pages["wrong_with"](tmp_path / "sound.html") == []
+    told = " ".join(pages["wrong_with"](tmp_path / "broken.html"))
+    for what in ("console", "formulas have no size", "raw LaTeX", "absent.png", "wider than the window"):
+        assert what in told

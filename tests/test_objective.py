@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from gapfit import Problem, UnboundedProblem, solve
+from gapfit.design.chain import ChainDesign
 from gapfit.losses import Hinge, Novelty
 from gapfit.penalties import L1
 from problems import labels_problem
@@ -147,3 +148,18 @@ def test_the_scale_does_not_know_where_a_fit_began():
     before = problem.scale
     solve(problem, start=np.full(5, 1e8), tol=1e-3)
     assert problem.scale == before == pytest.approx(abs(problem.at_zero.value))
+
+
+def test_a_design_of_chains_knows_its_groups():
+    """Without groups, and with those that say the same; others are refused."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 3)), np.arange(20) % 3
+    design, chains = ChainDesign(X, [5, 5, 4, 6], 3), np.repeat(["a", "b", "c", "d"], [5, 5, 4, 6])
+    for loss in ("chain_crf", "chain_margin"):
+        alone = Problem(design, y, loss, alpha=0.1)
+        told = Problem(design, y, loss, alpha=0.1, groups=chains)
+        w = rng.normal(size=design.shape[1])
+        assert alone.evaluate(w, np.zeros(0)) == told.evaluate(w, np.zeros(0))
+        with pytest.raises(ValueError, match="groups and the design differ in where sequences begin"):
+            Problem(design, y, loss, alpha=0.1, groups=np.zeros(20))
+    assert solve(Problem(design, y, "chain_crf", alpha=0.1), tol=1e-4).converged

@@ -85,3 +85,12 @@ def check_finite(name: str, values: Vector) -> None:
     """Refuse what is no number, in the words of scikit-learn, whose own look takes as long as a small fit."""
     if not np.isfinite(values).all():
         assert_all_finite(fetched(values), input_name=name)
+
+
+def agreed_groups(known: Any, given: Any) -> Any:
+    """The groups of a design that knows them: those given must be the same, and need not be given."""
+    if known is None or given is None:
+        return given if known is None else known
+    if not np.array_equal(known[1:] != known[:-1], given[1:] != given[:-1]):
+        raise ValueError("groups and the design differ in where sequences begin; leave groups out")
+    return given

@@ -16,7 +16,7 @@ import numpy as np
 
 from gapfit._types import Slope, Vector
 from gapfit.cached import OfTheData
-from gapfit.checks import as_groups, as_offset, as_weights
+from gapfit.checks import agreed_groups, as_groups, as_offset, as_weights
 from gapfit.design.base import Design
 from gapfit.design.given import unpacked
 from gapfit.design.memory import as_design
@@ -68,7 +68,7 @@ class Objective:
         n = design.n_samples
         y = self.loss.as_target(design.given(y), n)
         weight = as_weights(design.given(sample_weight), n, like=y)
-        groups = None if groups is None else as_groups(fetched(groups), n)
+        groups = agreed_groups(design.groups, None if groups is None else as_groups(fetched(groups), n))
         present = np.flatnonzero(weight)  # weight zero equals absence
         if len(present) < n:
             design, y, weight = design.keeping(present), y[present], weight[present]

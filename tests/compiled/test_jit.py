@@ -187,6 +187,19 @@ def test_a_part_is_not_for_python() -> None:
 STORED = rows.as_rows(np.array([1.0, 2.0]), np.array([0, 1]), np.array([0, 2]))
 
 
+def test_who_can_keep_nothing_is_told_once(package: Path) -> None:
+    """In a container where nothing can be written, every process compiles anew: somebody should know."""
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA_", "GAPFIT_"))}
+    places = {"PYTHONPATH": str(package), "HOME": str(package), "XDG_CACHE_HOME": str(package / "caches")}
+    for read_only, count in (({"READ_ONLY": "1"}, 1), ({}, 0)):
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True,
+            env=inherited | places | read_only,
+        )  # fmt: skip
+        assert done.stderr.count("every process compiles anew") == count
+        assert ("NUMBA_CACHE_DIR" in done.stderr) == (count > 0)
+
+
 def test_what_an_image_holds_is_read_where_nothing_can_be_written(package: Path) -> None:
     """Machine code that was left beside the package, or in the folder given, serves who may only read it."""
     for folder in (package / "gapfit" / "compiled" / "__pycache__", package / "given"):

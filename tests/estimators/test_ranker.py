@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+import warnings
 from copy import deepcopy
 from importlib import import_module
 from pathlib import Path
@@ -534,3 +535,16 @@ def test_mq2008(loss):
     assert np.nan_to_num(ndcg_per_query(test.y, scores, test.qid)).mean() > 0.5  # without relevance: 0
     assert model.score(test.X, test.y, test.qid) > 0.7
     assert mean_average_precision(test.y, scores, test.qid) > 0.65
+
+
+def test_a_score_without_queries_is_warned_of():
+    """GridSearchCV drops qid unless metadata are routed: then all samples are one query."""
+    rng = np.random.default_rng(0)
+    X, y, qid = rng.normal(size=(20, 3)), np.arange(20) % 3, np.repeat(np.arange(5), 4)
+    model = Ranker().fit(X, y, qid=qid)
+    with pytest.warns(UserWarning, match="no qid.*5 queries.*enable_metadata_routing"):
+        model.score(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.score(X, y, qid=qid)
+        Ranker().fit(X, y).score(X, y)

@@ -46,7 +46,11 @@ from gapfit.solvers.bundle import bundle
 from model_bytes import MODELS
 
 CORPUS = Path(__file__).parent / "corpus"
-NOT_STORED = {"_kept", "_warm"}  # the names of private attributes that a file does not hold, as its page says
+NOT_STORED = {
+    "_kept",
+    "_queries",
+    "_warm",
+}  # the names of private attributes that a file does not hold, as its page says
 X, T = data()
 
 

@@ -12,6 +12,7 @@ may import from each other. ``GAPFIT_CACHE=0`` in the environment keeps nothing 
 import hashlib
 import inspect
 import os
+import warnings
 from collections.abc import Callable
 from importlib import resources
 from typing import Any
@@ -112,6 +113,17 @@ class Store(caching.FunctionCache):
     def save_overload(self, sig: Any, data: Any) -> None:
         if not isinstance(self._impl.locator, _Nowhere):
             super().save_overload(sig, data)
+        elif not _told:
+            _told.append(True)
+            warnings.warn(NOT_KEPT, RuntimeWarning, stacklevel=2)
+
+
+_told: list[bool] = []
+NOT_KEPT = (
+    "compiled code cannot be kept: neither the folder of gapfit nor the user's cache can be written to, so "
+    "every process compiles anew. Next: set NUMBA_CACHE_DIR to a folder that can be written to, or run "
+    "'gapfit warmup' when the image is made"
+)
 
 
 def _readable(function: Function) -> str:

@@ -59,6 +59,11 @@ class Design(HasForms, ABC):
         """How many samples y, sample_weight and groups speak of."""
         return self.shape[0]
 
+    @property
+    def groups(self) -> Any:
+        """Which samples belong together, of a design that knows it: the tokens of a chain. None: all may."""
+        return None
+
     @abstractmethod
     def scores(self, w: Slope) -> Vector:
         """A w."""

@@ -101,6 +101,11 @@ class ChainDesign(Design):
         self.dtype = np.dtype(np.float64)
         self.size = self.memory.size * K
 
+    @property
+    def groups(self) -> Any:
+        """The chain of each token."""
+        return np.repeat(np.arange(len(self.lengths)), self.lengths)
+
     def forms(self) -> Iterator[Any]:
         yield Plain()
         if self.edge is None:

@@ -13,7 +13,7 @@ from gapfit.declaration import attribute, declared, parameter
 from gapfit.design.given import unpacked
 from gapfit.estimators.assertions import Assertions
 from gapfit.estimators.blocks import by_blocks
-from gapfit.estimators.fitting import all_or_nothing
+from gapfit.estimators.fitting import all_or_nothing, warn_caller
 from gapfit.estimators.linear import LinearParts, Posed, WithIntercept
 from gapfit.estimators.probabilities import Calibrated, HeldOut
 from gapfit.estimators.samples import Samples
@@ -120,6 +120,7 @@ class Ranker(WithIntercept, Calibrated, Assertions):
         if n == 1:
             raise ValueError("X holds 1 sample only; there is nothing to put in order")
         query, queries = as_queries(qid, n)
+        self._queries = queries
         if queries > 1 and loss.one_query:
             raise ValueError(f"{loss!r} knows no queries; leave qid out, or take loss='pairwise'")
         samples = _within_queries(samples, query)
@@ -173,6 +174,13 @@ class Ranker(WithIntercept, Calibrated, Assertions):
         y is the relevance, from 0 to 60; a weight counts copies of a document within its query.
         `gapfit.ranking_metrics` has other measures, and scorers.
         """
+        if qid is None and getattr(self, "_queries", 1) > 1:
+            warn_caller(
+                f"score was given no qid, so that all samples count as one query; fit was given "
+                f"{self._queries} queries. Next: pass qid; in GridSearchCV, "
+                "sklearn.set_config(enable_metadata_routing=True), cv=GroupKFold() and fit(..., groups=qid).",
+                UserWarning,
+            )
         return mean_ndcg(y, self.predict(X), qid, sample_weight=sample_weight)
 
 
