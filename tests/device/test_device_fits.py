@@ -12,6 +12,8 @@ from gapfit import LinearClassifier, LinearRegressor, Problem, Status, solve
 from gapfit.certify import certify
 from gapfit.device import DeviceArray, DeviceDesign, answered
 from gapfit.losses.forms import Conjugate
+from gapfit.losses.margin import Logistic
+from gapfit.penalties import QuadraticForm
 from gapfit.registry import LOSSES, as_loss, as_solver
 from gapfit.solvers.base import missing_need
 
@@ -94,6 +96,31 @@ def test_memory_confirms_the_certificate(loss):
     plane = here.minorant_at(found.minorant.u.to_host())
     again = certify(here, found.w.astype(float), np.atleast_1d(found.intercept), plane)
     assert again.gap <= found.certificate.gap + 1e-9 * here.scale
+
+
+@pytest.mark.parametrize(("loss", "solver"), [("hinge", "semismooth_newton"), ("logistic", "newton")])
+@pytest.mark.parametrize("penalty", ["l2", "quadratic"])
+def test_hessians_may_stay_on_the_device(loss, solver, penalty, monkeypatch):
+    monkeypatch.setattr("gapfit.device.design._LARGE", 2)
+    given = QuadraticForm(np.diag(np.arange(1.0, D + 1))) if penalty == "quadratic" else penalty
+    there, here = (
+        Problem(x, target(loss), loss, given, alpha=1e-2) for x in (torch.as_tensor(X).to(DEVICE), X)
+    )
+    if missing_need(as_solver(solver), here):
+        pytest.skip(f"{solver} does not take {penalty}")
+    agree(solve(there, solver, tol=1e-8), solve(here, solver, tol=1e-8))
+
+
+class Branching(Logistic):
+    """A loss that asks what its numbers are: it cannot be recorded."""
+
+    def value_and_slope(self, f, y):
+        return super().value_and_slope(f if (f > 0).any() else 1.0 * f, y)
+
+
+def test_losses_that_cannot_be_recorded_run_as_they_are():
+    there, here = (Problem(x, LABELS, Branching(), alpha=1e-2) for x in (torch.as_tensor(X).to(DEVICE), X))
+    agree(solve(there, "newton", tol=TOL), solve(here, "newton", tol=TOL))
 
 
 def test_targets_and_weights_may_be_tensors():

@@ -120,9 +120,16 @@ class Design(HasForms, ABC):
     def check_convex(self) -> None:
         """Raise a ValueError if the penalty, in terms of this design's weights, is not convex."""
 
-    def cholesky(self, hessian: Matrix) -> tuple[Matrix, bool] | None:
-        """The factor of a Hessian for SciPy's `cho_solve`, where the design has a quicker way to it; only the
-        lower triangle counts."""
+    def gram_for_steps(
+        self, weight: Vector, centre: Slope | None = None, summed: Slope | None = None
+    ) -> Matrix:
+        """`weighted_gram`, which designs with sums over rows have; left where it can be factorised best."""
+        found: Matrix = self.weighted_gram(weight, centre, summed)  # type: ignore[attr-defined]
+        return found
+
+    def cholesky(self, hessian: Matrix) -> Any | None:
+        """What solves systems with this Hessian, where the design has a quicker way to it than LAPACK; only
+        the lower triangle counts."""
         del hessian
         return None
 

@@ -18,6 +18,8 @@ from gapfit._types import Matrix, Slope, Vector
 from gapfit.design.base import Design
 from gapfit.design.forms import Plain, RowSums
 from gapfit.device.array import DeviceArray
+from gapfit.device.factor import Factor, factor_of
+from gapfit.device.gram import weighted_gram
 from gapfit.device.marks import mark_of
 from gapfit.device.rows import Rows, rows_of
 from gapfit.errors import TooLarge
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["DeviceDesign", "answered"]
 
 _DTYPES = (torch.float32, torch.bfloat16, torch.float64)
-_GRAM = 2**28  # entries of X in a block whose Gram matrix is taken
-_LARGE = 500  # features: a smaller Hessian is factorised in memory before it would have been moved
+_GRAM = 2**27  # entries of X in a block whose Gram matrix is taken
+_LARGE = 256  # features: a smaller Hessian is factorised in memory before kernels would have been launched
 _FETCH = 2**24  # entries of X that are fetched at a time
 _SHARE = 0.5  # of the free memory: a block may take that
 
@@ -109,34 +111,23 @@ class DeviceDesign(Design):
         self, weight: Vector, centre: Slope | None = None, summed: Slope | None = None
     ) -> Matrix:
         """As of a `MemoryDesign`, in single precision: a step need not be exact."""
+        return np.asarray(self._gram(weight, centre, summed).cpu().numpy())
+
+    def gram_for_steps(
+        self, weight: Vector, centre: Slope | None = None, summed: Slope | None = None
+    ) -> Matrix:
+        gram = self._gram(weight, centre, summed)
+        found: Matrix = gram.cpu().numpy() if len(gram) < _LARGE else DeviceArray(gram)  # type: ignore[assignment]
+        return found
+
+    def _gram(self, weight: Vector, centre: Slope | None, summed: Slope | None) -> torch.Tensor:
         del summed
-        masses, d = self._down(weight), self.shape[1]
-        kind = torch.float64 if self.dtype == np.float64 else torch.float32
-        middle = self._down(np.zeros(d) if centre is None else centre).to(kind)
-        gram = torch.zeros((d, d), dtype=torch.float64, device=self.rows.device)
-        chosen = torch.nonzero(masses).ravel()
-        step = self._room_for(d)
-        for first in range(0, len(chosen), step):
-            limits.look()
-            some = chosen[first : first + step]
-            block, mass = self._block(some).to(kind) - middle, masses[some].to(kind)
-            gram += ((block * mass[:, None]).T @ block).double()
-        return np.asarray(gram.cpu().numpy())
+        d = self.shape[1]
+        middle = self._down(np.zeros(d) if centre is None else centre)
+        return weighted_gram(self.rows, self._down(weight), middle, self._room_for(d))
 
-    def _block(self, rows: torch.Tensor) -> torch.Tensor:
-        """These rows, dense; where they follow each other they need not be gathered."""
-        first, last = int(rows[0]), int(rows[-1]) + 1
-        if last - first == len(rows):
-            return self.rows.block(first, last)
-        return self.rows.take(rows).block(0, len(rows))
-
-    def cholesky(self, hessian: Matrix) -> tuple[Matrix, bool] | None:
-        if len(hessian) < _LARGE:
-            return None
-        factor, failed = torch.linalg.cholesky_ex(self._down(hessian))
-        if int(failed) or not bool(torch.isfinite(factor.diagonal()).all()):
-            return None
-        return factor.cpu().numpy(), True
+    def cholesky(self, hessian: Matrix) -> Factor | None:
+        return factor_of(hessian.tensor) if isinstance(hessian, DeviceArray) else None
 
     def _room_for(self, d: int) -> int:
         """Rows of a block."""

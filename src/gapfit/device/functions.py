@@ -7,6 +7,8 @@ import numpy as np
 import torch
 from scipy import special
 
+from gapfit.device import sums
+
 Entry = Callable[..., Any]
 
 
@@ -43,7 +45,7 @@ def _logical(function: Callable[..., torch.Tensor]) -> Entry:
 
 def _product(device: torch.device, a: Any, b: Any, **_: Any) -> Any:
     a, b = _full(tensor_of(a, device)), _full(tensor_of(b, device))
-    return float(_in_eights(a * b)) if a.ndim == b.ndim == 1 else a @ b
+    return float(sums.dot(a, b)) if a.ndim == b.ndim == 1 else a @ b
 
 
 def _whole(function: Callable[..., Any], empty: Any) -> Entry:
@@ -64,16 +66,7 @@ def _whole(function: Callable[..., Any], empty: Any) -> Entry:
 def _sum(x: torch.Tensor, **options: Any) -> torch.Tensor:
     if x.dtype == torch.bool or options:
         return torch.sum(x if x.dtype == torch.bool else _full(x), **options)
-    return _in_eights(_full(x).reshape(-1))
-
-
-def _in_eights(x: torch.Tensor) -> torch.Tensor:
-    """The sum, in an order that is known: three roundings make one number of eight, so that there are no more
-    on the way of any than `rounding.SUM` counts. torch's own order is not said."""
-    while x.numel() > 1:
-        a, b, c, d, e, f, g, h = torch.nn.functional.pad(x, (0, -x.numel() % 8)).reshape(8, -1)
-        x = ((a + b) + (c + d)) + ((e + f) + (g + h))
-    return x.sum()
+    return sums.total(_full(x).reshape(-1))
 
 
 def _largest(x: torch.Tensor, **options: Any) -> torch.Tensor:
@@ -154,6 +147,16 @@ def _append(device: torch.device, x: Any, more: Any) -> torch.Tensor:
     return torch.cat([tensor_of(x, device), _full(tensor_of(more, device)).reshape(-1).to(device)])
 
 
+def _asarray(device: torch.device, x: Any, dtype: Any = None) -> torch.Tensor:
+    """By `like`: where another array is."""
+    return tensor_of(x, device)
+
+
+def _diagonal(device: torch.device, x: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    place = torch.arange(len(x), device=device)
+    return place, place
+
+
 def _repeat(device: torch.device, x: Any, times: int) -> torch.Tensor:
     return torch.repeat_interleave(tensor_of(x, device), times)
 
@@ -168,6 +171,8 @@ FUNCTIONS: dict[Any, Entry] = {
     np.sort: lambda device, x, **_: torch.sort(tensor_of(x, device)).values,
     np.argsort: _argsort, np.searchsorted: _searchsorted, np.append: _append, np.repeat: _repeat,
     np.ptp: lambda device, x: float(tensor_of(x, device).max() - tensor_of(x, device).min()),
+    np.asarray: _asarray, np.diag_indices_from: _diagonal,
+    np.outer: lambda device, a, b: torch.outer(_full(tensor_of(a, device)), _full(tensor_of(b, device))),
     np.shape: lambda device, x: tuple(x.shape), np.ndim: lambda device, x: x.ndim,
     np.array_equal: lambda device, a, b: torch.equal(tensor_of(a, device), tensor_of(b, device).to(device)),
 }  # fmt: skip
