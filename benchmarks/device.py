@@ -11,6 +11,7 @@ is told apart. Every certificate is checked once more on the CPU, in NumPy, for 
 import argparse
 import json
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,8 @@ import torch
 
 from gapfit import Problem, solve
 from gapfit.certify import certify
-from gapfit.device import passes
+from gapfit.device import DeviceArray, oracle, passes
+from gapfit.registry import as_loss
 
 REPEATS = 5
 BYTES = 8e9
@@ -65,11 +67,19 @@ def rates():
             u, v = torch.randn(2, n, device="cuda", dtype=torch.float64)
             read = seconds(X.sum)[0]
             row = {"dtype": str(dtype), "columns": d, "torch.sum TB/s": X.numel() * size / read / 1e12}
-            for name, function in {
+            calls = {
                 "scores": lambda X=X, w=w: passes.scores(X, w),
                 "slope": lambda X=X, u=u: passes.adjoint(X, u),
                 "two slopes": lambda X=X, u=u, v=v: passes.adjoint(X, u, v),
-            }.items():
+            }
+            y = DeviceArray(torch.where(u > 0, 1.0, -1.0).double())
+            for loss in ("hinge", "logistic"):  # scores, losses, slopes and their sums, in one pass
+                formula = as_loss(loss).bind(y, np.ones_like(y)).formula()
+                numbers = tuple(part.tensor for part in formula.numbers)
+                for single, kind in ((True, "float32"), (False, "float64")):
+                    call = partial(oracle.through, X, w, 0.1, formula.name, numbers, single=single)
+                    calls[f"{loss} in {kind}"] = call
+            for name, function in calls.items():
                 function()
                 row[name] = read / seconds(function)[0]
             yield row

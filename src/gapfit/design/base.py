@@ -138,6 +138,13 @@ class Design(HasForms, ABC):
         scores = self.scores(w)
         return risk.value_and_subgradient(scores, b)[0], scores
 
+    def look(self, risk: "Risk", w: Slope, b: Vector, *, rough: bool = False) -> tuple[float, Slope, Vector]:
+        """R(A w, b) and one subgradient: in w, and in b; for designs that can have them in one pass. `rough`
+        allows single precision, where that is quicker: for steps, not for bounds."""
+        del rough
+        value, u, e = risk.value_and_subgradient(self.scores(w), b)
+        return value, self.adjoint(u), e
+
     def inner(self, a: Slope, w: Slope) -> float:
         """<a, w>, for slopes and weights alike."""
         return float(a @ w)

@@ -54,6 +54,13 @@ class Rows(ABC):
         """All that is stored."""
         return [self.values]
 
+    def through(
+        self, w: torch.Tensor, shift: float, formula: str, numbers: tuple[torch.Tensor, ...], **how: bool
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None:
+        """One pass for scores and slopes, where there is one: see `oracle.through`."""
+        del w, shift, formula, numbers, how
+        return None
+
 
 class DenseRows(Rows):
     """A tensor of rows, one after the other."""
@@ -71,6 +78,17 @@ class DenseRows(Rows):
     def depth(self) -> tuple[int, int]:
         n, d = self.shape
         return d, n if self.passes is None else self.passes.depth(self.X)
+
+    def through(
+        self, w: torch.Tensor, shift: float, formula: str, numbers: tuple[torch.Tensor, ...], **how: bool
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None:
+        if self.passes is None:
+            return None
+        from gapfit.device import oracle
+
+        if not oracle.fits(self.X) or formula not in oracle.FORMULAS:
+            return None
+        return oracle.through(self.X, w, shift, formula, numbers, **how)
 
     def scores(self, w: torch.Tensor) -> torch.Tensor:
         if self.passes is not None and w.ndim == 1:

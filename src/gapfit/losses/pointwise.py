@@ -12,7 +12,7 @@ from gapfit import threads
 from gapfit._types import Vector
 from gapfit.cached import Spared
 from gapfit.elsewhere import loops_of
-from gapfit.losses.base import FREE, Certain, Loss, Risk
+from gapfit.losses.base import FREE, Certain, Formula, Loss, Risk
 from gapfit.losses.forms import Bent, BinaryEntropy, Conjugate, Curvature, SlowCurvature, Smooth
 from gapfit.losses.leaning import Leaning, ends_of_a_box
 from gapfit.projections import project_dual_box
@@ -31,6 +31,7 @@ class PointwiseLoss(Loss):
     curved_at_most: ClassVar[float] = np.inf  # a bound on the second derivative of phi, if there is one
     curvature_rate: ClassVar[float] = np.inf  # |phi'''| is at most so many times phi'', if that is known
     anywhere = True
+    formula: ClassVar[str | None] = None  # its name in `gapfit.device.oracle`, if it is there
     has_entropy: ClassVar[bool] = False  # is the conjugate a log a + (1 - a) log(1 - a) over `slope_range`?
 
     @abstractmethod
@@ -123,7 +124,7 @@ def _conjugates(loss: PointwiseLoss, u: Vector, slopes: Any, y: Vector, p: Vecto
 def _over(
     function: Callable[..., Found], loss: PointwiseLoss, *arguments: Any, kept: int = 0
 ) -> tuple[list[float], list[Vector]]:
-    """The sums that such a function makes of all samples, by blocks of them, and the vectors that it keeps."""
+    """The sums that such a function makes of all samples, block by block, and the vectors that it keeps."""
     vector = arguments[0]
     if (device := loops_of(vector)) is not None:
         found: tuple[list[float], list[Vector]]
@@ -180,6 +181,10 @@ class PointwiseRisk(Risk):
         (value,), (u,) = _over(_evaluated, self.loss, scores, shift, self.y, self.p, kept=1)
         with np.errstate(invalid="ignore"):
             return value, u, np.full(b.shape, u.sum() if b.size else 0.0)
+
+    def formula(self) -> Formula | None:
+        name = self.loss.formula
+        return None if name is None else Formula(name, (self.y, self.p, self.loss.centre(self.y)))
 
     def constants(self, u: Vector) -> float:
         return float(np.abs(u) @ (1.0 + np.abs(self.y)))

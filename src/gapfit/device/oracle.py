@@ -1,0 +1,186 @@
+"""One pass over a dense X on a card, by Triton: scores, losses, their slopes, and the sums of all of these.
+
+A tile of rows is read once. Its scores are sums along the rows, a formula makes losses and slopes of them,
+and the slopes are summed up along the columns while the tile is still at hand. Products are in float64, or in
+single precision for steps that need not be exact; sums from tile to tile are in float64 in any case.
+"""
+
+import os
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+
+from gapfit.compiled import atoms
+from gapfit.device.formulas import renamed
+
+__all__ = ["FORMULAS", "fits", "through"]
+
+_WIDEST = 4096  # columns of a tile
+_PER = 8  # programs for each processor of the card
+_PARTS = 6  # numbers of a sample that a formula knows
+_INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"  # then nothing is timed
+_TILES = [
+    triton.Config({"ENTRIES": entries, "FLAT": flat}, num_warps=warps, num_stages=stages)
+    for entries, flat, warps, stages in (
+        (4096, True, 8, 3), (4096, True, 4, 3), (4096, False, 4, 3), (4096, False, 4, 1),
+        (8192, False, 4, 3), (8192, False, 8, 3), (8192, True, 8, 3), (16384, False, 8, 3),
+    )
+][: 1 if _INTERPRETED else None]  # fmt: skip
+
+# -- formulas: phi(f) and its slope, from the score and the numbers of a sample ---------------------------
+
+
+@triton.jit
+def _chosen(condition, yes, no):
+    return tl.where(condition, yes, no)
+
+
+@triton.jit
+def _smaller(x, y):
+    return tl.minimum(x, y)
+
+
+@triton.jit
+def _larger(x, y):
+    return tl.maximum(x, y)
+
+
+# what compiled loops do to one sample, in Triton's words
+_maximum = triton.jit(renamed(atoms.maximum, {"tl": tl, "min": _smaller, "max": _larger, "chosen": _chosen}))
+
+
+@triton.jit
+def _atoms(f, numbers):
+    sign, lin, kink, quad, lo, hi = numbers
+    value, a = _maximum(lin - sign * f, kink, quad, lo, hi)
+    return value, -sign * a
+
+
+@triton.jit
+def _logistic(f, numbers):
+    y, p = numbers[0], numbers[1]
+    margin = y * f
+    t = tl.exp(-tl.abs(margin))
+    u = 1.0 + t
+    log = tl.log(u) + (t - (u - 1.0)) / u
+    return p * (tl.maximum(-margin, 0.0) + log), -p * y * tl.where(margin < 0, 1.0, t) / u
+
+
+@triton.jit
+def _exponential(f, numbers):
+    y, p = numbers[0], numbers[1]
+    value = p * tl.exp(-y * f)
+    return value, -y * value
+
+
+@triton.jit
+def _poisson(f, numbers):
+    y, p, centre = numbers[0], numbers[1], numbers[2]
+    r = f - centre
+    grown = tl.exp(r) - 1.0
+    value = tl.where(y > 0, y * (grown - r), grown + 1.0)
+    return p * value, p * tl.where(y > 0, y * grown, grown + 1.0)
+
+
+@triton.jit
+def _parabola(f, numbers):
+    weight = numbers[0]
+    return 0.5 * weight * f * f, weight * f
+
+
+FORMULAS: dict[str, Any] = {
+    "atoms": _atoms, "logistic": _logistic, "exponential": _exponential, "poisson": _poisson,
+    "parabola": _parabola,
+}  # fmt: skip
+
+
+# -- the pass ---------------------------------------------------------------------------------------------
+
+
+@triton.jit
+def _part(vector, stride, rows, here, KIND: tl.constexpr):
+    """Numbers of these samples; a stride of zero is one number for all."""
+    return tl.load(vector + rows * stride, mask=here, other=0.0).to(KIND)
+
+
+@triton.autotune(_TILES, key=["COLUMNS", "KEPT"], cache_results=True)
+@triton.jit
+def _through(
+    X, w, numbers, sizes, out, FORMULA: tl.constexpr, KEPT: tl.constexpr, COLUMNS: tl.constexpr,
+    ENTRIES: tl.constexpr, FLAT: tl.constexpr,
+):  # fmt: skip
+    """`w` says in which precision; `numbers` are six vectors and what is added to all scores; `sizes` those
+    of X, and the six strides; `out` is for scores, slopes and sums."""
+    KIND: tl.constexpr = w.dtype.element_ty
+    ROWS: tl.constexpr = ENTRIES // COLUMNS
+    n, d = sizes[0], sizes[1]
+    columns = tl.arange(0, COLUMNS)
+    inside = columns < d
+    weights = tl.load(w + columns, mask=inside, other=0.0)
+    shift = tl.load(numbers[6]).to(KIND)
+    if FLAT:
+        slope = tl.zeros((ROWS, COLUMNS), tl.float64)
+    else:
+        slope = tl.zeros((COLUMNS,), tl.float64)
+    value = tl.zeros((ROWS,), tl.float64)
+    total = tl.zeros((ROWS,), tl.float64)
+    for tile in tl.range(tl.program_id(0), tl.cdiv(n, ROWS), tl.num_programs(0)):
+        rows = tl.cast(tile, tl.int64) * ROWS + tl.arange(0, ROWS)
+        here = rows < n
+        x = tl.load(X + rows[:, None] * d + columns[None, :], mask=here[:, None] & inside[None, :], other=0.0)
+        x = x.to(KIND)
+        f = tl.sum(x * weights[None, :], axis=1) + shift
+        known = (
+            _part(numbers[0], sizes[2], rows, here, KIND), _part(numbers[1], sizes[3], rows, here, KIND),
+            _part(numbers[2], sizes[4], rows, here, KIND), _part(numbers[3], sizes[5], rows, here, KIND),
+            _part(numbers[4], sizes[6], rows, here, KIND), _part(numbers[5], sizes[7], rows, here, KIND),
+        )  # fmt: skip
+        phi, u = FORMULA(f, known)
+        u = tl.where(here, u, 0.0)
+        if KEPT:
+            tl.store(out[0] + rows, f.to(tl.float64), mask=here)
+        value += tl.where(here, phi, 0.0).to(tl.float64)
+        total += u.to(tl.float64)
+        if FLAT:
+            slope += (x * u[:, None]).to(tl.float64)
+        else:
+            slope += tl.sum(x * u[:, None], axis=0).to(tl.float64)
+    place = tl.program_id(0).to(tl.int64)
+    if FLAT:
+        tl.store(out[1] + place * d + columns, tl.sum(slope, axis=0), mask=inside)
+    else:
+        tl.store(out[1] + place * d + columns, slope, mask=inside)
+    tl.store(out[2] + place * 2, tl.sum(value, axis=0))
+    tl.store(out[2] + place * 2 + 1, tl.sum(total, axis=0))
+
+
+def fits(X: torch.Tensor) -> bool:
+    """Are rows short enough for one tile?"""
+    return X.shape[1] <= _WIDEST
+
+
+def through(
+    X: torch.Tensor, w: torch.Tensor, shift: float, formula: str, parts: tuple[torch.Tensor, ...], *,
+    single: bool = False, kept: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:  # fmt: skip
+    """Sums of the losses and of their slopes, as two numbers; X'u; and the scores, if they are to be kept."""
+    n, d = X.shape
+    programs = _programs(X)
+    scores = torch.empty(n if kept else 0, dtype=torch.float64, device=X.device)
+    slopes = torch.empty((programs, d), dtype=torch.float64, device=X.device)
+    sums = torch.empty((programs, 2), dtype=torch.float64, device=X.device)
+    moved = torch.tensor([shift], dtype=torch.float64, device=X.device)
+    each = (*parts, *(parts[0],) * (_PARTS - len(parts)))
+    strides = (x.stride(0) if k < len(parts) else 0 for k, x in enumerate(each))
+    _through[(programs,)](
+        X, w.float() if single else w, (*each, moved), (n, d, *strides), (scores, slopes, sums),
+        FORMULA=FORMULAS[formula], KEPT=kept, COLUMNS=triton.next_power_of_2(max(d, 16)),
+    )  # fmt: skip
+    return sums.sum(0), slopes.sum(0), scores
+
+
+def _programs(X: torch.Tensor) -> int:
+    """That share the tiles."""
+    return _PER * (torch.cuda.get_device_properties(X.device).multi_processor_count if X.is_cuda else 1)
