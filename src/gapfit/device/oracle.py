@@ -22,12 +22,12 @@ _PER = 8  # programs for each processor of the card
 _PARTS = 6  # numbers of a sample that a formula knows
 _INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"  # then nothing is timed
 _TILES = [
-    triton.Config({"ENTRIES": entries, "FLAT": flat}, num_warps=warps, num_stages=stages)
-    for entries, flat, warps, stages in (
-        (4096, True, 8, 3), (4096, True, 4, 3), (4096, False, 4, 3), (4096, False, 4, 1),
-        (8192, False, 4, 3), (8192, False, 8, 3), (8192, True, 8, 3), (16384, False, 8, 3),
+    triton.Config({"ENTRIES": entries, "WARPS": warps}, num_warps=warps, num_stages=stages)
+    for entries, warps, stages in (
+        (4096, 4, 3), (4096, 8, 3), (8192, 4, 3), (8192, 8, 3), (16384, 8, 3), (4096, 4, 1),
     )
 ][: 1 if _INTERPRETED else None]  # fmt: skip
+_NOTHING, _ONCE, _EACH = 0, 1, 2  # a number is zero, the same for all samples, or each sample's own
 
 # -- formulas: phi(f) and its slope, from the score and the numbers of a sample ---------------------------
 
@@ -100,30 +100,49 @@ FORMULAS: dict[str, Any] = {
 
 
 @triton.jit
-def _part(vector, stride, rows, here, KIND: tl.constexpr):
-    """Numbers of these samples; a stride of zero is one number for all."""
-    return tl.load(vector + rows * stride, mask=here, other=0.0).to(KIND)
+def _same(vector, HOW: tl.constexpr, KIND: tl.constexpr):
+    """The number of all samples, or zero: then the compiler leaves out what it would do."""
+    if HOW == 1:
+        return tl.load(vector).to(KIND)
+    else:
+        return tl.full((), 0.0, KIND)
 
 
-@triton.autotune(_TILES, key=["COLUMNS", "KEPT"], cache_results=True)
+@triton.jit
+def _own(vector, same, rows, here, HOW: tl.constexpr):
+    """The numbers of these samples."""
+    if HOW == 2:
+        return tl.load(vector + rows, mask=here, other=0.0).to(same.dtype)
+    else:
+        return same
+
+
+@triton.autotune(_TILES, key=["COLUMNS", "HOW"], cache_results=True)
 @triton.jit
 def _through(
-    X, w, numbers, sizes, out, FORMULA: tl.constexpr, KEPT: tl.constexpr, COLUMNS: tl.constexpr,
-    ENTRIES: tl.constexpr, FLAT: tl.constexpr,
+    X, w, numbers, sizes, out, FORMULA: tl.constexpr, HOW: tl.constexpr, COLUMNS: tl.constexpr,
+    ENTRIES: tl.constexpr, WARPS: tl.constexpr,
 ):  # fmt: skip
-    """`w` says in which precision; `numbers` are six vectors and what is added to all scores; `sizes` those
-    of X, and the six strides; `out` is for scores, slopes and sums."""
+    """`w` says in which precision; `numbers` are six vectors and what is added to all scores; `sizes` are
+    those of X; `out` is for scores, slopes and sums; `HOW` says how the numbers are given, and then whether
+    scores are kept."""
     KIND: tl.constexpr = w.dtype.element_ty
     ROWS: tl.constexpr = ENTRIES // COLUMNS
+    # rows that a load of all threads is made of: sums over the others stay within a thread
+    AT_ONCE: tl.constexpr = WARPS * 32 * (128 // X.dtype.element_ty.primitive_bitwidth) // COLUMNS
+    GROUP: tl.constexpr = max(1, min(ROWS, AT_ONCE))
     n, d = sizes[0], sizes[1]
     columns = tl.arange(0, COLUMNS)
     inside = columns < d
     weights = tl.load(w + columns, mask=inside, other=0.0)
     shift = tl.load(numbers[6]).to(KIND)
-    if FLAT:
-        slope = tl.zeros((ROWS, COLUMNS), tl.float64)
-    else:
-        slope = tl.zeros((COLUMNS,), tl.float64)
+    a, b, c = (
+        _same(numbers[0], HOW[0], KIND), _same(numbers[1], HOW[1], KIND), _same(numbers[2], HOW[2], KIND)
+    )  # fmt: skip
+    p, q, r = (
+        _same(numbers[3], HOW[3], KIND), _same(numbers[4], HOW[4], KIND), _same(numbers[5], HOW[5], KIND)
+    )  # fmt: skip
+    slope = tl.zeros((GROUP, COLUMNS), tl.float64)
     value = tl.zeros((ROWS,), tl.float64)
     total = tl.zeros((ROWS,), tl.float64)
     for tile in tl.range(tl.program_id(0), tl.cdiv(n, ROWS), tl.num_programs(0)):
@@ -133,25 +152,20 @@ def _through(
         x = x.to(KIND)
         f = tl.sum(x * weights[None, :], axis=1) + shift
         known = (
-            _part(numbers[0], sizes[2], rows, here, KIND), _part(numbers[1], sizes[3], rows, here, KIND),
-            _part(numbers[2], sizes[4], rows, here, KIND), _part(numbers[3], sizes[5], rows, here, KIND),
-            _part(numbers[4], sizes[6], rows, here, KIND), _part(numbers[5], sizes[7], rows, here, KIND),
+            _own(numbers[0], a, rows, here, HOW[0]), _own(numbers[1], b, rows, here, HOW[1]),
+            _own(numbers[2], c, rows, here, HOW[2]), _own(numbers[3], p, rows, here, HOW[3]),
+            _own(numbers[4], q, rows, here, HOW[4]), _own(numbers[5], r, rows, here, HOW[5]),
         )  # fmt: skip
         phi, u = FORMULA(f, known)
         u = tl.where(here, u, 0.0)
-        if KEPT:
+        if HOW[6]:
             tl.store(out[0] + rows, f.to(tl.float64), mask=here)
         value += tl.where(here, phi, 0.0).to(tl.float64)
         total += u.to(tl.float64)
-        if FLAT:
-            slope += (x * u[:, None]).to(tl.float64)
-        else:
-            slope += tl.sum(x * u[:, None], axis=0).to(tl.float64)
+        parts = tl.reshape(x * u[:, None], (ROWS // GROUP, GROUP, COLUMNS))
+        slope += tl.sum(parts, axis=0).to(tl.float64)
     place = tl.program_id(0).to(tl.int64)
-    if FLAT:
-        tl.store(out[1] + place * d + columns, tl.sum(slope, axis=0), mask=inside)
-    else:
-        tl.store(out[1] + place * d + columns, slope, mask=inside)
+    tl.store(out[1] + place * d + columns, tl.sum(slope, axis=0), mask=inside)
     tl.store(out[2] + place * 2, tl.sum(value, axis=0))
     tl.store(out[2] + place * 2 + 1, tl.sum(total, axis=0))
 
@@ -172,13 +186,20 @@ def through(
     slopes = torch.empty((programs, d), dtype=torch.float64, device=X.device)
     sums = torch.empty((programs, 2), dtype=torch.float64, device=X.device)
     moved = torch.tensor([shift], dtype=torch.float64, device=X.device)
-    each = (*parts, *(parts[0],) * (_PARTS - len(parts)))
-    strides = (x.stride(0) if k < len(parts) else 0 for k, x in enumerate(each))
+    given = (*parts, *(parts[0],) * (_PARTS - len(parts)))
+    how = (*map(_how, parts), *(_NOTHING,) * (_PARTS - len(parts)), int(kept))
     _through[(programs,)](
-        X, w.float() if single else w, (*each, moved), (n, d, *strides), (scores, slopes, sums),
-        FORMULA=FORMULAS[formula], KEPT=kept, COLUMNS=triton.next_power_of_2(max(d, 16)),
+        X, w.float() if single else w, (*given, moved), (n, d), (scores, slopes, sums),
+        FORMULA=FORMULAS[formula], HOW=how, COLUMNS=triton.next_power_of_2(max(d, 16)),
     )  # fmt: skip
     return sums.sum(0), slopes.sum(0), scores
+
+
+def _how(vector: torch.Tensor) -> int:
+    """Is it stored once for all samples? Then it is looked at."""
+    if vector.stride(0) != 0:
+        return _EACH
+    return _ONCE if float(vector[0]) else _NOTHING
 
 
 def _programs(X: torch.Tensor) -> int:

@@ -1,7 +1,8 @@
 """Sums of numbers on a device, in an order that is known: proofs count its roundings. torch's is not said.
 
 Eight numbers are added up by pairs, three roundings on the way of each, and so are eight such sums, and so
-on: 42 roundings for 2^40 numbers, which `rounding.SUM` covers. On a card one kernel makes one of 64.
+on: 42 roundings for 2^40 numbers, which `rounding.SUM` covers. On a card one kernel makes one of 64, until
+NumPy adds up the last few, by pairs: at most 60 roundings.
 """
 
 import torch
