@@ -22,9 +22,10 @@ _PER = 8  # programs for each processor of the card
 _PARTS = 6  # numbers of a sample that a formula knows
 _INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"  # then nothing is timed
 _TILES = [
-    triton.Config({"ENTRIES": entries, "WARPS": warps}, num_warps=warps, num_stages=stages)
-    for entries, warps, stages in (
-        (4096, 4, 3), (4096, 8, 3), (8192, 4, 3), (8192, 8, 3), (16384, 8, 3), (4096, 4, 1),
+    triton.Config({"ENTRIES": entries, "FLAT": flat}, num_warps=warps, num_stages=stages)
+    for entries, flat, warps, stages in (
+        (4096, True, 8, 3), (4096, True, 4, 3), (4096, False, 4, 1), (4096, False, 4, 3), (8192, False, 4, 3),
+        (16384, False, 8, 3),
     )
 ][: 1 if _INTERPRETED else None]  # fmt: skip
 _NOTHING, _ONCE, _EACH = 0, 1, 2  # a number is zero, the same for all samples, or each sample's own
@@ -121,16 +122,13 @@ def _own(vector, same, rows, here, HOW: tl.constexpr):
 @triton.jit
 def _through(
     X, w, numbers, sizes, out, FORMULA: tl.constexpr, HOW: tl.constexpr, COLUMNS: tl.constexpr,
-    ENTRIES: tl.constexpr, WARPS: tl.constexpr,
+    ENTRIES: tl.constexpr, FLAT: tl.constexpr,
 ):  # fmt: skip
     """`w` says in which precision; `numbers` are six vectors and what is added to all scores; `sizes` are
     those of X; `out` is for scores, slopes and sums; `HOW` says how the numbers are given, and then whether
     scores are kept."""
     KIND: tl.constexpr = w.dtype.element_ty
     ROWS: tl.constexpr = ENTRIES // COLUMNS
-    # rows that a load of all threads is made of: sums over the others stay within a thread
-    AT_ONCE: tl.constexpr = WARPS * 32 * (128 // X.dtype.element_ty.primitive_bitwidth) // COLUMNS
-    GROUP: tl.constexpr = max(1, min(ROWS, AT_ONCE))
     n, d = sizes[0], sizes[1]
     columns = tl.arange(0, COLUMNS)
     inside = columns < d
@@ -142,7 +140,10 @@ def _through(
     p, q, r = (
         _same(numbers[3], HOW[3], KIND), _same(numbers[4], HOW[4], KIND), _same(numbers[5], HOW[5], KIND)
     )  # fmt: skip
-    slope = tl.zeros((GROUP, COLUMNS), tl.float64)
+    if FLAT:
+        slope = tl.zeros((ROWS, COLUMNS), tl.float64)
+    else:
+        slope = tl.zeros((COLUMNS,), tl.float64)
     value = tl.zeros((ROWS,), tl.float64)
     total = tl.zeros((ROWS,), tl.float64)
     for tile in tl.range(tl.program_id(0), tl.cdiv(n, ROWS), tl.num_programs(0)):
@@ -162,10 +163,15 @@ def _through(
             tl.store(out[0] + rows, f.to(tl.float64), mask=here)
         value += tl.where(here, phi, 0.0).to(tl.float64)
         total += u.to(tl.float64)
-        parts = tl.reshape(x * u[:, None], (ROWS // GROUP, GROUP, COLUMNS))
-        slope += tl.sum(parts, axis=0).to(tl.float64)
+        if FLAT:  # rows are added up at the end
+            slope += (x * u[:, None]).to(tl.float64)
+        else:
+            slope += tl.sum(x * u[:, None], axis=0).to(tl.float64)
     place = tl.program_id(0).to(tl.int64)
-    tl.store(out[1] + place * d + columns, tl.sum(slope, axis=0), mask=inside)
+    if FLAT:
+        tl.store(out[1] + place * d + columns, tl.sum(slope, axis=0), mask=inside)
+    else:
+        tl.store(out[1] + place * d + columns, slope, mask=inside)
     tl.store(out[2] + place * 2, tl.sum(value, axis=0))
     tl.store(out[2] + place * 2 + 1, tl.sum(total, axis=0))
 

@@ -78,8 +78,8 @@ class DeviceTiles(FunctionTiles):
         """The samples, less their centre, and the squares of their lengths, on the device."""
         kind = getattr(torch, np.dtype(dtype).name)
         if kind not in self._there:
-            X = torch.as_tensor(np.asarray(self.X)).to(self.device, torch.float64)
-            X = (X - torch.as_tensor(self.centre, dtype=torch.float64).to(self.device)).to(kind)
+            centre = torch.as_tensor(self.centre, dtype=torch.float64).to(self.device)
+            X = (torch.as_tensor(np.asarray(self.X)).to(self.device).double() - centre).to(kind)
             self._there[kind] = X, (X * X).sum(1)
         return self._there[kind]
 
@@ -109,7 +109,11 @@ class DeviceTiles(FunctionTiles):
     def fill(self, rows: Indices, columns: Indices, out: Any) -> None:
         there = torch.as_tensor(columns).to(self.device)
         for some, which in self._blocks(rows, self.n, len(columns)):
-            out[some] = self._tile(which, there, out.dtype, None).cpu().numpy()
+            torch.from_numpy(out[some]).copy_(self._tile(which, there, out.dtype, None))
+
+    def room(self, entries: int) -> Any:
+        """Memory that a card writes to without a detour."""
+        return torch.empty(entries, dtype=torch.float32, pin_memory=self.device.type == "cuda").numpy()
 
     def sums(
         self,
