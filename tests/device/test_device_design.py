@@ -102,7 +102,12 @@ def test_what_cannot_be_used_is_refused_by_name():
 
 PASSES = """
 import numpy as np, torch
-from gapfit.device import passes
+from gapfit import rowwise
+rowwise.MANY = 0  # numbers that are the same for all samples are stored once
+from gapfit.device import DeviceArray, oracle, passes
+from gapfit.device.folds import fold
+from gapfit.device.halves import halves
+from gapfit.registry import as_loss
 device = "cuda" if torch.cuda.is_available() else "cpu"
 rng = np.random.default_rng(0)
 for n, d in ((1, 1), (37, 5), (300, 64), (70, 130), (9, 5000)):
@@ -115,6 +120,35 @@ for n, d in ((1, 1), (37, 5), (300, 64), (70, 130), (9, 5000)):
         both = passes.adjoint(X, u, v)
         assert torch.allclose(both, torch.stack([wide.T @ u, wide.T @ v]), rtol=1e-13, atol=1e-12)
         assert 1 <= passes.depth(X)
+        sums, slope, scores = oracle.through(X, w, 0.3, "parabola", (v,), kept=True)
+        f = wide @ w + 0.3
+        assert torch.allclose(scores, f, rtol=1e-13, atol=1e-12)
+        assert torch.allclose(slope, wide.T @ (v * f), rtol=1e-12, atol=1e-11)
+        y = DeviceArray(torch.where(u > 0, 1.0, -1.0).double())
+        counts = DeviceArray(torch.floor(3 * torch.abs(u)))
+        for name in ("hinge", "squared_hinge", "quantile", "huber", "logistic", "exponential", "poisson"):
+            target, b = counts if name == "poisson" else y, np.array([0.3])
+            for weight in (np.ones_like(y), DeviceArray(torch.abs(v) + 0.1)):
+                risk = as_loss(name).bind(target, rowwise.once(weight))
+                small = 1e-2 * w / d**0.5
+                exact = risk.value_and_subgradient(DeviceArray(wide @ small), b)
+                formula = risk.formula()
+                numbers = tuple(x.tensor for x in formula.numbers)
+                for single, room in ((False, 1e-12), (True, 1e-4)):
+                    sums, slope, _ = oracle.through(X, small, 0.3, formula.name, numbers, single=single)
+                    assert abs(float(sums[0]) - exact[0]) <= room * max(1.0, exact[0])
+                    expected = wide.T @ exact[1].tensor
+                    most = 1 + float(wide.abs().max())
+                    assert torch.allclose(slope, expected, rtol=room, atol=room * most)
+        for n_ in (0, 1, 65, 20000):
+            x = torch.as_tensor(rng.normal(size=n_)).to(device)
+            assert abs(float(fold(x)) - float(x.sum())) <= 1e-10
+            assert abs(float(fold(x, x)) - float(x @ x)) <= 1e-9
+        rows = torch.arange(0, n, 2).to(device)
+        if kind != torch.float64:
+            high, low = halves(X, rows, torch.abs(u[rows]).float(), w.float())
+            exactly = (wide[rows] - w) * torch.abs(u[rows])[:, None]
+            assert torch.allclose(high.double() + low.double(), exactly, rtol=1e-4, atol=1e-4)
 print("passed")
 """
 

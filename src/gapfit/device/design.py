@@ -6,6 +6,7 @@ losses, solvers and proofs: products are in double precision, whatever X is, and
 in memory.
 """
 
+import warnings
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -236,5 +237,8 @@ def moved(X: Any, device: Any) -> DeviceDesign:
     if sparse.issparse(X):
         parts = (torch.as_tensor(np.asarray(part, dtype=np.int64)) for part in (X.indptr, X.indices))
         values = torch.as_tensor(np.asarray(X.data, dtype=kind))
-        return DeviceDesign(torch.sparse_csr_tensor(*parts, values, X.shape).to(there))
+        with warnings.catch_warnings():  # torch calls such tensors new
+            warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+            rows = torch.sparse_csr_tensor(*parts, values, X.shape, check_invariants=True)
+            return DeviceDesign(rows.to(there))
     return DeviceDesign(torch.as_tensor(np.ascontiguousarray(X, dtype=kind)).to(there))

@@ -36,6 +36,19 @@ def _full(x: torch.Tensor) -> torch.Tensor:
     return x if x.dtype in (torch.float64, torch.bool) else x.to(torch.float64)
 
 
+def _numeric(function: Callable[..., torch.Tensor]) -> Entry:
+    """The same, where truth counts as one."""
+
+    def run(device: torch.device, *inputs: Any, **_: Any) -> torch.Tensor:
+        return function(*(_number(tensor_of(x, device)) for x in inputs))
+
+    return run
+
+
+def _number(x: torch.Tensor) -> torch.Tensor:
+    return x if x.dtype == torch.float64 else x.to(torch.float64)
+
+
 def _logical(function: Callable[..., torch.Tensor]) -> Entry:
     def run(device: torch.device, *inputs: Any, **_: Any) -> torch.Tensor:
         return function(*(tensor_of(x, device) for x in inputs))
@@ -44,7 +57,7 @@ def _logical(function: Callable[..., torch.Tensor]) -> Entry:
 
 
 def _product(device: torch.device, a: Any, b: Any, **_: Any) -> Any:
-    a, b = _full(tensor_of(a, device)), _full(tensor_of(b, device))
+    a, b = _number(tensor_of(a, device)), _number(tensor_of(b, device))
     return float(sums.dot(a, b)) if a.ndim == b.ndim == 1 else a @ b
 
 
@@ -82,13 +95,13 @@ _SUM, _MAX, _MIN = _whole(_sum, 0.0), _whole(_largest, None), _whole(_least, Non
 _ANY, _ALL = _whole(torch.any, False), _whole(torch.all, True)
 
 UFUNCS: dict[Any, Entry] = {
-    np.add: _pointwise(torch.add), np.subtract: _pointwise(torch.subtract),
+    np.add: _pointwise(torch.add), np.subtract: _numeric(torch.subtract),
     np.multiply: _pointwise(torch.multiply), np.divide: _pointwise(torch.divide),
     np.negative: _pointwise(torch.negative), np.absolute: _pointwise(torch.abs),
     np.sign: _pointwise(torch.sign),
     np.power: _pointwise(torch.pow), np.square: _pointwise(torch.square), np.sqrt: _pointwise(torch.sqrt),
     np.exp: _pointwise(torch.exp), np.expm1: _pointwise(torch.expm1), np.log: _pointwise(torch.log),
-    np.log1p: _pointwise(torch.log1p), np.floor: _pointwise(torch.floor),
+    np.log1p: _pointwise(torch.log1p), np.floor: _pointwise(torch.floor), np.rint: _pointwise(torch.round),
     np.minimum: _pointwise(torch.minimum), np.maximum: _pointwise(torch.maximum),
     np.isfinite: _pointwise(torch.isfinite), np.isinf: _pointwise(torch.isinf),
     np.isnan: _pointwise(torch.isnan),
@@ -108,7 +121,7 @@ REDUCTIONS: dict[Any, Entry] = {
 
 
 def _where(device: torch.device, condition: Any, a: Any, b: Any) -> torch.Tensor:
-    return torch.where(tensor_of(condition, device), _full(tensor_of(a, device)), _full(tensor_of(b, device)))
+    return torch.where(tensor_of(condition, device), *(_number(tensor_of(x, device)) for x in (a, b)))
 
 
 def _clip(device: torch.device, x: Any, lower: Any, upper: Any, **_: Any) -> torch.Tensor:
@@ -171,6 +184,7 @@ FUNCTIONS: dict[Any, Entry] = {
     np.sort: lambda device, x, **_: torch.sort(tensor_of(x, device)).values,
     np.argsort: _argsort, np.searchsorted: _searchsorted, np.append: _append, np.repeat: _repeat,
     np.ptp: lambda device, x: float(tensor_of(x, device).max() - tensor_of(x, device).min()),
+    np.isin: lambda device, x, values: torch.isin(tensor_of(x, device), torch.tensor(values, device=device)),
     np.asarray: _asarray, np.diag_indices_from: _diagonal,
     np.outer: lambda device, a, b: torch.outer(_full(tensor_of(a, device)), _full(tensor_of(b, device))),
     np.shape: lambda device, x: tuple(x.shape), np.ndim: lambda device, x: x.ndim,

@@ -14,6 +14,7 @@ from gapfit.compiled import atoms, precise, projection, proximal
 from gapfit.device import recorded
 from gapfit.device.array import DeviceArray
 from gapfit.device.formulas import fused, in_tiles, on_tensors, renamed
+from gapfit.device.ordered import ORDERED
 from gapfit.rounding import EPS, TINY
 
 __all__ = ["run"]
@@ -235,7 +236,7 @@ _LOOPS: dict[str, Callable[..., Any]] = {
     loop.__name__: loop
     for loop in (
         maximise, sums_around, conjugate_sums, round_off, spread, reach, guess, slope_along, advance, respond,
-        exact_total, narrow, onto_balanced_box,
+        exact_total, narrow, onto_balanced_box, *ORDERED,
     )
 }  # fmt: skip
 _SUMS = (sums_around, conjugate_sums, spread, reach, slope_along, respond)  # these return a tensor of sums
