@@ -11,10 +11,11 @@ pytest.importorskip("torch", reason="devices need torch: pip install 'gapfit[gpu
 
 import torch
 
-from gapfit import Problem
+from gapfit import Problem, Status, solve
 from gapfit.design.memory import MemoryDesign
-from gapfit.device import DeviceDesign
+from gapfit.device import DeviceDesign, moved
 from gapfit.device.array import DeviceArray
+from gapfit.device.streamed import PartedRows
 from gapfit.testing import check_design
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -179,3 +180,36 @@ def test_sparse_rows_that_are_empty():
 def test_row_sizes_count_what_underflows():
     X = torch.tensor([[3e-170, 4e-170], [0.0, 1.0]], dtype=torch.float64).to(DEVICE)
     assert host(DeviceDesign(X).row_sizes)[0] >= 5e-170
+
+
+@pytest.mark.parametrize("kind", ["float32", "bfloat16", "float64"])
+def test_parts_are_rows_of_one_design(kind, monkeypatch):
+    """In memory and on the card, and blocks smaller than a part."""
+    monkeypatch.setattr("gapfit.device.streamed._BLOCK", 1000)
+    X, rng_ = tensor(kind), np.random.default_rng(2)
+    parts = [X[:100].cpu(), X[100:101], X[101:].cpu()]
+    split, whole, memory = DeviceDesign(parts), DeviceDesign(X), as_memory(X)
+    w, u, v = rng_.normal(size=7), rng_.normal(size=300), rng_.uniform(size=300)
+    assert (np.abs(host(split.scores(w)) - memory.scores(w)) <= host(split.slack(w)) + memory.slack(w)).all()
+    slope = split.adjoint(split.held(u))
+    assert np.linalg.norm(slope - memory.adjoint(u)) <= split.spread(split.held(u)) + memory.spread(u)
+    gram, known = (np.tril(one.weighted_gram(one.held(v), w)) for one in (split, whole))
+    np.testing.assert_allclose(gram, known, rtol=1e-4, atol=1e-2)
+    np.testing.assert_allclose(split.squares(split.held(v)), memory.squares(v), rtol=1e-12)
+    np.testing.assert_allclose(host(split.row_sizes), host(whole.row_sizes), rtol=1e-14)
+    assert split.largest == whole.largest
+    rows = np.array([3, 250, 100, 17])
+    np.testing.assert_array_equal(host(split.take(rows).scores(w)), host(whole.take(rows).scores(w)))
+    y = np.where(memory.scores(w) > 0, 1.0, -1.0)
+    for loss in ("hinge", "logistic"):
+        found, wanted = (solve(Problem(one, y, loss, alpha=1e-1), tol=1e-5) for one in (split, whole))
+        assert found.status is wanted.status is Status.CERTIFIED
+        assert found.certificate.dual <= wanted.certificate.primal + 1e-12
+
+
+def test_what_a_card_has_no_room_for_stays_in_memory(monkeypatch):
+    monkeypatch.setattr("gapfit.device.design._BLOCKS", 0)
+    monkeypatch.setattr("gapfit.device.design.free", lambda device: 31 * 8 * 300)
+    X = np.random.default_rng(0).normal(size=(300, 7))
+    assert isinstance(moved(X, DEVICE).rows, PartedRows)
+    np.testing.assert_allclose(host(moved(X, DEVICE).scores(np.ones(7))), X.sum(1), rtol=1e-12, atol=1e-12)

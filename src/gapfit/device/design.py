@@ -6,6 +6,7 @@ losses, solvers and proofs: products are in double precision, whatever X is, and
 in memory.
 """
 
+import logging
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -23,8 +24,9 @@ from gapfit.device.array import DeviceArray
 from gapfit.device.factor import Factor, factor_of
 from gapfit.device.gram import weighted_gram
 from gapfit.device.marks import mark_of
-from gapfit.device.room import check_room, device_of
+from gapfit.device.room import check_room, device_of, free
 from gapfit.device.rows import Rows, rows_of
+from gapfit.device.streamed import PartedRows
 from gapfit.errors import TooLarge
 from gapfit.fingerprint import fingerprint
 from gapfit.rounding import EPS, TINY, gamma
@@ -33,13 +35,16 @@ if TYPE_CHECKING:
     from gapfit.losses.base import Risk
     from gapfit.penalties.base import Penalty
 
-__all__ = ["DeviceDesign", "answered"]
+__all__ = ["DeviceDesign", "answered", "moved"]
+
+logger = logging.getLogger("gapfit")
 
 _DTYPES = (torch.float32, torch.bfloat16, torch.float64)
 _GRAM = 2**27  # entries of X in a block whose Gram matrix is taken
 _LARGE = 256  # features: a smaller Hessian is factorised in memory before kernels would have been launched
 _FETCH = 2**24  # entries of X that are fetched at a time
 _SHARE = 0.5  # of the free memory: a block may take that
+_BLOCKS = 2**32  # bytes for blocks of rows that come and go
 _VECTORS = 30  # of float64 numbers a sample that a fit has at once, about
 
 
@@ -48,7 +53,8 @@ class DeviceDesign(Design):
 
     Parameters
     ----------
-    X : dense or CSR tensor (n, d) of float32, bfloat16 or float64 numbers, all finite; on any device.
+    X : dense or CSR tensor (n, d) of float32, bfloat16 or float64 numbers, all finite; on any device. Or a
+        list of dense ones, whose rows follow each other: in memory, and on one card or several.
     fetched : are vectors of samples NumPy's, in memory?
     """
 
@@ -58,12 +64,14 @@ class DeviceDesign(Design):
                 raise ValueError(f"X must have rows and columns, got shape {tuple(X.shape)}")
             if X.dtype not in _DTYPES:
                 raise TypeError(f"X holds {X.dtype}; float32, bfloat16 and float64 are known: X.float()")
+        elif not isinstance(X, Rows):
+            X = PartedRows(X, next((part.device for part in X if part.is_cuda), X[0].device))
         self.rows: Rows = rows_of(X) if isinstance(X, torch.Tensor) else X
         self.fetched = fetched
-        self._last: tuple[Slope, torch.Tensor, int] | None = (
+        self._last: tuple[Slope, torch.Tensor, Any] | None = (
             None  # a solver and its judge ask for the same scores
         )
-        self.shape, self.size = self.rows.shape, self.rows.values.numel()
+        self.shape, self.size = self.rows.shape, self.rows.entries
         self.dtype = np.dtype(np.float64 if self.rows.values.dtype == torch.float64 else np.float32)
 
     def __repr__(self) -> str:
@@ -107,14 +115,14 @@ class DeviceDesign(Design):
             found = self._last[1].clone()  # type: ignore[index]  # who asks may write to what he gets
         else:
             found = self.rows.scores(self._down(w.astype(np.float64, copy=False)))
-            self._last = w.copy(), found.clone(), self.rows.X._version
+            self._last = w.copy(), found.clone(), self.rows.version
         scores: Vector = self._vector(found)
         return scores
 
     def _is_known(self, w: Slope) -> bool:
         """Are these the last scores, of rows that have not changed since?"""
         last = self._last
-        return last is not None and last[2] == self.rows.X._version and np.array_equal(last[0], w)
+        return last is not None and last[2] == self.rows.version and np.array_equal(last[0], w)
 
     def look(self, risk: "Risk", w: Slope, b: Vector, *, rough: bool = False) -> tuple[float, Slope, Vector]:
         """One pass, for losses whose formula is known there."""
@@ -200,8 +208,8 @@ class DeviceDesign(Design):
 
     @cached_property
     def largest(self) -> float:
-        values = self.rows.values
-        largest = max(float(values.max()), -float(values.min())) if values.numel() else 0.0
+        low, high = self.rows.extremes()
+        largest = max(high, -low)
         if not np.isfinite(largest):  # torch's extremes pass NaN on
             raise ValueError("X must hold finite numbers: it contains NaN or infinity")
         return largest
@@ -233,6 +241,9 @@ def moved(X: Any, device: Any) -> DeviceDesign:
     stored = X.data if sparse.issparse(X) else X
     kind = np.float64 if stored.dtype == np.float64 else np.float32
     needed = stored.size * (np.dtype(kind).itemsize + 28 * sparse.issparse(X)) + _VECTORS * 8 * n
+    if not sparse.issparse(X) and needed > free(there) > _VECTORS * 8 * n + _BLOCKS:
+        logger.info("%.1f GB of rows stay in memory: %s has too little for them", 1e-9 * X.nbytes, there)
+        return DeviceDesign(PartedRows([torch.as_tensor(np.ascontiguousarray(X, dtype=kind))], there))
     check_room(there, needed, f"{n} rows of {d} features and a fit's vectors")
     if sparse.issparse(X):
         parts = (torch.as_tensor(np.asarray(part, dtype=np.int64)) for part in (X.indptr, X.indices))

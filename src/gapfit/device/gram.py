@@ -9,7 +9,7 @@ and with the second ones, in single precision; sums of blocks of rows are added 
 import torch
 
 from gapfit import limits
-from gapfit.device.rows import DenseRows, Rows
+from gapfit.device.rows import DenseRows, Rows, SparseRows
 
 __all__ = ["weighted_gram"]
 
@@ -18,7 +18,8 @@ def weighted_gram(rows: Rows, mass: torch.Tensor, centre: torch.Tensor, step: in
     """The sum of mass_i (x_i - centre)(x_i - centre)', `step` rows at a time."""
     d = rows.shape[1]
     gram = torch.zeros((d, d), dtype=torch.float64, device=rows.device)
-    split = rows.X.is_cuda and isinstance(rows, DenseRows) and rows.X.dtype != torch.float64
+    split = rows.device.type == "cuda" and not isinstance(rows, SparseRows)
+    split = split and rows.values.dtype != torch.float64
     for sign in (1.0, -1.0):  # a product with its own transpose needs roots
         chosen = torch.nonzero(sign * mass > 0).ravel()
         if not len(chosen):
@@ -43,6 +44,8 @@ def _as_it_is(rows: Rows, chosen: torch.Tensor, roots: torch.Tensor, centre: tor
 def _in_halves(rows: Rows, chosen: torch.Tensor, roots: torch.Tensor, centre: torch.Tensor) -> torch.Tensor:
     from gapfit.device.halves import halves
 
+    if not isinstance(rows, DenseRows):
+        rows, chosen = rows.take(chosen), torch.arange(len(chosen), device=rows.device)
     high, low = halves(rows.X, chosen, roots.float(), centre.float())
     first = torch.mm(high.T, high, out_dtype=torch.float32).double()
     across = torch.mm(high.T, low, out_dtype=torch.float32).double()

@@ -21,13 +21,10 @@ _WIDEST = 4096  # columns of a tile
 _PER = 8  # programs for each processor of the card
 _PARTS = 6  # numbers of a sample that a formula knows
 _INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"  # then nothing is timed
-_TILES = [
-    triton.Config({"ENTRIES": entries, "FLAT": flat}, num_warps=warps, num_stages=stages)
-    for entries, flat, warps, stages in (
-        (4096, True, 8, 3), (4096, True, 4, 3), (4096, False, 4, 1), (4096, False, 4, 3), (8192, False, 4, 3),
-        (16384, False, 8, 3),
-    )
-][: 1 if _INTERPRETED else None]  # fmt: skip
+_TILES = [  # as digits: entries, warps, stages of the loop, and which rows' slopes are summed up apart
+    triton.Config({"TILE": tile}, num_warps=tile // 100 % 10)
+    for tile in (8192_430, 4096_410, 4096_430, 16384_830, 4096_831, 4096_431, 8192_432, 4096_832)
+][: 1 if _INTERPRETED else None]
 _NOTHING, _ONCE, _EACH = 0, 1, 2  # a number is zero, the same for all samples, or each sample's own
 
 # -- formulas: phi(f) and its slope, from the score and the numbers of a sample ---------------------------
@@ -122,13 +119,17 @@ def _own(vector, same, rows, here, HOW: tl.constexpr):
 @triton.jit
 def _through(
     X, w, numbers, sizes, out, FORMULA: tl.constexpr, HOW: tl.constexpr, COLUMNS: tl.constexpr,
-    ENTRIES: tl.constexpr, FLAT: tl.constexpr,
+    TILE: tl.constexpr,
 ):  # fmt: skip
     """`w` says in which precision; `numbers` are six vectors and what is added to all scores; `sizes` are
     those of X; `out` is for scores, slopes and sums; `HOW` says how the numbers are given, and then whether
     scores are kept."""
     KIND: tl.constexpr = w.dtype.element_ty
-    ROWS: tl.constexpr = ENTRIES // COLUMNS
+    ROWS: tl.constexpr = TILE // 1000 // COLUMNS
+    # rows whose slopes are summed up apart: none, all, or as many as a load of all threads is made of, so
+    # that sums over the others stay within a thread
+    LOADED: tl.constexpr = TILE // 100 % 10 * 32 * (128 // X.dtype.element_ty.primitive_bitwidth) // COLUMNS
+    GROUP: tl.constexpr = 1 if TILE % 10 == 0 else ROWS if TILE % 10 == 1 else max(1, min(ROWS, LOADED))
     n, d = sizes[0], sizes[1]
     columns = tl.arange(0, COLUMNS)
     inside = columns < d
@@ -140,13 +141,10 @@ def _through(
     p, q, r = (
         _same(numbers[3], HOW[3], KIND), _same(numbers[4], HOW[4], KIND), _same(numbers[5], HOW[5], KIND)
     )  # fmt: skip
-    if FLAT:
-        slope = tl.zeros((ROWS, COLUMNS), tl.float64)
-    else:
-        slope = tl.zeros((COLUMNS,), tl.float64)
+    slope = tl.zeros((GROUP, COLUMNS), tl.float64)
     value = tl.zeros((ROWS,), tl.float64)
     total = tl.zeros((ROWS,), tl.float64)
-    for tile in tl.range(tl.program_id(0), tl.cdiv(n, ROWS), tl.num_programs(0)):
+    for tile in tl.range(tl.program_id(0), tl.cdiv(n, ROWS), tl.num_programs(0), num_stages=TILE // 10 % 10):
         rows = tl.cast(tile, tl.int64) * ROWS + tl.arange(0, ROWS)
         here = rows < n
         x = tl.load(X + rows[:, None] * d + columns[None, :], mask=here[:, None] & inside[None, :], other=0.0)
@@ -163,15 +161,10 @@ def _through(
             tl.store(out[0] + rows, f.to(tl.float64), mask=here)
         value += tl.where(here, phi, 0.0).to(tl.float64)
         total += u.to(tl.float64)
-        if FLAT:  # rows are added up at the end
-            slope += (x * u[:, None]).to(tl.float64)
-        else:
-            slope += tl.sum(x * u[:, None], axis=0).to(tl.float64)
+        parts = tl.reshape(x * u[:, None], (ROWS // GROUP, GROUP, COLUMNS))
+        slope += tl.sum(parts, axis=0).to(tl.float64)
     place = tl.program_id(0).to(tl.int64)
-    if FLAT:
-        tl.store(out[1] + place * d + columns, tl.sum(slope, axis=0), mask=inside)
-    else:
-        tl.store(out[1] + place * d + columns, slope, mask=inside)
+    tl.store(out[1] + place * d + columns, tl.sum(slope, axis=0), mask=inside)
     tl.store(out[2] + place * 2, tl.sum(value, axis=0))
     tl.store(out[2] + place * 2 + 1, tl.sum(total, axis=0))
 

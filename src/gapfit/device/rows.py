@@ -54,6 +54,22 @@ class Rows(ABC):
         """All that is stored."""
         return [self.values]
 
+    @property
+    def entries(self) -> int:
+        """How many are stored."""
+        return self.values.numel()
+
+    @property
+    def version(self) -> Any:
+        """What changes when somebody writes to them."""
+        return self.values._version
+
+    def extremes(self) -> tuple[float, float]:
+        """The least and the largest stored entry; NaN where there is one."""
+        if not self.values.numel():
+            return 0.0, 0.0
+        return float(self.values.min()), float(self.values.max())
+
     def through(
         self, w: torch.Tensor, shift: float, formula: str, numbers: tuple[torch.Tensor, ...], **how: bool
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None:
