@@ -1,6 +1,8 @@
 """Fits on a device: every loss has the optimum of memory within the two gaps, and every certificate holds
 when it is made anew in memory."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ import torch
 from scipy import sparse
 
 from gapfit import KernelSVC, LinearClassifier, LinearRegressor, Problem, Status, losses, solve
-from gapfit.certify import certify
+from gapfit.certify import certify, recheck
 from gapfit.design.gram import FunctionTiles
 from gapfit.design.kernel import KernelDesign
 from gapfit.design.kernel_functions import Gaussian, Linear, Polynomial, Sigmoid
@@ -132,9 +134,18 @@ def test_memory_confirms_the_certificate(loss):
         pytest.skip(f"{loss} has no dual points")
     solver = "semismooth_newton" if missing_need(as_solver("newton"), there) else "newton"
     found = solve(there, solver, tol=TOL)
-    plane = here.minorant_at(found.minorant.u.to_host())
-    again = certify(here, found.w.astype(float), np.atleast_1d(found.intercept), plane)
+    again = recheck(there, found)
     assert again.gap <= found.certificate.gap + 1e-9 * here.scale
+    plane = here.minorant_at(found.minorant.u.to_host())
+    assert again == certify(here, found.w.astype(float), np.atleast_1d(found.intercept), plane)
+
+
+def test_what_has_no_dual_point_is_not_rechecked():
+    there, here = problems("hinge")
+    found = solve(there, "semismooth_newton", tol=TOL)
+    with pytest.raises(ValueError, match="dual point"):
+        recheck(there, replace(found, minorant=found.minorant._replace(u=None)))
+    assert recheck(here, solve(here, tol=TOL)).gap < 1e-3  # those of memory, too
 
 
 @pytest.mark.parametrize(("loss", "solver"), [("hinge", "semismooth_newton"), ("logistic", "newton")])

@@ -92,6 +92,10 @@ class Design(HasForms, ABC):
         """What is given for the samples, in memory; a design that keeps it elsewhere takes it from there."""
         return fetched(values)
 
+    def in_memory(self) -> "Design":
+        """The same rows, in memory."""
+        return self
+
     def held(self, vector: Any) -> Any:
         """A vector of samples, where this design has its own."""
         return vector

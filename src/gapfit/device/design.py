@@ -20,6 +20,7 @@ from gapfit import limits
 from gapfit._types import Matrix, Slope, Vector
 from gapfit.design.base import Design
 from gapfit.design.forms import Plain, RowSums
+from gapfit.design.memory import MemoryDesign
 from gapfit.device.array import DeviceArray
 from gapfit.device.factor import Factor, factor_of
 from gapfit.device.gram import weighted_gram
@@ -199,6 +200,9 @@ class DeviceDesign(Design):
     def _fetch(self, first: int, step: int) -> Matrix:
         """Some rows, in memory."""
         return self.rows.block(first, min(first + step, self.shape[0])).double().cpu().numpy()
+
+    def in_memory(self) -> MemoryDesign:
+        return MemoryDesign(self.rows.in_memory())
 
     def take(self, rows: Any) -> "DeviceDesign":
         rows = np.flatnonzero(rows) if np.asarray(rows).dtype == bool else rows

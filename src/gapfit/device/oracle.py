@@ -5,6 +5,7 @@ and the slopes are summed up along the columns while the tile is still at hand. 
 single precision for steps that need not be exact; sums from tile to tile are in float64 in any case.
 """
 
+import math
 import os
 from typing import Any
 
@@ -19,6 +20,7 @@ __all__ = ["FORMULAS", "fits", "through"]
 
 _WIDEST = 4096  # columns of a tile
 _PER = 8  # programs for each processor of the card
+_UNIT = 16  # entries: rows that begin at multiples of so many are read as fast as any
 _PARTS = 6  # numbers of a sample that a formula knows
 _INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"  # then nothing is timed
 _TILES = [  # as digits: entries, warps, stages of the loop, and which rows' slopes are summed up apart
@@ -62,8 +64,9 @@ def _logistic(f, numbers):
     margin = y * f
     t = tl.exp(-tl.abs(margin))
     u = 1.0 + t
-    log = tl.log(u) + (t - (u - 1.0)) / u
-    return p * (tl.maximum(-margin, 0.0) + log), -p * y * tl.where(margin < 0, 1.0, t) / u
+    share = 1.0 / u
+    log = tl.log(u) + (t - (u - 1.0)) * share
+    return p * (tl.maximum(-margin, 0.0) + log), -p * y * tl.where(margin < 0, 1.0, t) * share
 
 
 @triton.jit
@@ -123,14 +126,15 @@ def _through(
 ):  # fmt: skip
     """`w` says in which precision; `numbers` are six vectors and what is added to all scores; `sizes` are
     those of X; `out` is for scores, slopes and sums; `HOW` says how the numbers are given, and then whether
-    scores are kept."""
+    scores are kept, and by what the width of X is to be multiplied: a power of two, which tells the compiler
+    where rows begin."""
     KIND: tl.constexpr = w.dtype.element_ty
     ROWS: tl.constexpr = TILE // 1000 // COLUMNS
     # rows whose slopes are summed up apart: none, all, or as many as a load of all threads is made of, so
     # that sums over the others stay within a thread
     LOADED: tl.constexpr = TILE // 100 % 10 * 32 * (128 // X.dtype.element_ty.primitive_bitwidth) // COLUMNS
     GROUP: tl.constexpr = 1 if TILE % 10 == 0 else ROWS if TILE % 10 == 1 else max(1, min(ROWS, LOADED))
-    n, d = sizes[0], sizes[1]
+    n, d = sizes[0], sizes[1] * HOW[7]
     columns = tl.arange(0, COLUMNS)
     inside = columns < d
     weights = tl.load(w + columns, mask=inside, other=0.0)
@@ -186,9 +190,10 @@ def through(
     sums = torch.empty((programs, 2), dtype=torch.float64, device=X.device)
     moved = torch.tensor([shift], dtype=torch.float64, device=X.device)
     given = (*parts, *(parts[0],) * (_PARTS - len(parts)))
-    how = (*map(_how, parts), *(_NOTHING,) * (_PARTS - len(parts)), int(kept))
+    unit = math.gcd(d, _UNIT)
+    how = (*map(_how, parts), *(_NOTHING,) * (_PARTS - len(parts)), int(kept), unit)
     _through[(programs,)](
-        X, w.float() if single else w, (*given, moved), (n, d), (scores, slopes, sums),
+        X, w.float() if single else w, (*given, moved), (n, d // unit), (scores, slopes, sums),
         FORMULA=FORMULAS[formula], HOW=how, COLUMNS=triton.next_power_of_2(max(d, 16)),
     )  # fmt: skip
     return sums.sum(0), slopes.sum(0), scores

@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import Any
 
 import torch
+from scipy import sparse
 
 __all__ = ["Rows", "rows_of"]
 
@@ -63,6 +64,11 @@ class Rows(ABC):
     def version(self) -> Any:
         """What changes when somebody writes to them."""
         return self.values._version
+
+    def in_memory(self) -> Any:
+        """A copy for NumPy, in which no digit is lost."""
+        wide = torch.float64 if self.values.dtype == torch.float64 else torch.float32
+        return torch.cat([X.to("cpu", wide) for X in self.parts()]).numpy()
 
     def extremes(self) -> tuple[float, float]:
         """The least and the largest stored entry; NaN where there is one."""
@@ -181,6 +187,11 @@ class SparseRows(Rows):
 
     def parts(self) -> list[torch.Tensor]:
         return [self.values, self.X.crow_indices(), self.X.col_indices()]
+
+    def in_memory(self) -> Any:
+        wide = torch.float64 if self.values.dtype == torch.float64 else torch.float32
+        starts, columns = (x.cpu().numpy() for x in (self.X.crow_indices(), self.X.col_indices()))
+        return sparse.csr_array((self.values.to("cpu", wide).numpy(), columns, starts), shape=self.shape)
 
     def take(self, rows: torch.Tensor) -> "SparseRows":
         return SparseRows(self._rows(rows))
