@@ -218,7 +218,8 @@ def kernel(seed):
         alone, known = seconds(fit, 1)
     yield {
         "rows": len(X), "columns": X.shape[1], "status": model.status_.name, "seconds": took,
-        "first fit": first, "two cores": alone, "times": alone / took, "relative gap": model.dual_gap_ / model.objective_,
+        "first fit": first, "two cores": alone, "times": alone / took,
+        "relative gap": model.dual_gap_ / model.objective_,
         "their optima differ by": abs(model.objective_ - known.objective_) / known.objective_,
         "support vectors": len(model.support_), "of 4,000": len(fit_small.support_),
     }  # fmt: skip
