@@ -3,12 +3,16 @@
 from math import inf, isfinite, isnan
 from typing import Any
 
+import numpy as np
+
 from gapfit._types import Slope, Vector
+from gapfit.elsewhere import fetched
 from gapfit.errors import ContractError
+from gapfit.losses.forms import Conjugate
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.rounding import EPS, NOTHING, Estimate
-from gapfit.solution import Certificate
+from gapfit.solution import Certificate, Solution
 
 
 def certify(
@@ -26,6 +30,21 @@ def certify(
     `scores` are those of w, where they are known. `exact` takes the sums with twice the digits.
     """
     return proved(problem, w, b, minorant, scores, exact=exact)[0]
+
+
+def recheck(problem: Problem, solution: Solution) -> Certificate:
+    """The certificate of a solution once more, in memory and in one pass: from nothing but X, y, w and the
+    dual point. For fits on a device, whose arithmetic need not be trusted then."""
+    u = solution.dual_point
+    if u is None or not problem.has(Conjugate):
+        raise ValueError(f"the bound of this fit of {problem.loss!r} rests on no dual point that was kept")
+    here = Problem(
+        problem.design.in_memory(), fetched(problem.y), problem.loss, problem.penalty, problem.alpha,
+        fetched(problem.weight), problem.n_offsets > 0, fetched(problem.offset) if problem.shifted else None,
+        problem.groups,
+    )  # fmt: skip
+    w, b = solution.w.astype(np.float64), np.atleast_1d(solution.intercept)[: here.n_offsets]
+    return certify(here, w, b, here.minorant_at(fetched(u)))
 
 
 def proved(

@@ -2,18 +2,25 @@
 they are made of. NumPy's functions apply to them all the same."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gapfit._types import Vector
 
-__all__ = ["as_floats", "fetched", "loops_of"]
+__all__ = ["as_floats", "fetched", "looped", "loops_of"]
 
 
 def loops_of(vector: Any) -> Callable[..., Any] | None:
     """What runs compiled loops over all entries of such a vector; None for NumPy's."""
     return getattr(vector, "loops", None)
+
+
+def looped(loop: Callable[..., Any], vector: Any) -> Callable[..., Any]:
+    """A compiled loop over all entries of such vectors, by which it is run where they are."""
+    device = loops_of(vector)
+    return loop if device is None else partial(device, loop)
 
 
 def as_floats(values: Any) -> Vector:

@@ -21,7 +21,7 @@ SHORT = 512  # entries of an array that stands for one of full length in compile
 def repeated(value: float, n: int, like: Any = None) -> Vector:
     """The same number for n samples, where `like` is."""
     if loops_of(like) is not None:
-        return np.full_like(like, value)
+        return like.repeated(value, n) if n > MANY else np.full_like(like, value)
     if n > MANY:
         return np.broadcast_to(np.float64(value), n)
     return np.full(n, value, dtype=np.float64) if value else np.zeros(n)  # no memory until it is written
@@ -29,25 +29,20 @@ def repeated(value: float, n: int, like: Any = None) -> Vector:
 
 def is_repeated(x: Vector) -> bool:
     """Is it one number that is stored once?"""
-    return isinstance(x, np.ndarray) and x.ndim == 1 and x.size > 1 and x.strides[0] == 0
+    known = isinstance(x, np.ndarray) or loops_of(x) is not None
+    return known and x.ndim == 1 and x.size > 1 and x.strides[0] == 0
 
 
 def once(x: Vector) -> Vector:
     """The vector; stored once, if it is the same number for many samples."""
-    same = (
-        x.size > MANY
-        and loops_of(x) is None
-        and not is_repeated(x)
-        and x[0] == x[-1]
-        and bool((x == x[0]).all())
-    )
-    return repeated(x[0], len(x)) if same else x
+    same = x.size > MANY and not is_repeated(x) and x[0] == x[-1] and bool((x == x[0]).all())
+    return repeated(x[0], len(x), like=x) if same else x
 
 
 def of_each(function: Callable[..., Vector], *vectors: Vector) -> Vector:
     """A function that goes sample by sample; of numbers that are stored once it is computed once."""
     if all(map(is_repeated, vectors)):
-        return repeated(function(*(x[:1] for x in vectors))[0], len(vectors[0]))
+        return repeated(function(*(x[:1] for x in vectors))[0], len(vectors[0]), like=vectors[0])
     return function(*vectors)
 
 

@@ -11,10 +11,11 @@ pytest.importorskip("torch", reason="devices need torch: pip install 'gapfit[gpu
 
 import torch
 
-from gapfit import Problem
+from gapfit import Problem, Status, solve
 from gapfit.design.memory import MemoryDesign
-from gapfit.device import DeviceDesign
+from gapfit.device import DeviceDesign, moved
 from gapfit.device.array import DeviceArray
+from gapfit.device.streamed import PartedRows
 from gapfit.testing import check_design
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -102,7 +103,12 @@ def test_what_cannot_be_used_is_refused_by_name():
 
 PASSES = """
 import numpy as np, torch
-from gapfit.device import passes
+from gapfit import rowwise
+rowwise.MANY = 0  # numbers that are the same for all samples are stored once
+from gapfit.device import DeviceArray, oracle, passes
+from gapfit.device.folds import fold
+from gapfit.device.halves import halves
+from gapfit.registry import as_loss
 device = "cuda" if torch.cuda.is_available() else "cpu"
 rng = np.random.default_rng(0)
 for n, d in ((1, 1), (37, 5), (300, 64), (70, 130), (9, 5000)):
@@ -115,6 +121,37 @@ for n, d in ((1, 1), (37, 5), (300, 64), (70, 130), (9, 5000)):
         both = passes.adjoint(X, u, v)
         assert torch.allclose(both, torch.stack([wide.T @ u, wide.T @ v]), rtol=1e-13, atol=1e-12)
         assert 1 <= passes.depth(X)
+        for n_ in (0, 1, 65, 20000):
+            x = torch.as_tensor(rng.normal(size=n_)).to(device)
+            assert abs(float(fold(x)) - float(x.sum())) <= 1e-10
+            assert abs(float(fold(x, x)) - float(x @ x)) <= 1e-9
+        rows = torch.arange(0, n, 2).to(device)
+        if kind != torch.float64:
+            high, low = halves(X, rows, torch.abs(u[rows]).float(), w.float())
+            exactly = (wide[rows] - w) * torch.abs(u[rows])[:, None]
+            assert torch.allclose(high.double() + low.double(), exactly, rtol=1e-4, atol=1e-4)
+        if not oracle.fits(X):
+            continue
+        sums, slope, scores = oracle.through(X, w, 0.3, "parabola", (v,), kept=True)
+        f = wide @ w + 0.3
+        assert torch.allclose(scores, f, rtol=1e-13, atol=1e-12)
+        assert torch.allclose(slope, wide.T @ (v * f), rtol=1e-12, atol=1e-11)
+        y = DeviceArray(torch.where(u > 0, 1.0, -1.0).double())
+        counts = DeviceArray(torch.floor(3 * torch.abs(u)))
+        for name in ("hinge", "squared_hinge", "quantile", "huber", "logistic", "exponential", "poisson"):
+            target, b = counts if name == "poisson" else y, np.array([0.3])
+            for weight in (np.ones_like(y), DeviceArray(torch.abs(v) + 0.1)):
+                risk = as_loss(name).bind(target, rowwise.once(weight))
+                small = 1e-2 * w / d**0.5
+                exact = risk.value_and_subgradient(DeviceArray(wide @ small), b)
+                formula = risk.formula()
+                numbers = tuple(x.tensor for x in formula.numbers)
+                for single, room in ((False, 1e-12), (True, 1e-4)):
+                    sums, slope, _ = oracle.through(X, small, 0.3, formula.name, numbers, single=single)
+                    assert abs(float(sums[0]) - exact[0]) <= room * max(1.0, exact[0])
+                    expected = wide.T @ exact[1].tensor
+                    most = 1 + float(wide.abs().max())
+                    assert torch.allclose(slope, expected, rtol=room, atol=room * most)
 print("passed")
 """
 
@@ -143,3 +180,36 @@ def test_sparse_rows_that_are_empty():
 def test_row_sizes_count_what_underflows():
     X = torch.tensor([[3e-170, 4e-170], [0.0, 1.0]], dtype=torch.float64).to(DEVICE)
     assert host(DeviceDesign(X).row_sizes)[0] >= 5e-170
+
+
+@pytest.mark.parametrize("kind", ["float32", "bfloat16", "float64"])
+def test_parts_are_rows_of_one_design(kind, monkeypatch):
+    """In memory and on the card, and blocks smaller than a part."""
+    monkeypatch.setattr("gapfit.device.streamed._BLOCK", 1000)
+    X, rng_ = tensor(kind), np.random.default_rng(2)
+    parts = [X[:100].cpu(), X[100:101], X[101:].cpu()]
+    split, whole, memory = DeviceDesign(parts), DeviceDesign(X), as_memory(X)
+    w, u, v = rng_.normal(size=7), rng_.normal(size=300), rng_.uniform(size=300)
+    assert (np.abs(host(split.scores(w)) - memory.scores(w)) <= host(split.slack(w)) + memory.slack(w)).all()
+    slope = split.adjoint(split.held(u))
+    assert np.linalg.norm(slope - memory.adjoint(u)) <= split.spread(split.held(u)) + memory.spread(u)
+    gram, known = (np.tril(one.weighted_gram(one.held(v), w)) for one in (split, whole))
+    np.testing.assert_allclose(gram, known, rtol=1e-4, atol=1e-2)
+    np.testing.assert_allclose(split.squares(split.held(v)), memory.squares(v), rtol=1e-12)
+    np.testing.assert_allclose(host(split.row_sizes), host(whole.row_sizes), rtol=1e-14)
+    assert split.largest == whole.largest
+    rows = np.array([3, 250, 100, 17])
+    np.testing.assert_array_equal(host(split.take(rows).scores(w)), host(whole.take(rows).scores(w)))
+    y = np.where(memory.scores(w) > 0, 1.0, -1.0)
+    for loss in ("hinge", "logistic"):
+        found, wanted = (solve(Problem(one, y, loss, alpha=1e-1), tol=1e-5) for one in (split, whole))
+        assert found.status is wanted.status is Status.CERTIFIED
+        assert found.certificate.dual <= wanted.certificate.primal + 1e-12
+
+
+def test_what_a_card_has_no_room_for_stays_in_memory(monkeypatch):
+    monkeypatch.setattr("gapfit.device.design._BLOCKS", 0)
+    monkeypatch.setattr("gapfit.device.design.free", lambda device: 31 * 8 * 300)
+    X = np.random.default_rng(0).normal(size=(300, 7))
+    assert isinstance(moved(X, DEVICE).rows, PartedRows)
+    np.testing.assert_allclose(host(moved(X, DEVICE).scores(np.ones(7))), X.sum(1), rtol=1e-12, atol=1e-12)

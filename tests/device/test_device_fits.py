@@ -1,17 +1,29 @@
 """Fits on a device: every loss has the optimum of memory within the two gaps, and every certificate holds
 when it is made anew in memory."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 pytest.importorskip("torch", reason="devices need torch: pip install 'gapfit[gpu]'")
 
 import torch
+from scipy import sparse
 
-from gapfit import LinearClassifier, LinearRegressor, Problem, Status, solve
-from gapfit.certify import certify
+from gapfit import KernelSVC, LinearClassifier, LinearRegressor, Problem, Status, losses, solve
+from gapfit.certify import certify, recheck
+from gapfit.design.gram import FunctionTiles
+from gapfit.design.kernel import KernelDesign
+from gapfit.design.kernel_functions import Gaussian, Linear, Polynomial, Sigmoid
 from gapfit.device import DeviceArray, DeviceDesign, answered
+from gapfit.device.tiles import DeviceTiles
+from gapfit.errors import TooLarge
 from gapfit.losses.forms import Conjugate
+from gapfit.losses.margin import Logistic
+from gapfit.losses.piecewise import PiecewiseLoss
+from gapfit.losses.pointwise import PointwiseLoss
+from gapfit.penalties import QuadraticForm
 from gapfit.registry import LOSSES, as_loss, as_solver
 from gapfit.solvers.base import missing_need
 
@@ -25,7 +37,9 @@ LABELS = np.where(MARGIN > 0.4, 1.0, -1.0)
 COUNTS = rng.poisson(np.exp(np.clip(0.3 * MARGIN, -2, 2))).astype(float)
 TARGETS = {"poisson": COUNTS, "novelty": np.ones(N)}
 REAL = {"absolute", "epsilon_insensitive", "huber", "quantile", "squared", "squared_epsilon_insensitive"}
-POINTWISE = [name for name, kind in LOSSES.items() if kind.anywhere]
+POINTWISE = [
+    name for name, kind in LOSSES.items() if kind.anywhere and issubclass(kind, PiecewiseLoss | PointwiseLoss)
+]
 SOLVERS = ["semismooth_newton", "newton", "newton_cg", "lbfgs", "bundle"]
 
 
@@ -67,9 +81,38 @@ def test_weights_kinds_and_intercepts(loss, kind, intercept):
     agree(solve(there, tol=TOL), solve(here, tol=TOL))
 
 
-@pytest.mark.parametrize(
-    "loss", ["roc_area", "f_beta", "break_even", "balanced_accuracy", "pairwise_ranking"]
-)
+ORDERED = [
+    losses.FBeta(), losses.FBeta(2.0), losses.Jaccard(), losses.RocArea(), losses.PartialRocArea(0.2),
+    losses.PrecisionAtK(20), losses.RecallAtK(30), losses.Lift(20), losses.BreakEven(),
+    losses.BalancedAccuracy(), losses.ErrorRate(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("weights", ["ones", "copies", "shares"])
+@pytest.mark.parametrize("loss", ORDERED, ids=repr)
+def test_losses_by_the_order_of_scores(loss, weights):
+    """Values of memory, and planes that are tight there and below everywhere; with ties as well."""
+    draw = np.random.default_rng(3)
+    weight = {"ones": np.ones(N), "copies": draw.integers(1, 4, N) * 1.0, "shares": draw.uniform(0.5, 2, N)}
+    here = loss.bind(LABELS, weight[weights])
+    there = loss.bind(*(DeviceArray(torch.as_tensor(x).to(DEVICE)) for x in (LABELS, weight[weights])))
+    for digits in (0, 1, 9):
+        f, b = np.round(2 * draw.normal(size=N), digits), np.full(here.offsets.size, 0.3)
+        value, u, _ = there.value_and_subgradient(DeviceArray(torch.as_tensor(f).to(DEVICE)), b)
+        assert value == pytest.approx(here.value_and_subgradient(f, b)[0], rel=1e-12, abs=1e-13)
+        for _ in range(5):
+            other = f + draw.normal(size=N)
+            assert here.value_and_subgradient(other, b)[0] >= value + u.to_host() @ (other - f) - 1e-10
+
+
+@pytest.mark.parametrize("loss", ["f_beta", "roc_area", "break_even", "balanced_accuracy"])
+def test_fits_by_the_order_of_scores(loss):
+    there, here = problems(loss)
+    assert isinstance(there.weight, DeviceArray)
+    agree(solve(there, "bundle", tol=1e-3), solve(here, "bundle", tol=1e-3))
+
+
+@pytest.mark.parametrize("loss", ["matthews", "pairwise_ranking"])
 def test_losses_that_need_their_vectors_in_memory(loss):
     there, here = problems(loss)
     assert isinstance(there.weight, np.ndarray)
@@ -91,9 +134,43 @@ def test_memory_confirms_the_certificate(loss):
         pytest.skip(f"{loss} has no dual points")
     solver = "semismooth_newton" if missing_need(as_solver("newton"), there) else "newton"
     found = solve(there, solver, tol=TOL)
-    plane = here.minorant_at(found.minorant.u.to_host())
-    again = certify(here, found.w.astype(float), np.atleast_1d(found.intercept), plane)
+    again = recheck(there, found)
     assert again.gap <= found.certificate.gap + 1e-9 * here.scale
+    plane = here.minorant_at(found.minorant.u.to_host())
+    assert again == certify(here, found.w.astype(float), np.atleast_1d(found.intercept), plane)
+
+
+def test_what_has_no_dual_point_is_not_rechecked():
+    there, here = problems("hinge")
+    found = solve(there, "semismooth_newton", tol=TOL)
+    with pytest.raises(ValueError, match="dual point"):
+        recheck(there, replace(found, minorant=found.minorant._replace(u=None)))
+    assert recheck(here, solve(here, tol=TOL)).gap < 1e-3  # those of memory, too
+
+
+@pytest.mark.parametrize(("loss", "solver"), [("hinge", "semismooth_newton"), ("logistic", "newton")])
+@pytest.mark.parametrize("penalty", ["l2", "quadratic"])
+def test_hessians_may_stay_on_the_device(loss, solver, penalty, monkeypatch):
+    monkeypatch.setattr("gapfit.device.design._LARGE", 2)
+    given = QuadraticForm(np.diag(np.arange(1.0, D + 1))) if penalty == "quadratic" else penalty
+    there, here = (
+        Problem(x, target(loss), loss, given, alpha=1e-2) for x in (torch.as_tensor(X).to(DEVICE), X)
+    )
+    if missing_need(as_solver(solver), here):
+        pytest.skip(f"{solver} does not take {penalty}")
+    agree(solve(there, solver, tol=1e-8), solve(here, solver, tol=1e-8))
+
+
+class Branching(Logistic):
+    """A loss that asks what its numbers are: it cannot be recorded."""
+
+    def value_and_slope(self, f, y):
+        return super().value_and_slope(f if (f > 0).any() else 1.0 * f, y)
+
+
+def test_losses_that_cannot_be_recorded_run_as_they_are():
+    there, here = (Problem(x, LABELS, Branching(), alpha=1e-2) for x in (torch.as_tensor(X).to(DEVICE), X))
+    agree(solve(there, "newton", tol=TOL), solve(here, "newton", tol=TOL))
 
 
 def test_targets_and_weights_may_be_tensors():
@@ -137,3 +214,61 @@ def test_estimators_of_several_classes_and_numbers():
     model = LinearRegressor(loss="quantile", alpha=1e-2, tol=TOL).fit(there, MARGIN)
     known = LinearRegressor(loss="quantile", alpha=1e-2, tol=TOL).fit(X, MARGIN)
     assert abs(model.objective_ - known.objective_) <= model.dual_gap_ + known.dual_gap_
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_samples_are_moved(kind):
+    given = sparse.csr_array(X) if kind == "sparse" else X
+    model = LinearClassifier(loss="hinge", alpha=1e-2, tol=TOL, device=DEVICE).fit(given, LABELS)
+    known = LinearClassifier(loss="hinge", alpha=1e-2, tol=TOL).fit(given, LABELS)
+    assert model.converged_
+    assert abs(model.objective_ - known.objective_) <= model.dual_gap_ + known.dual_gap_
+    assert isinstance(model.coef_, np.ndarray) and (model.predict(X) == known.predict(X)).mean() > 0.99
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "linear", "sigmoid"])
+def test_tiles_of_kernels_are_those_of_memory(kernel):
+    kinds = {
+        "rbf": Gaussian(0.1), "poly": Polynomial(0.1, 3, 1.0), "linear": Linear(),
+        "sigmoid": Sigmoid(0.05, 0.1),
+    }  # fmt: skip
+    here, there = FunctionTiles(X, kinds[kernel]), DeviceTiles(X, kinds[kernel], DEVICE)
+    rows, columns, weights = np.arange(5, 50), np.arange(100, 300), rng.normal(size=200)
+    for dtype, room in ((np.float64, 1e-11), (np.float32, 1e-3)):
+        np.testing.assert_allclose(
+            there.tile(rows, columns, dtype), here.tile(rows, columns, dtype), rtol=room, atol=room
+        )
+        for some in (None, rows):
+            np.testing.assert_allclose(
+                there.sums(columns, weights, dtype, rows=some),
+                here.sums(columns, weights, dtype, rows=some), rtol=10 * room, atol=100 * room,
+            )  # fmt: skip
+    np.testing.assert_allclose(there.diagonal, here.diagonal, rtol=1e-12)
+
+
+def test_kernel_machines_on_a_device(monkeypatch):
+    monkeypatch.setattr("gapfit.design.kernel._SMALL", 10)  # K is not kept
+    design = KernelDesign(DeviceTiles(X, Gaussian(0.1), DEVICE), keep=10)
+    there, here = (
+        Problem(K, LABELS, "hinge", alpha=1e-3) for K in (design, KernelDesign(X, Gaussian(0.1), keep=10))
+    )
+    agree(solve(there, "smo", tol=1e-6), solve(here, "smo", tol=1e-6))
+    model = KernelSVC(C=10.0, device=DEVICE).fit(X, LABELS)
+    known = KernelSVC(C=10.0).fit(X, LABELS)
+    assert abs(model.objective_ - known.objective_) <= model.dual_gap_ + known.dual_gap_
+
+
+def test_devices_that_are_not_there_are_named():
+    with pytest.raises(ValueError, match="'quda'"):
+        LinearClassifier(device="quda").fit(X, LABELS)
+    missing = "cuda:99" if DEVICE == "cuda" else "cuda"
+    with pytest.raises(ValueError, match="card"):
+        LinearClassifier(device=missing).fit(X, LABELS)
+
+
+def test_memory_is_asked_for_by_name(monkeypatch):
+    monkeypatch.setattr("gapfit.device.room.free", lambda device: 1000.0)
+    with pytest.raises(TooLarge, match=r"400 rows .* GB of .* float32"):
+        LinearClassifier(device=DEVICE).fit(X, LABELS)
+    with pytest.raises(TooLarge, match="400 samples"):
+        KernelSVC(device=DEVICE).fit(X, LABELS)

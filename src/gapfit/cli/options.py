@@ -50,6 +50,7 @@ def limits(kind: type) -> Decorator:
         option(kind, "max_time"),
         option(kind, "checkpoint", type=click.Path(dir_okay=False)),
         option(kind, "n_jobs"),
+        *([option(kind, "device")] if "device" in parameters(kind) else []),
         click.option("-q", "--quiet", is_flag=True, help="No progress and no last lines."),
     )
 

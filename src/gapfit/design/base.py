@@ -97,6 +97,10 @@ class Design(HasForms, ABC):
         """What is given for the samples, in memory; a design that keeps it elsewhere takes it from there."""
         return fetched(values)
 
+    def in_memory(self) -> "Design":
+        """The same rows, in memory."""
+        return self
+
     def held(self, vector: Any) -> Any:
         """A vector of samples, where this design has its own."""
         return vector
@@ -125,9 +129,16 @@ class Design(HasForms, ABC):
     def check_convex(self) -> None:
         """Raise a ValueError if the penalty, in terms of this design's weights, is not convex."""
 
-    def cholesky(self, hessian: Matrix) -> tuple[Matrix, bool] | None:
-        """The factor of a Hessian for SciPy's `cho_solve`, where the design has a quicker way to it; only the
-        lower triangle counts."""
+    def gram_for_steps(
+        self, weight: Vector, centre: Slope | None = None, summed: Slope | None = None
+    ) -> Matrix:
+        """`weighted_gram`, which designs with sums over rows have; left where it can be factorised best."""
+        found: Matrix = self.weighted_gram(weight, centre, summed)  # type: ignore[attr-defined]
+        return found
+
+    def cholesky(self, hessian: Matrix) -> Any | None:
+        """What solves systems with this Hessian, where the design has a quicker way to it than LAPACK; only
+        the lower triangle counts."""
         del hessian
         return None
 
@@ -135,6 +146,13 @@ class Design(HasForms, ABC):
         """R(A w, b) and A w. A design with very many scores may add it up over parts of them: None then."""
         scores = self.scores(w)
         return risk.value_and_subgradient(scores, b)[0], scores
+
+    def look(self, risk: "Risk", w: Slope, b: Vector, *, rough: bool = False) -> tuple[float, Slope, Vector]:
+        """R(A w, b) and one subgradient: in w, and in b; for designs that can have them in one pass. `rough`
+        allows single precision, where that is quicker: for steps, not for bounds."""
+        del rough
+        value, u, e = risk.value_and_subgradient(self.scores(w), b)
+        return value, self.adjoint(u), e
 
     def inner(self, a: Slope, w: Slope) -> float:
         """<a, w>, for slopes and weights alike."""

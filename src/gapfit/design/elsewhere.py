@@ -1,9 +1,11 @@
 """Collections of Dask and tensors of torch, known by their names: nothing is loaded for who has none."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["answered", "as_device", "as_parted", "is_collection", "is_on_a_card", "is_tensor", "mapped"]
+__all__ = ["answered", "as_device", "as_parted", "is_collection", "is_on_a_card", "is_tensor"]
+__all__ += ["kernel_tiles", "mapped", "on_device"]
 
 
 def is_collection(X: Any) -> bool:
@@ -26,6 +28,31 @@ def as_device(X: Any) -> Any:
     from gapfit.device import DeviceDesign
 
     return DeviceDesign(X)
+
+
+def on_device(X: Any, device: Any) -> Any:
+    """The design of rows in memory, moved to a device."""
+    with _extra("device"):
+        from gapfit.device import moved
+
+    return moved(X, device)
+
+
+def kernel_tiles(X: Any, kernel: Any, device: Any) -> Any:
+    """Tiles of a kernel matrix that a device computes, of samples in memory."""
+    with _extra("device"):
+        from gapfit.device.tiles import DeviceTiles
+
+    return DeviceTiles(X, kernel, device)
+
+
+@contextmanager
+def _extra(name: str) -> Iterator[None]:
+    """Say what to install where torch is missing."""
+    try:
+        yield
+    except ImportError as error:
+        raise ImportError(f"{name} needs torch: pip install 'gapfit[gpu]', or {name}=None") from error
 
 
 def answered(function: Callable[[Any], Any], X: Any) -> Any:

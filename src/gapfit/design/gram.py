@@ -51,6 +51,10 @@ class Tiles(ABC):
 
     width: int = _COLUMNS
 
+    def room(self, entries: int) -> Any:
+        """Memory for a tile in single precision that is filled again and again."""
+        return np.empty(entries, dtype=np.float32)
+
     def tile(self, rows: Indices, columns: Indices, dtype: Any) -> Any:
         """K[rows, columns]."""
         out = np.empty((len(rows), len(columns)), dtype)

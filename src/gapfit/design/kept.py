@@ -68,7 +68,7 @@ class KeptColumns:
     def _again(self, size: int) -> Any:
         """Memory for a tile: the last one's, for memory that is new costs as much as some of its entries."""
         if size * size > len(self.last):
-            self.last = np.empty(size * size, dtype=np.float32)
+            self.last = self.tiles.room(size * size)
         return self.last[: size * size].reshape(size, size)
 
     def sums(self, columns: Indices, weights: Vector) -> Vector:

@@ -52,6 +52,10 @@ class DeviceArray(NDArrayOperatorsMixin):
         return np.dtype(str(self.tensor.dtype).removeprefix("torch."))
 
     @property
+    def strides(self) -> tuple[int, ...]:
+        return tuple(stride * self.tensor.element_size() for stride in self.tensor.stride())
+
+    @property
     def T(self) -> "DeviceArray":
         return DeviceArray(self.tensor.T)
 
@@ -81,6 +85,10 @@ class DeviceArray(NDArrayOperatorsMixin):
     def to_host(self) -> np.ndarray[Any, Any]:
         """A copy in memory."""
         return np.array(self.tensor.detach().cpu().numpy())
+
+    def repeated(self, value: float, n: int) -> "DeviceArray":
+        """One number for n samples, stored once, where this vector is."""
+        return DeviceArray(self.tensor.new_full((1,), value, dtype=torch.float64).expand(n))
 
     # -- what NumPy's functions make of it ------------------------------------------------------------------
 

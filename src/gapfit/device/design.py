@@ -6,34 +6,47 @@ losses, solvers and proofs: products are in double precision, whatever X is, and
 in memory.
 """
 
+import logging
+import warnings
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from scipy import sparse
 
 from gapfit import limits
 from gapfit._types import Matrix, Slope, Vector
 from gapfit.design.base import Design
 from gapfit.design.forms import Plain, RowSums
+from gapfit.design.memory import MemoryDesign
 from gapfit.device.array import DeviceArray
+from gapfit.device.factor import Factor, factor_of
+from gapfit.device.gram import weighted_gram
 from gapfit.device.marks import mark_of
+from gapfit.device.room import check_room, device_of, free
 from gapfit.device.rows import Rows, rows_of
+from gapfit.device.streamed import PartedRows
 from gapfit.errors import TooLarge
 from gapfit.fingerprint import fingerprint
 from gapfit.rounding import EPS, TINY, gamma
 
 if TYPE_CHECKING:
+    from gapfit.losses.base import Risk
     from gapfit.penalties.base import Penalty
 
-__all__ = ["DeviceDesign", "answered"]
+__all__ = ["DeviceDesign", "answered", "moved"]
+
+logger = logging.getLogger("gapfit")
 
 _DTYPES = (torch.float32, torch.bfloat16, torch.float64)
-_GRAM = 2**28  # entries of X in a block whose Gram matrix is taken
-_LARGE = 500  # features: a smaller Hessian is factorised in memory before it would have been moved
+_GRAM = 2**27  # entries of X in a block whose Gram matrix is taken
+_LARGE = 256  # features: a smaller Hessian is factorised in memory before kernels would have been launched
 _FETCH = 2**24  # entries of X that are fetched at a time
 _SHARE = 0.5  # of the free memory: a block may take that
+_BLOCKS = 2**32  # bytes for blocks of rows that come and go
+_VECTORS = 30  # of float64 numbers a sample that a fit has at once, about
 
 
 class DeviceDesign(Design):
@@ -41,7 +54,8 @@ class DeviceDesign(Design):
 
     Parameters
     ----------
-    X : dense or CSR tensor (n, d) of float32, bfloat16 or float64 numbers, all finite; on any device.
+    X : dense or CSR tensor (n, d) of float32, bfloat16 or float64 numbers, all finite; on any device. Or a
+        list of dense ones, whose rows follow each other: in memory, and on one card or several.
     fetched : are vectors of samples NumPy's, in memory?
     """
 
@@ -51,9 +65,14 @@ class DeviceDesign(Design):
                 raise ValueError(f"X must have rows and columns, got shape {tuple(X.shape)}")
             if X.dtype not in _DTYPES:
                 raise TypeError(f"X holds {X.dtype}; float32, bfloat16 and float64 are known: X.float()")
+        elif not isinstance(X, Rows):
+            X = PartedRows(X, next((part.device for part in X if part.is_cuda), X[0].device))
         self.rows: Rows = rows_of(X) if isinstance(X, torch.Tensor) else X
         self.fetched = fetched
-        self.shape, self.size = self.rows.shape, self.rows.values.numel()
+        self._last: tuple[Slope, torch.Tensor, Any] | None = (
+            None  # a solver and its judge ask for the same scores
+        )
+        self.shape, self.size = self.rows.shape, self.rows.entries
         self.dtype = np.dtype(np.float64 if self.rows.values.dtype == torch.float64 else np.float32)
 
     def __repr__(self) -> str:
@@ -92,11 +111,30 @@ class DeviceDesign(Design):
     def scores(self, w: Slope) -> Vector:
         limits.look()
         if not w.any():
-            zeros = torch.zeros((self.shape[0], *w.shape[1:]), dtype=torch.float64, device=self.rows.device)
+            found = torch.zeros((self.shape[0], *w.shape[1:]), dtype=torch.float64, device=self.rows.device)
+        elif self._is_known(w):
+            found = self._last[1].clone()  # type: ignore[index]  # who asks may write to what he gets
         else:
-            zeros = self.rows.scores(self._down(w.astype(np.float64, copy=False)))
-        scores: Vector = self._vector(zeros)
+            found = self.rows.scores(self._down(w.astype(np.float64, copy=False)))
+            self._last = w.copy(), found.clone(), self.rows.version
+        scores: Vector = self._vector(found)
         return scores
+
+    def _is_known(self, w: Slope) -> bool:
+        """Are these the last scores, of rows that have not changed since?"""
+        last = self._last
+        return last is not None and last[2] == self.rows.version and np.array_equal(last[0], w)
+
+    def look(self, risk: "Risk", w: Slope, b: Vector, *, rough: bool = False) -> tuple[float, Slope, Vector]:
+        """One pass, for losses whose formula is known there."""
+        formula, found, shift = risk.formula(), None, float(b.sum())
+        if formula is not None:
+            numbers = tuple(map(self._down, formula.numbers))
+            found = self.rows.through(self._down(w), shift, formula.name, numbers, single=rough)
+        if formula is None or found is None:
+            return super().look(risk, w, b)
+        value, leaning = (found[0] + formula.total * torch.tensor([shift, 1.0]).to(found[0])).tolist()
+        return value, found[1].cpu().numpy(), np.full(b.shape, leaning)
 
     def adjoint(self, u: Vector) -> Slope:
         return self.adjoints(u)[0]
@@ -109,34 +147,23 @@ class DeviceDesign(Design):
         self, weight: Vector, centre: Slope | None = None, summed: Slope | None = None
     ) -> Matrix:
         """As of a `MemoryDesign`, in single precision: a step need not be exact."""
+        return np.asarray(self._gram(weight, centre, summed).cpu().numpy())
+
+    def gram_for_steps(
+        self, weight: Vector, centre: Slope | None = None, summed: Slope | None = None
+    ) -> Matrix:
+        gram = self._gram(weight, centre, summed)
+        found: Matrix = gram.cpu().numpy() if len(gram) < _LARGE else DeviceArray(gram)  # type: ignore[assignment]
+        return found
+
+    def _gram(self, weight: Vector, centre: Slope | None, summed: Slope | None) -> torch.Tensor:
         del summed
-        masses, d = self._down(weight), self.shape[1]
-        kind = torch.float64 if self.dtype == np.float64 else torch.float32
-        middle = self._down(np.zeros(d) if centre is None else centre).to(kind)
-        gram = torch.zeros((d, d), dtype=torch.float64, device=self.rows.device)
-        chosen = torch.nonzero(masses).ravel()
-        step = self._room_for(d)
-        for first in range(0, len(chosen), step):
-            limits.look()
-            some = chosen[first : first + step]
-            block, mass = self._block(some).to(kind) - middle, masses[some].to(kind)
-            gram += ((block * mass[:, None]).T @ block).double()
-        return np.asarray(gram.cpu().numpy())
+        d = self.shape[1]
+        middle = self._down(np.zeros(d) if centre is None else centre)
+        return weighted_gram(self.rows, self._down(weight), middle, self._room_for(d))
 
-    def _block(self, rows: torch.Tensor) -> torch.Tensor:
-        """These rows, dense; where they follow each other they need not be gathered."""
-        first, last = int(rows[0]), int(rows[-1]) + 1
-        if last - first == len(rows):
-            return self.rows.block(first, last)
-        return self.rows.take(rows).block(0, len(rows))
-
-    def cholesky(self, hessian: Matrix) -> tuple[Matrix, bool] | None:
-        if len(hessian) < _LARGE:
-            return None
-        factor, failed = torch.linalg.cholesky_ex(self._down(hessian))
-        if int(failed) or not bool(torch.isfinite(factor.diagonal()).all()):
-            return None
-        return factor.cpu().numpy(), True
+    def cholesky(self, hessian: Matrix) -> Factor | None:
+        return factor_of(hessian.tensor) if isinstance(hessian, DeviceArray) else None
 
     def _room_for(self, d: int) -> int:
         """Rows of a block."""
@@ -153,7 +180,10 @@ class DeviceDesign(Design):
         return np.asarray(self.rows.squares(self._down(weight)).cpu().numpy())
 
     def bend(self, weight: Vector, v: Slope, shift: float) -> tuple[Vector, Slope]:
-        """The scores f = X v - shift, and X'(weight f)."""
+        """The scores f = X v - shift, and X'(weight f), in one pass where there is one."""
+        found = self.rows.through(self._down(v), -shift, "parabola", (self._down(weight),), kept=True)
+        if found is not None:
+            return self._vector(found[2]), found[1].cpu().numpy()
         scores = self.scores(v) - shift
         return scores, self.adjoint(weight * scores)
 
@@ -171,6 +201,9 @@ class DeviceDesign(Design):
         """Some rows, in memory."""
         return self.rows.block(first, min(first + step, self.shape[0])).double().cpu().numpy()
 
+    def in_memory(self) -> MemoryDesign:
+        return MemoryDesign(self.rows.in_memory())
+
     def take(self, rows: Any) -> "DeviceDesign":
         rows = np.flatnonzero(rows) if np.asarray(rows).dtype == bool else rows
         return DeviceDesign(self.rows.take(self._down(np.asarray(rows))), fetched=self.fetched)
@@ -179,8 +212,8 @@ class DeviceDesign(Design):
 
     @cached_property
     def largest(self) -> float:
-        values = self.rows.values
-        largest = max(float(values.max()), -float(values.min())) if values.numel() else 0.0
+        low, high = self.rows.extremes()
+        largest = max(high, -low)
         if not np.isfinite(largest):  # torch's extremes pass NaN on
             raise ValueError("X must hold finite numbers: it contains NaN or infinity")
         return largest
@@ -203,3 +236,24 @@ def answered(function: Callable[[Any], Any], X: torch.Tensor) -> Any:
     """What a function makes of the rows of a tensor, with products on its device; numbers go back there."""
     answer = np.asarray(function(DeviceDesign(X, fetched=True)))
     return torch.as_tensor(answer).to(X.device) if answer.dtype.kind in "biuf" else answer
+
+
+def moved(X: Any, device: Any) -> DeviceDesign:
+    """The design of an array or CSR matrix in memory, on a device, if that has room for it."""
+    there = device_of(device)
+    n, d = X.shape
+    stored = X.data if sparse.issparse(X) else X
+    kind = np.float64 if stored.dtype == np.float64 else np.float32
+    needed = stored.size * (np.dtype(kind).itemsize + 28 * sparse.issparse(X)) + _VECTORS * 8 * n
+    if not sparse.issparse(X) and needed > free(there) > _VECTORS * 8 * n + _BLOCKS:
+        logger.info("%.1f GB of rows stay in memory: %s has too little for them", 1e-9 * X.nbytes, there)
+        return DeviceDesign(PartedRows([torch.as_tensor(np.ascontiguousarray(X, dtype=kind))], there))
+    check_room(there, needed, f"{n} rows of {d} features and a fit's vectors")
+    if sparse.issparse(X):
+        parts = (torch.as_tensor(np.asarray(part, dtype=np.int64)) for part in (X.indptr, X.indices))
+        values = torch.as_tensor(np.asarray(X.data, dtype=kind))
+        with warnings.catch_warnings():  # torch calls such tensors new
+            warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+            rows = torch.sparse_csr_tensor(*parts, values, X.shape, check_invariants=True)
+            return DeviceDesign(rows.to(there))
+    return DeviceDesign(torch.as_tensor(np.ascontiguousarray(X, dtype=kind)).to(there))

@@ -7,6 +7,8 @@ import numpy as np
 import torch
 from scipy import special
 
+from gapfit.device import sums
+
 Entry = Callable[..., Any]
 
 
@@ -34,6 +36,19 @@ def _full(x: torch.Tensor) -> torch.Tensor:
     return x if x.dtype in (torch.float64, torch.bool) else x.to(torch.float64)
 
 
+def _numeric(function: Callable[..., torch.Tensor]) -> Entry:
+    """The same, where truth counts as one."""
+
+    def run(device: torch.device, *inputs: Any, **_: Any) -> torch.Tensor:
+        return function(*(_number(tensor_of(x, device)) for x in inputs))
+
+    return run
+
+
+def _number(x: torch.Tensor) -> torch.Tensor:
+    return x if x.dtype == torch.float64 else x.to(torch.float64)
+
+
 def _logical(function: Callable[..., torch.Tensor]) -> Entry:
     def run(device: torch.device, *inputs: Any, **_: Any) -> torch.Tensor:
         return function(*(tensor_of(x, device) for x in inputs))
@@ -42,8 +57,8 @@ def _logical(function: Callable[..., torch.Tensor]) -> Entry:
 
 
 def _product(device: torch.device, a: Any, b: Any, **_: Any) -> Any:
-    a, b = _full(tensor_of(a, device)), _full(tensor_of(b, device))
-    return float(_in_eights(a * b)) if a.ndim == b.ndim == 1 else a @ b
+    a, b = _number(tensor_of(a, device)), _number(tensor_of(b, device))
+    return float(sums.dot(a, b)) if a.ndim == b.ndim == 1 else a @ b
 
 
 def _whole(function: Callable[..., Any], empty: Any) -> Entry:
@@ -64,16 +79,7 @@ def _whole(function: Callable[..., Any], empty: Any) -> Entry:
 def _sum(x: torch.Tensor, **options: Any) -> torch.Tensor:
     if x.dtype == torch.bool or options:
         return torch.sum(x if x.dtype == torch.bool else _full(x), **options)
-    return _in_eights(_full(x).reshape(-1))
-
-
-def _in_eights(x: torch.Tensor) -> torch.Tensor:
-    """The sum, in an order that is known: three roundings make one number of eight, so that there are no more
-    on the way of any than `rounding.SUM` counts. torch's own order is not said."""
-    while x.numel() > 1:
-        a, b, c, d, e, f, g, h = torch.nn.functional.pad(x, (0, -x.numel() % 8)).reshape(8, -1)
-        x = ((a + b) + (c + d)) + ((e + f) + (g + h))
-    return x.sum()
+    return sums.total(_full(x).reshape(-1))
 
 
 def _largest(x: torch.Tensor, **options: Any) -> torch.Tensor:
@@ -89,13 +95,13 @@ _SUM, _MAX, _MIN = _whole(_sum, 0.0), _whole(_largest, None), _whole(_least, Non
 _ANY, _ALL = _whole(torch.any, False), _whole(torch.all, True)
 
 UFUNCS: dict[Any, Entry] = {
-    np.add: _pointwise(torch.add), np.subtract: _pointwise(torch.subtract),
+    np.add: _pointwise(torch.add), np.subtract: _numeric(torch.subtract),
     np.multiply: _pointwise(torch.multiply), np.divide: _pointwise(torch.divide),
     np.negative: _pointwise(torch.negative), np.absolute: _pointwise(torch.abs),
     np.sign: _pointwise(torch.sign),
     np.power: _pointwise(torch.pow), np.square: _pointwise(torch.square), np.sqrt: _pointwise(torch.sqrt),
     np.exp: _pointwise(torch.exp), np.expm1: _pointwise(torch.expm1), np.log: _pointwise(torch.log),
-    np.log1p: _pointwise(torch.log1p), np.floor: _pointwise(torch.floor),
+    np.log1p: _pointwise(torch.log1p), np.floor: _pointwise(torch.floor), np.rint: _pointwise(torch.round),
     np.minimum: _pointwise(torch.minimum), np.maximum: _pointwise(torch.maximum),
     np.isfinite: _pointwise(torch.isfinite), np.isinf: _pointwise(torch.isinf),
     np.isnan: _pointwise(torch.isnan),
@@ -115,7 +121,7 @@ REDUCTIONS: dict[Any, Entry] = {
 
 
 def _where(device: torch.device, condition: Any, a: Any, b: Any) -> torch.Tensor:
-    return torch.where(tensor_of(condition, device), _full(tensor_of(a, device)), _full(tensor_of(b, device)))
+    return torch.where(tensor_of(condition, device), *(_number(tensor_of(x, device)) for x in (a, b)))
 
 
 def _clip(device: torch.device, x: Any, lower: Any, upper: Any, **_: Any) -> torch.Tensor:
@@ -154,6 +160,16 @@ def _append(device: torch.device, x: Any, more: Any) -> torch.Tensor:
     return torch.cat([tensor_of(x, device), _full(tensor_of(more, device)).reshape(-1).to(device)])
 
 
+def _asarray(device: torch.device, x: Any, dtype: Any = None) -> torch.Tensor:
+    """By `like`: where another array is."""
+    return tensor_of(x, device)
+
+
+def _diagonal(device: torch.device, x: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    place = torch.arange(len(x), device=device)
+    return place, place
+
+
 def _repeat(device: torch.device, x: Any, times: int) -> torch.Tensor:
     return torch.repeat_interleave(tensor_of(x, device), times)
 
@@ -168,6 +184,9 @@ FUNCTIONS: dict[Any, Entry] = {
     np.sort: lambda device, x, **_: torch.sort(tensor_of(x, device)).values,
     np.argsort: _argsort, np.searchsorted: _searchsorted, np.append: _append, np.repeat: _repeat,
     np.ptp: lambda device, x: float(tensor_of(x, device).max() - tensor_of(x, device).min()),
+    np.isin: lambda device, x, values: torch.isin(tensor_of(x, device), torch.tensor(values, device=device)),
+    np.asarray: _asarray, np.diag_indices_from: _diagonal,
+    np.outer: lambda device, a, b: torch.outer(_full(tensor_of(a, device)), _full(tensor_of(b, device))),
     np.shape: lambda device, x: tuple(x.shape), np.ndim: lambda device, x: x.ndim,
     np.array_equal: lambda device, a, b: torch.equal(tensor_of(a, device), tensor_of(b, device).to(device)),
 }  # fmt: skip

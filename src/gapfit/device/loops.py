@@ -11,8 +11,10 @@ from typing import Any
 import torch
 
 from gapfit.compiled import atoms, precise, projection, proximal
+from gapfit.device import recorded
 from gapfit.device.array import DeviceArray
 from gapfit.device.formulas import fused, in_tiles, on_tensors, renamed
+from gapfit.device.ordered import ORDERED
 from gapfit.rounding import EPS, TINY
 
 __all__ = ["run"]
@@ -27,6 +29,15 @@ clipped, free_response, strictly_inside, height, unrounded = map(
 )
 
 
+def _put(found: Any, *places: Any) -> None:
+    """Into vectors that are there: whole ones take over what was computed, without a copy."""
+    for where, what in zip(places, found, strict=True):
+        if where.untyped_storage().nbytes() == where.numel() * 8 == what.untyped_storage().nbytes():
+            where.set_(what)
+        else:
+            where.copy_(what)
+
+
 # -- losses made of lines and parabolas: `compiled.atoms` ---------------------------------------------------
 
 
@@ -39,9 +50,7 @@ def _maximise(record: Any, at: Any) -> Any:
 
 
 def maximise(record: Any, at: Any, value: Any, u: Any) -> None:
-    found = _maximise(record, at)
-    value.copy_(found[0])
-    u.copy_(found[1])
+    _put(_maximise(record, at), value, u)
 
 
 @fused
@@ -82,9 +91,7 @@ def _rounded_off(target: Any, quad: Any, centre: Any, p: Any, c: Any) -> Any:
 
 
 def round_off(record: Any, centre: Any, p: Any, c: Any) -> None:
-    aim, give = _rounded_off(record.target, record.quad, centre, p, c)
-    record.aim.copy_(aim)
-    record.give.copy_(give)
+    _put(_rounded_off(record.target, record.quad, centre, p, c), record.aim, record.give)
 
 
 @fused
@@ -111,7 +118,7 @@ def _guess(target: Any, kink: Any, quad: Any, lower: Any, upper: Any, f: Any, p:
 
 
 def guess(record: Any, f: Any, p: Any, c: Any, v: Any) -> None:
-    v.copy_(_guess(*record[2:], f, p, c))
+    _put([_guess(*record[2:], f, p, c)], v)
 
 
 @fused
@@ -147,8 +154,7 @@ def _respond(record: Any, f: Any, c: Any, v: Any, known: Any) -> Any:
 
 def respond(record: Any, f: Any, c: Any, v: Any, moved: Any, known: Any, weight: Any, change: Any) -> Any:
     *found, sums = _respond(record, f, c, v, known)
-    for where, what in zip((v, moved, weight, change), found, strict=True):
-        where.copy_(what)
+    _put(found, v, moved, weight, change)
     return sums.sum(1)
 
 
@@ -230,17 +236,18 @@ _LOOPS: dict[str, Callable[..., Any]] = {
     loop.__name__: loop
     for loop in (
         maximise, sums_around, conjugate_sums, round_off, spread, reach, guess, slope_along, advance, respond,
-        exact_total, narrow, onto_balanced_box,
+        exact_total, narrow, onto_balanced_box, *ORDERED,
     )
 }  # fmt: skip
 _SUMS = (sums_around, conjugate_sums, spread, reach, slope_along, respond)  # these return a tensor of sums
 
 
 def run(loop: Any, *arguments: Any) -> Any:
-    """What a compiled loop does to all samples, and what it returns."""
-    if loop.__name__ not in _LOOPS:
-        raise TypeError(f"{loop.__name__} is not known for vectors on a device")
-    own = _LOOPS[loop.__name__]
+    """What a compiled loop does to all samples, and what it returns; what is written in NumPy is recorded."""
+    if (own := _LOOPS.get(loop.__name__)) is None:
+        if hasattr(loop, "py_func"):
+            raise TypeError(f"{loop.__name__} is not known for vectors on a device")
+        return recorded.run(loop, *arguments)
     found = own(*map(_opened, arguments))
     if own in _SUMS:
         return found.tolist()

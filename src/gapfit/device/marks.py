@@ -33,6 +33,8 @@ def mark_of(rows: Rows) -> list[int]:
 def tensor_mark(tensor: torch.Tensor) -> list[int]:
     """Two numbers for all of a tensor's bytes."""
     raw = tensor.detach().contiguous().reshape(-1).view(torch.uint8)
+    if raw.storage_offset() % 8 or raw.data_ptr() % 8:  # a slice may begin anywhere
+        raw = raw.clone()
     whole = raw.numel() // 8 * 8
     words, total = raw[:whole].view(torch.int64), torch.zeros(2, dtype=torch.int64)
     for first in range(0, words.numel(), _BLOCK):

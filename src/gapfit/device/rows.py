@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import Any
 
 import torch
+from scipy import sparse
 
 __all__ = ["Rows", "rows_of"]
 
@@ -54,6 +55,34 @@ class Rows(ABC):
         """All that is stored."""
         return [self.values]
 
+    @property
+    def entries(self) -> int:
+        """How many are stored."""
+        return self.values.numel()
+
+    @property
+    def version(self) -> Any:
+        """What changes when somebody writes to them."""
+        return self.values._version
+
+    def in_memory(self) -> Any:
+        """A copy for NumPy, in which no digit is lost."""
+        wide = torch.float64 if self.values.dtype == torch.float64 else torch.float32
+        return torch.cat([X.to("cpu", wide) for X in self.parts()]).numpy()
+
+    def extremes(self) -> tuple[float, float]:
+        """The least and the largest stored entry; NaN where there is one."""
+        if not self.values.numel():
+            return 0.0, 0.0
+        return float(self.values.min()), float(self.values.max())
+
+    def through(
+        self, w: torch.Tensor, shift: float, formula: str, numbers: tuple[torch.Tensor, ...], **how: bool
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None:
+        """One pass for scores and slopes, where there is one: see `oracle.through`."""
+        del w, shift, formula, numbers, how
+        return None
+
 
 class DenseRows(Rows):
     """A tensor of rows, one after the other."""
@@ -71,6 +100,17 @@ class DenseRows(Rows):
     def depth(self) -> tuple[int, int]:
         n, d = self.shape
         return d, n if self.passes is None else self.passes.depth(self.X)
+
+    def through(
+        self, w: torch.Tensor, shift: float, formula: str, numbers: tuple[torch.Tensor, ...], **how: bool
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None:
+        if self.passes is None:
+            return None
+        from gapfit.device import oracle
+
+        if not oracle.fits(self.X) or formula not in oracle.FORMULAS:
+            return None
+        return oracle.through(self.X, w, shift, formula, numbers, **how)
 
     def scores(self, w: torch.Tensor) -> torch.Tensor:
         if self.passes is not None and w.ndim == 1:
@@ -147,6 +187,11 @@ class SparseRows(Rows):
 
     def parts(self) -> list[torch.Tensor]:
         return [self.values, self.X.crow_indices(), self.X.col_indices()]
+
+    def in_memory(self) -> Any:
+        wide = torch.float64 if self.values.dtype == torch.float64 else torch.float32
+        starts, columns = (x.cpu().numpy() for x in (self.X.crow_indices(), self.X.col_indices()))
+        return sparse.csr_array((self.values.to("cpu", wide).numpy(), columns, starts), shape=self.shape)
 
     def take(self, rows: torch.Tensor) -> "SparseRows":
         return SparseRows(self._rows(rows))

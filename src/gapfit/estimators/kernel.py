@@ -11,6 +11,7 @@ from gapfit import threads
 from gapfit._types import Data, Vector
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.design.definite import symmetric
+from gapfit.design.elsewhere import kernel_tiles
 from gapfit.design.kernel import KernelDesign
 from gapfit.design.rows import take_rows
 from gapfit.errors import as_number
@@ -21,6 +22,7 @@ from gapfit.estimators.kernel_names import KERNEL, KERNEL_NAME, named_kernel
 from gapfit.estimators.kernel_parts import KernelParts, Machine
 from gapfit.estimators.kernel_statements import Part
 from gapfit.estimators.later import SaidLater
+from gapfit.estimators.placed import OnADevice
 from gapfit.estimators.samples import Rows, Samples
 from gapfit.losses.base import Loss
 from gapfit.persistence.agreement import check_kernel_machine
@@ -34,7 +36,7 @@ from gapfit.solvers.smo import smo
 
 
 @declared
-class KernelModel(SaidLater, Rows, CertifiedFit):
+class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
     """A function in the space of a kernel, by its coefficients at support vectors."""
 
     LATER: ClassVar[tuple[str, ...]] = ("support_status_", "_balls")
@@ -159,6 +161,8 @@ class KernelModel(SaidLater, Rows, CertifiedFit):
             X = np.asarray(X)[:, samples.origin.rows]
         few = len(parts) > 1 and max(len(part.target) for part in parts) <= LARGEST
         keep = {"keep": samples.X.shape[0]} if few else {}
+        if self.device is not None:
+            X = kernel_tiles(X, self._fitted_kernel, self.device)
         return KernelDesign(X, self._fitted_kernel, int(memory), **keep)
 
     def _fit_parts(self, samples: Samples, parts: Sequence[Part], loss: Loss) -> list[Machine]:

@@ -20,6 +20,7 @@ from gapfit.errors import UnboundedProblem
 from gapfit.estimators.certified import CertifiedFit, Parts
 from gapfit.estimators.fitting import Solver
 from gapfit.estimators.later import SaidLater
+from gapfit.estimators.placed import RowsOnADevice
 from gapfit.estimators.predictions import until_certain
 from gapfit.estimators.samples import Rows, Samples
 from gapfit.losses.base import Loss
@@ -85,7 +86,7 @@ class Posed(NamedTuple):
 
 
 @declared
-class LinearModel(Linear, CertifiedFit, SaidLater):
+class LinearModel(Linear, RowsOnADevice, CertifiedFit, SaidLater):
     """A linear model that is the solution of one convex problem or several."""
 
     LATER = ("support_status_", "certified_zeros_", "certified_signs_", "_balls")

@@ -90,7 +90,7 @@ class Rows(BaseEstimator):
         X, y, sample_weight, _ = unpacked(X, y, sample_weight, None)
         X = X.X if isinstance(X, MemoryDesign) else X
         away = isinstance(X, Design) or is_collection(X) or is_on_a_card(X)
-        X = self._elsewhere(X) if away else self._rows(X, reset=True)
+        X = self._elsewhere(X) if away else self._placed(self._rows(X, reset=True))
         y, sample_weight = fetched(y), fetched(sample_weight)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
@@ -105,6 +105,10 @@ class Rows(BaseEstimator):
             origin = Multiset.of(X, y, weight, offset)
             X, apply = origin.apply(X), origin.apply
             return Samples(X, apply(y), origin.weight, apply(offset), origin, y, weight)
+
+    def _placed(self, X: Data) -> Data | Design:
+        """The rows where the fit is to run: here in memory."""
+        return X
 
     def _elsewhere(self, X: Any) -> Design:
         """Rows that are not in memory, where they are."""

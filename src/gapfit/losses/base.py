@@ -101,6 +101,17 @@ class OffsetParts(Protocol):
         """The latter, summed up nearly exactly."""
 
 
+class Formula(NamedTuple):
+    """R(f, b) = total b + sum_i phi(f_i + b), phi a formula of the score and some numbers of the sample.
+
+    Devices know it by name, so that they read X once for scores and slopes: `gapfit.device.oracle`.
+    """
+
+    name: str
+    numbers: tuple[Vector, ...]
+    total: float = 0.0
+
+
 class Certain(NamedTuple):
     """For which scores a derivative is certainly zero, one of its extremes other than zero, or not zero."""
 
@@ -144,6 +155,10 @@ class Risk(HasForms, ABC):
         """What is certain of the derivative in each score that is between these; by default nothing."""
         never = np.zeros(len(lowest), dtype=bool)
         return Certain(never, never, never)
+
+    def formula(self) -> Formula | None:
+        """The risk as a formula that devices know, if it is one."""
+        return None
 
     def offset_parts(self) -> OffsetParts | None:
         """The parts that several offsets separate into, if they do."""

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from gapfit._types import Target, Vector
+from gapfit.elsewhere import loops_of
 from gapfit.errors import as_positive
 from gapfit.forms import loss_form
 from gapfit.losses.base import FREE, Cone, Loss, Risk
@@ -74,7 +75,7 @@ class ContingencyRisk(Risk):
         self.step = weight * np.where(self.positive, *self.scale)
 
     def forms(self) -> Iterator[Any]:
-        if self.whole and self.P + self.N <= MOST_LABELLED:
+        if self.whole and self.P + self.N <= MOST_LABELLED and loops_of(self.weight) is None:
             yield Countable(self)
 
     def rise(self, slack: Vector) -> float:
@@ -138,7 +139,7 @@ class SortedRisk(ContingencyRisk):
 
     def label(self, classes: Classes, tp: float, fp: float) -> Vector:
         """Label the highest scores positive: of positives the weight tp, of negatives the weight fp."""
-        share = np.zeros(len(self.weight))
+        share = np.zeros_like(self.weight)
         for rows, samples, amount in zip(self.rows, classes, (tp, fp), strict=True):
             k = int(np.searchsorted(samples.mass, amount, side="right")) - 1  # so many as a whole
             share[rows[samples.rows[:k]]] = 1.0

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from gapfit._types import Vector
+from gapfit.elsewhere import looped
 from gapfit.errors import as_number
 from gapfit.losses.base import Risk
 from gapfit.losses.contingency import ContingencyLoss, SortedRisk
@@ -13,6 +14,8 @@ from gapfit.losses.contingency import ContingencyLoss, SortedRisk
 
 class _Ratio(ContingencyLoss):
     """Delta = 1 - c tp / (x tp + fp + d)."""
+
+    anywhere = True
 
     @abstractmethod
     def coefficients(self, P: float) -> tuple[float, float, float]:
@@ -64,5 +67,6 @@ class RatioRisk(SortedRisk):
         c, x, d = self.coefficients
         classes = self.classes(scores)
         sums = ((part.mass, part.moment) for part in classes)
-        tp, fp = linear_fractional(*sums, classes.negative.scores, b, self.scale, c, x, d, self.whole)
+        search = looped(linear_fractional, scores)
+        tp, fp = search(*sums, classes.negative.scores, b, self.scale, c, x, d, self.whole)
         return float(self.delta(tp, fp)), self.label(classes, tp, fp)

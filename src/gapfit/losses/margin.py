@@ -71,6 +71,7 @@ class Logistic(_Likelihood):
 
     has_entropy = True
     curved_at_most = 0.25
+    formula = "logistic"
 
     def value_and_slope(self, f: Vector, y: Vector) -> tuple[Vector, Vector]:
         margin = y * f
@@ -98,6 +99,8 @@ class Logistic(_Likelihood):
 
 class Exponential(_Likelihood):
     """exp(-y f).   Conjugate at v = -y t: t log t - t, t >= 0."""
+
+    formula = "exponential"
 
     def value_and_slope(self, f: Vector, y: Vector) -> tuple[Vector, Vector]:
         with np.errstate(over="ignore"):

@@ -12,7 +12,7 @@ from gapfit import threads
 from gapfit._types import Vector
 from gapfit.cached import Spared
 from gapfit.losses.atoms import Atoms
-from gapfit.losses.base import FREE, Certain, Loss, Rest, Risk
+from gapfit.losses.base import FREE, Certain, Formula, Loss, Rest, Risk
 from gapfit.losses.forms import Bent, Conjugate, Curvature, Parabola, SlowCurvature, Smooth
 from gapfit.losses.leaning import Leaning, ends_of_a_box
 from gapfit.losses.weighted_quantile import weighted_quantile
@@ -74,6 +74,9 @@ class PiecewiseRisk(Risk):
         shift, total = float(b.sum()), self.atoms.total
         value, u = self.atoms.maximise(scores, shift)
         return float(value.sum() + total * shift), u, np.full(b.shape, total + u.sum() if b.size else 0.0)
+
+    def formula(self) -> Formula:
+        return Formula("atoms", self.atoms[:-1], self.atoms.total)
 
     def constants(self, u: Vector) -> float:
         turn = of_each(lambda lin, kink: np.abs(lin) + kink, self.atoms.lin, self.atoms.kink)

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from gapfit import threads
 from gapfit._types import Vector
 from gapfit.cached import Spared
 from gapfit.elsewhere import loops_of
-from gapfit.losses.base import FREE, Certain, Loss, Risk
+from gapfit.losses.base import FREE, Certain, Formula, Loss, Risk
 from gapfit.losses.forms import Bent, BinaryEntropy, Conjugate, Curvature, SlowCurvature, Smooth
 from gapfit.losses.leaning import Leaning, ends_of_a_box
 from gapfit.projections import project_dual_box
@@ -30,6 +31,7 @@ class PointwiseLoss(Loss):
     curved_at_most: ClassVar[float] = np.inf  # a bound on the second derivative of phi, if there is one
     curvature_rate: ClassVar[float] = np.inf  # |phi'''| is at most so many times phi'', if that is known
     anywhere = True
+    formula: ClassVar[str | None] = None  # its name in `gapfit.device.oracle`, if it is there
     has_entropy: ClassVar[bool] = False  # is the conjugate a log a + (1 - a) log(1 - a) over `slope_range`?
 
     @abstractmethod
@@ -79,27 +81,73 @@ _ROUNDINGS = 32  # of a value or conjugate: exponentials and logarithms have a f
 _WORK = 32  # multiplications that the evaluation of a loss is worth
 _BLOCK = 2**15  # samples at a time: their numbers stay in the cache, and take little memory
 
+# What is done to some samples: vectors that are to be added up, and vectors that are to be kept. On a device
+# each of these functions is one kernel, over all samples.
 
-def _in_blocks(of: Callable[[slice], Any], vector: Vector) -> list[Any]:
-    """What a function makes of some samples, for blocks of a vector's, in their order; what is on a device is
-    not cut."""
-    n = len(vector)
-    if loops_of(vector) is not None:
-        return [of(slice(0, n))]
+Found = tuple[tuple[Vector, ...], tuple[Vector, ...]]
 
-    def over(rows: slice) -> list[Any]:
+
+def _evaluated(loss: PointwiseLoss, f: Vector, shift: Any, y: Vector, p: Vector) -> Found:
+    here, slope = loss.value_and_slope(f + shift, y)
+    with np.errstate(invalid="ignore"):  # far out an exponential overflows: the risk is inf there
+        return (p * here,), (p * slope,)
+
+
+def _bends(loss: PointwiseLoss, f: Vector, shift: Any, y: Vector, p: Vector) -> Found:
+    return (), (p * loss.curvature(f + shift, y),)
+
+
+def _around(
+    loss: PointwiseLoss, f: Vector, shift: Any, low: Vector, slack: Vector, y: Vector, p: Vector
+) -> Found:
+    """The losses, what these are made of, and how much higher they can be within the slack."""
+    f, rest = two_sum(f, shift)
+    f = f + (rest + low)
+    reach = slack + 2 * UNIT * (np.abs(f) + np.abs(loss.centre(y)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        here, slope = loss.value_and_slope(f, y)
+        if np.isfinite(loss.curved_at_most):
+            steepest = np.abs(slope) + loss.curved_at_most * reach
+        else:  # it is convex: steepest at one of the ends
+            steepest = np.maximum(*(np.abs(loss.value_and_slope(f + side, y)[1]) for side in (-reach, reach)))
+        rise = reach * steepest * (1 + 2 * _ROUNDINGS * UNIT)  # slopes are rounded as well
+        terms = loss.terms(f, y, here, slope) + 2 * rise
+        return (p * here, p * terms, p * rise), ()
+
+
+def _conjugates(loss: PointwiseLoss, u: Vector, slopes: Any, y: Vector, p: Vector) -> Found:
+    v = np.clip(u / p, *slopes)
+    values = loss.conjugate(v, y)
+    return (p * values, p * loss.conjugate_terms(v, y, values)), ()
+
+
+def _over(
+    function: Callable[..., Found], loss: PointwiseLoss, *arguments: Any, kept: int = 0
+) -> tuple[list[float], list[Vector]]:
+    """The sums that such a function makes of all samples, block by block, and the vectors that it keeps."""
+    vector = arguments[0]
+    if (device := loops_of(vector)) is not None:
+        found: tuple[list[float], list[Vector]]
+        found = device(function, loss, *(x if isinstance(x, float) else x[:] for x in arguments))
+        return found
+    n, out = len(vector), [np.empty_like(vector) for _ in range(kept)]
+
+    def of(rows: slice) -> Vector:
+        sums, keep = function(loss, *(x if isinstance(x, float) else x[rows] for x in arguments))
+        for where, what in zip(out, keep, strict=True):
+            where[rows] = what
+        with np.errstate(invalid="ignore"):
+            return np.array([part.sum() for part in sums])  # by pairs: `SUM` counts them
+
+    def over(rows: slice) -> list[Vector]:
         starts = range(rows.start, rows.stop, _BLOCK)
         return [of(slice(start, min(start + _BLOCK, rows.stop))) for start in starts]
 
     parts = threads.parts(n, _WORK * n)
-    if n <= _BLOCK:
-        return threads.each(of, parts)
-    return [each for some in threads.each(over, parts) for each in some]
-
-
-def _summed(found: list[Any]) -> Any:
-    """What blocks add up to."""
-    return found[0] if len(found) == 1 else np.sum(found, axis=0)
+    sums = threads.each(of, parts) if n <= _BLOCK else list(chain(*threads.each(over, parts)))
+    with np.errstate(invalid="ignore"):
+        total = sums[0] if len(sums) == 1 else np.sum(sums, axis=0)
+    return total.tolist(), out
 
 
 class PointwiseRisk(Risk):
@@ -129,18 +177,14 @@ class PointwiseRisk(Risk):
             yield BinaryEntropy(self._entropy_bounds)
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
-        shift, u = float(b.sum()), np.empty_like(scores)
-
-        def evaluate(rows: slice) -> float:
-            f, p = scores[rows], self.p[rows]
-            here, slope = self.loss.value_and_slope(f + shift if shift else f, self.y[rows])
-            with np.errstate(invalid="ignore"):  # far out an exponential overflows: the risk is inf there
-                np.multiply(p, slope, out=u[rows])
-                return float((p * here).sum())
-
-        value = float(_summed(_in_blocks(evaluate, scores)))  # both sums by pairs: `SUM` counts them
+        shift = float(b.sum())
+        (value,), (u,) = _over(_evaluated, self.loss, scores, shift, self.y, self.p, kept=1)
         with np.errstate(invalid="ignore"):
             return value, u, np.full(b.shape, u.sum() if b.size else 0.0)
+
+    def formula(self) -> Formula | None:
+        name = self.loss.formula
+        return None if name is None else Formula(name, (self.y, self.p, self.loss.centre(self.y)))
 
     def constants(self, u: Vector) -> float:
         return float(np.abs(u) @ (1.0 + np.abs(self.y)))
@@ -150,12 +194,7 @@ class PointwiseRisk(Risk):
 
     def value_above(self, scores: Vector, low: Vector, b: Vector, slack: Vector) -> Estimate:
         shift = float(b.sum())
-
-        def of(rows: slice) -> Vector:
-            f, rest = two_sum(scores[rows], shift) if shift else (scores[rows], 0.0)
-            return self._above(rows, f + (rest + low[rows]), slack[rows])
-
-        value, size, rise = _summed(_in_blocks(of, scores)).tolist()
+        (value, size, rise), _ = _over(_around, self.loss, scores, shift, low, slack, self.y, self.p)
         if not np.isfinite(value + size):
             return Estimate(np.inf, 0.0)
         return Estimate(value, self._sum_error(size, scores) + 1.01 * rise)
@@ -166,31 +205,8 @@ class PointwiseRisk(Risk):
         added = additions(of) + len(of) // _BLOCK + threads.MOST_PARTS
         return gamma(added + _ROUNDINGS) * size + len(of) * TINY
 
-    def _above(self, rows: slice, f: Vector, slack: Vector) -> Vector:
-        """Of some samples: the sums of the losses, of what these are made of, and of how much higher they can
-        be within the slack."""
-        loss, y, p = self.loss, self.y[rows], self.p[rows]
-        reach = slack + 2 * UNIT * (np.abs(f) + np.abs(loss.centre(y)))
-        with np.errstate(over="ignore", invalid="ignore"):
-            here, slope = loss.value_and_slope(f, y)
-            if np.isfinite(loss.curved_at_most):
-                steepest = np.abs(slope) + loss.curved_at_most * reach
-            else:  # it is convex: steepest at one of the ends
-                steepest = np.maximum(
-                    *(np.abs(loss.value_and_slope(f + side, y)[1]) for side in (-reach, reach))
-                )
-            rise = reach * steepest * (1 + 2 * _ROUNDINGS * UNIT)  # slopes are rounded as well
-            terms = loss.terms(f, y, here, slope) + 2 * rise
-            return np.array([(p * part).sum() for part in (here, terms, rise)])
-
     def curvature(self, scores: Vector, b: Vector) -> Vector:
-        shift, bend = float(b.sum()), np.empty_like(scores)
-
-        def put(rows: slice) -> None:
-            np.multiply(self.p[rows], self.loss.curvature(scores[rows] + shift, self.y[rows]), out=bend[rows])
-
-        _in_blocks(put, scores)
-        return bend
+        return _over(_bends, self.loss, scores, float(b.sum()), self.y, self.p, kept=1)[1][0]
 
     def best_offset(self, scores: Vector) -> tuple[float, float] | None:
         return self.loss.best_offset(scores, self.y, self.p)
@@ -218,14 +234,14 @@ class PointwiseRisk(Risk):
     def _slopes(self) -> tuple[Vector, Vector]:
         return self.loss.slope_range(self.y)
 
-    def _slopes_of(self, rows: Any) -> tuple[Vector, Vector]:
+    def slopes_of(self, rows: Any) -> tuple[Vector, Vector]:
         if self.spare:
             return self.loss.slope_range(self.y[rows])
         lo, hi = self._slopes
         return lo[rows], hi[rows]
 
     def _box_of(self, rows: Any) -> tuple[Vector, Vector]:
-        lo, hi = self._slopes_of(rows)
+        lo, hi = self.slopes_of(rows)
         lo = self.p[rows] * lo
         return lo, self.p[rows] * hi
 
@@ -240,15 +256,19 @@ class PointwiseRisk(Risk):
 
     def conjugate_above(self, u: Vector, *, exact: bool) -> Estimate:
         # sums with more digits would not help: what is lost is lost in each sample's conjugate
-        def of(rows: slice) -> Vector:
-            y, p = self.y[rows], self.p[rows]
-            v = np.clip(u[rows] / p, *self._slopes_of(rows))
-            values = self.loss.conjugate(v, y)
-            return np.array([(p * part).sum() for part in (values, self.loss.conjugate_terms(v, y, values))])
-
-        value, size = _summed(_in_blocks(of, u)).tolist()
+        (value, size), _ = _over(_conjugates, self.loss, u, _Slopes(self), self.y, self.p)
         return Estimate(value, self._sum_error(size, u))
 
     def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
         lower, upper = self._dual_box
         return project_dual_box(u, lower, upper, self.p, 0.0 if balanced else None)
+
+
+class _Slopes:
+    """The bounds of the derivatives, of those samples that are asked for."""
+
+    def __init__(self, risk: PointwiseRisk) -> None:
+        self.risk = risk
+
+    def __getitem__(self, rows: Any) -> tuple[Vector, Vector]:
+        return self.risk.slopes_of(rows)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gapfit._types import Indices, Matrix, Target, Vector
+from gapfit.elsewhere import looped
 from gapfit.errors import as_costs, as_share
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.contingency import check_labels
@@ -50,6 +51,7 @@ class RankRisk(Risk):
 class _Area(Loss):
     target = Target.RELEVANCE
     one_query = True
+    anywhere = True
 
     def check_target(self, y: Vector) -> None:
         check_labels(self, y)
@@ -94,7 +96,8 @@ class AreaRisk(RankRisk):
         from gapfit.compiled.rank import positives_below_negatives
 
         order, _ = descending(scores - self.half)  # i is below j in this order where f_i - f_j < 1
-        return float(positives_below_negatives(order, self.y, self.weight, 1.0, u))
+        count = looped(positives_below_negatives, u)
+        return float(count(order, self.y, self.weight, 1.0, u))
 
 
 class OrdinalPairs(Loss):

@@ -84,6 +84,7 @@ class Poisson(PointwiseLoss):
     """
 
     target = Target.COUNTS
+    formula = "poisson"
     smooth = True
     curvature_rate = 1.0
     has_curvature = True

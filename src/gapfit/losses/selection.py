@@ -28,6 +28,8 @@ class Prices(NamedTuple):
 
 
 class _Linear(ContingencyLoss):
+    anywhere = True
+
     @abstractmethod
     def prices(self, P: float, N: float) -> Prices:
         """Delta, given the weights of the two classes."""

@@ -18,9 +18,11 @@ from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.cuts.masters import master_for
+from gapfit.solvers.point import look
 
 _STEPS = 20  # L-BFGS iterations between two certificates
 _MEMORY = 20  # pairs that L-BFGS remembers
+_FINE = 1e-4  # of J: with a smaller gap, steps need all digits
 
 
 def _effort(problem: Problem) -> Effort:
@@ -37,17 +39,17 @@ def lbfgs(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     fresh = "b" not in state  # a run that goes on has already reported w
 
     lowest = (np.inf, w)
+    rough = True  # steps may be, until the gap is small
 
     def objective(w: Slope) -> tuple[float, Slope]:
         nonlocal guess, lowest
-        at = problem.tangent(problem.scores(w), guess)
-        guess = at.b
-        if not np.isfinite(at.value):
+        risk, slope, guess = look(problem, w, guess, rough=rough)
+        if not np.isfinite(risk):
             return np.inf, np.zeros_like(w)
-        value = problem.alpha * problem.penalty.value(w) + at.value
+        value = problem.alpha * problem.penalty.value(w) + risk
         if value < lowest[0]:
             lowest = (value, w.copy())  # which is what counts if the run is cut off
-        return value, problem.alpha * problem.penalty.subgradient(w) + problem.design.adjoint(at.u)
+        return value, problem.alpha * problem.penalty.subgradient(w) + slope
 
     def point() -> Slope:
         return lowest[1]
@@ -62,11 +64,14 @@ def lbfgs(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
         master.add(at.minorant)
         model, suggestion = master.minimise()
         lowest = (primal, w)
+        rough = rough and primal - problem.dual(model) > _FINE * abs(primal)
         if fresh:
             yield Iterate(point, at.b, model, primal, earlier.copy)
         fresh = True
         start = suggestion if objective(suggestion)[0] < primal else w
         answer = minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
         if np.array_equal(answer.x, w):
-            return
+            if not rough:
+                return
+            rough = False
         w = answer.x

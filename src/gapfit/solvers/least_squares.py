@@ -15,7 +15,6 @@ made of them: should the proof not do, the next step corrects w by derivatives t
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_solve
 
 from gapfit._types import Matrix, Slope
 from gapfit.design.forms import RowSums
@@ -112,7 +111,7 @@ class _ByFactor:
         if self.factor is None:
             Q = np.asarray(penalty.subgradient(np.eye(len(w))))
             self.factor = factorised(self.problem.design, self.moments.gram + alpha * Q)
-        return np.asarray(w - cho_solve(self.factor, a + alpha * penalty.subgradient(w), check_finite=False))
+        return np.asarray(w - self.factor.solve(a + alpha * penalty.subgradient(w)))
 
 
 class _BySweeps:

@@ -25,13 +25,12 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_solve
 
 from gapfit._types import Matrix, Slope, Vector
 from gapfit.design.forms import RowSums
 from gapfit.errors import UnboundedProblem
 from gapfit.losses.forms import Curvature
-from gapfit.penalties.forms import Quadratic
+from gapfit.penalties.forms import Euclidean, Quadratic
 from gapfit.problem import Problem
 from gapfit.records import storable
 from gapfit.rounding import EPS
@@ -177,7 +176,7 @@ class _Descent:
     def _newton_step(self, gradient: Slope) -> tuple[Slope, Vector, float]:
         """The step in w and in b, and the decrement."""
         known, e = self.known, self.point.e
-        s = -cho_solve(known.factor, gradient - e.sum() * known.mean, check_finite=False)
+        s = -known.factor.solve(gradient - e.sum() * known.mean)
         t = -e / known.total - float(known.mean @ s) if known.total > 0 else np.zeros_like(e)
         return s, t, -float(gradient @ s) - float(e @ t)
 
@@ -191,18 +190,23 @@ class _Descent:
             change[np.abs(change) <= little * float(D.mean())] = 0.0
         if np.count_nonzero(change) < np.count_nonzero(D):
             D = known.D + change
-            gram = known.gram + design.weighted_gram(change, centre)
+            gram = known.gram + design.gram_for_steps(change, centre)
         else:
-            gram = design.weighted_gram(D, centre)
-        hessian, mean, total = gram + problem.alpha * _quadratic_form(problem), centre, float(D.sum())
+            gram = design.gram_for_steps(D, centre)
+        hessian, mean, total = _with_penalty(problem, gram), centre, float(D.sum())
         if problem.n_offsets and total > 0:
             across = design.adjoint(D) - total * centre
-            hessian -= np.outer(across, across / total)
+            there = np.asarray(across, like=hessian)
+            hessian -= np.outer(there, there / total)
             mean = centre + across / total
         return _Known(D, gram, mean, total, factorised(problem.design, hessian), np.inf)
 
 
-def _quadratic_form(problem: Problem) -> Matrix:
-    """Q of the penalty 1/2 w'Qw, from its gradients."""
-    d = problem.design.shape[1]
-    return np.asarray(problem.penalty.subgradient(np.eye(d)))
+def _with_penalty(problem: Problem, gram: Matrix) -> Matrix:
+    """Gram + alpha Q, Q of the penalty 1/2 w'Qw, from its gradients."""
+    if problem.has(Euclidean):
+        hessian = gram.copy()
+        hessian[np.diag_indices_from(hessian)] += problem.alpha
+        return hessian
+    Q = problem.alpha * problem.penalty.subgradient(np.eye(problem.design.shape[1]))
+    return gram + np.asarray(Q, like=gram)

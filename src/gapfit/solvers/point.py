@@ -36,6 +36,17 @@ class Point(NamedTuple):
         return self.penalty + self.risk
 
 
+def look(
+    problem: Problem, w: Slope, guess: Vector | None = None, *, rough: bool = False
+) -> tuple[float, Slope, Vector]:
+    """The risk at w, minimised over b, its slope in w, and b: for steps (see `Design.look`)."""
+    if not problem.n_offsets and not problem.shifted:
+        none = np.zeros(0)
+        return *problem.design.look(problem.risk, w, none, rough=rough)[:2], none
+    at = problem.tangent(problem.scores(w), guess)
+    return at.value, problem.design.adjoint(at.u), at.b
+
+
 def at_offsets(problem: Problem, w: Slope, scores: Vector, b: Vector) -> Point:
     """The point (w, b), whose scores are known."""
     limits.look()

@@ -231,7 +231,8 @@ class _Path(Kept):
             # samples at rest give no curvature in b; a little stands in, and the line search does the rest
             total = self.bend + 1e-6 * self.c
             across = self.c * self.curved_rows - self.bend * self.mean
-            hessian -= np.outer(across, across) / total
+            there = np.asarray(across, like=hessian)
+            hessian -= np.outer(there, there / total)
             gradient -= self.imbalance * self.mean
         dw = -solve_definite(problem.design, hessian, gradient - across * (self.imbalance / total))
         db = -float(self.mean @ dw)
@@ -271,7 +272,7 @@ class _Path(Kept):
         self.curved_rows = self.curved_rows + self.change_of_rows
         weight, rows = (self.change, self.change_of_rows) if few else (self.curvature, self.curved_rows)
         design, (weight,) = where_not_zero(self.problem.form(RowSums).matrix, weight)
-        gram = design.weighted_gram(weight, self.mean, rows)
+        gram = design.gram_for_steps(weight, self.mean, rows)
         self.gram = self.gram + gram if few else gram
         self.in_gram, self.curvature = self.curvature, self.in_gram
         return self.gram

@@ -1,12 +1,14 @@
 """Systems with a Hessian, which is definite but for rounding."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from gapfit._types import Matrix, Slope, Vector
 from gapfit.design.base import Design
+from gapfit.elsewhere import fetched
+from gapfit.records import storable
 from gapfit.rounding import EPS
 
 _RIDGES = 20  # the last is 1e38 times the rounding of the largest entry: only NaN and infinity withstand it
@@ -16,24 +18,37 @@ _TOO_LARGE = "the second derivatives of the risk are too large"
 
 def solve_definite(design: Design, hessian: Matrix, gradient: Slope) -> Slope:
     """A solution of the system; where rounding has cost the Hessian its definiteness, of one near by."""
-    return np.asarray(cho_solve(factorised(design, hessian), gradient, check_finite=False))
+    solution: Slope = factorised(design, hessian).solve(gradient)
+    return solution
+
+
+@storable
+class Factor(NamedTuple):
+    """A Cholesky factor as LAPACK has it."""
+
+    matrix: Matrix
+    lower: bool
+
+    def solve(self, gradient: Slope) -> Slope:
+        """The solution of the system that was factorised."""
+        return np.asarray(cho_solve(self, gradient, check_finite=False))
 
 
 def factorised(design: Design, hessian: Matrix) -> Any:
-    """The Cholesky factor, for `cho_solve`; where rounding has cost definiteness, of a matrix near by.
+    """The Cholesky factor, which solves systems; where rounding has cost definiteness, of a matrix near by.
 
     Only the lower triangle of the Hessian counts. A ridge is added that grows from the rounding of the
     largest entry until the matrix is definite, at the latest when it exceeds the sum of any row.
     """
     if (known := design.cholesky(hessian)) is not None:
         return known
-    ridge = 0.0
+    hessian, ridge = fetched(hessian), 0.0
     for _ in range(_RIDGES):
         try:
             # a lower triangle, row by row, is an upper one, column by column, as LAPACK wants it
             factor = cho_factor(hessian.T, lower=False, check_finite=False)
             if np.isfinite(np.diagonal(factor[0])).all():
-                return factor
+                return Factor(*factor)
             break
         except LinAlgError:
             largest = max(float(np.trace(hessian)), float(np.abs(np.tril(hessian)).max()))

@@ -1,0 +1,62 @@
+"""Sums by Triton, 64 numbers to one at a time, in the order of `sums`."""
+
+import torch
+import triton
+import triton.language as tl
+
+__all__ = ["fold"]
+
+_BLOCK = 256  # sums of a program
+_FEW = 2**14  # numbers that are soon fetched
+_AT_ONCE = tl.constexpr(64)
+
+
+@triton.jit
+def _term(x, y, place, n, PRODUCT: tl.constexpr):
+    here = tl.load(x + place, mask=place < n, other=0.0)
+    if PRODUCT:
+        here *= tl.load(y + place, mask=place < n, other=0.0)
+    return here
+
+
+@triton.jit
+def _eight(x, y, place, width, n, PRODUCT: tl.constexpr):
+    a, b = _term(x, y, place, n, PRODUCT), _term(x, y, place + width, n, PRODUCT)
+    c, d = _term(x, y, place + 2 * width, n, PRODUCT), _term(x, y, place + 3 * width, n, PRODUCT)
+    e, f = _term(x, y, place + 4 * width, n, PRODUCT), _term(x, y, place + 5 * width, n, PRODUCT)
+    g, h = _term(x, y, place + 6 * width, n, PRODUCT), _term(x, y, place + 7 * width, n, PRODUCT)
+    return ((a + b) + (c + d)) + ((e + f) + (g + h))
+
+
+@triton.jit
+def _fold(x, y, out, n, width, PRODUCT: tl.constexpr, BLOCK: tl.constexpr):
+    place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    n = tl.where(place < width, n, 0)  # beyond, there is nothing to add up
+    step = 8 * width
+    a, b = _eight(x, y, place, width, n, PRODUCT), _eight(x, y, place + step, width, n, PRODUCT)
+    c, d = (
+        _eight(x, y, place + 2 * step, width, n, PRODUCT),
+        _eight(x, y, place + 3 * step, width, n, PRODUCT),
+    )
+    e, f = (
+        _eight(x, y, place + 4 * step, width, n, PRODUCT),
+        _eight(x, y, place + 5 * step, width, n, PRODUCT),
+    )
+    g, h = (
+        _eight(x, y, place + 6 * step, width, n, PRODUCT),
+        _eight(x, y, place + 7 * step, width, n, PRODUCT),
+    )
+    tl.store(out + place, ((a + b) + (c + d)) + ((e + f) + (g + h)), mask=place < width)
+
+
+def fold(x: torch.Tensor, y: torch.Tensor | None = None) -> torch.Tensor:
+    """The sum of x, or of the products x y."""
+    x, product = x.contiguous(), y is not None and x.numel() > 0
+    other = x if y is None else y.contiguous()
+    while product or x.numel() > _FEW:
+        n = x.numel()
+        width = triton.cdiv(n, _AT_ONCE.value)
+        out = torch.empty(width, dtype=torch.float64, device=x.device)
+        _fold[(triton.cdiv(width, _BLOCK),)](x, other, out, n, width, PRODUCT=product, BLOCK=_BLOCK)
+        x, other, product = out, out, False
+    return torch.tensor(x.cpu().numpy().sum())

@@ -1,0 +1,211 @@
+"""One pass over a dense X on a card, by Triton: scores, losses, their slopes, and the sums of all of these.
+
+A tile of rows is read once. Its scores are sums along the rows, a formula makes losses and slopes of them,
+and the slopes are summed up along the columns while the tile is still at hand. Products are in float64, or in
+single precision for steps that need not be exact; sums from tile to tile are in float64 in any case.
+"""
+
+import math
+import os
+from typing import Any
+
+import torch
+import triton
+import triton.language as tl
+
+from gapfit.compiled import atoms
+from gapfit.device.formulas import renamed
+
+__all__ = ["FORMULAS", "fits", "through"]
+
+_WIDEST = 4096  # columns of a tile
+_PER = 8  # programs for each processor of the card
+_UNIT = 16  # entries: rows that begin at multiples of so many are read as fast as any
+_PARTS = 6  # numbers of a sample that a formula knows
+_INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"  # then nothing is timed
+_TILES = [  # as digits: entries, warps, stages of the loop, and which rows' slopes are summed up apart
+    triton.Config({"TILE": tile}, num_warps=tile // 100 % 10)
+    for tile in (8192_430, 4096_410, 4096_430, 16384_830, 4096_831, 4096_431, 8192_432, 4096_832)
+][: 1 if _INTERPRETED else None]
+_NOTHING, _ONCE, _EACH = 0, 1, 2  # a number is zero, the same for all samples, or each sample's own
+
+# -- formulas: phi(f) and its slope, from the score and the numbers of a sample ---------------------------
+
+
+@triton.jit
+def _chosen(condition, yes, no):
+    return tl.where(condition, yes, no)
+
+
+@triton.jit
+def _smaller(x, y):
+    return tl.minimum(x, y)
+
+
+@triton.jit
+def _larger(x, y):
+    return tl.maximum(x, y)
+
+
+# what compiled loops do to one sample, in Triton's words
+_maximum = triton.jit(renamed(atoms.maximum, {"tl": tl, "min": _smaller, "max": _larger, "chosen": _chosen}))
+
+
+@triton.jit
+def _atoms(f, numbers):
+    sign, lin, kink, quad, lo, hi = numbers
+    value, a = _maximum(lin - sign * f, kink, quad, lo, hi)
+    return value, -sign * a
+
+
+@triton.jit
+def _logistic(f, numbers):
+    y, p = numbers[0], numbers[1]
+    margin = y * f
+    t = tl.exp(-tl.abs(margin))
+    u = 1.0 + t
+    share = 1.0 / u
+    log = tl.log(u) + (t - (u - 1.0)) * share
+    return p * (tl.maximum(-margin, 0.0) + log), -p * y * tl.where(margin < 0, 1.0, t) * share
+
+
+@triton.jit
+def _exponential(f, numbers):
+    y, p = numbers[0], numbers[1]
+    value = p * tl.exp(-y * f)
+    return value, -y * value
+
+
+@triton.jit
+def _poisson(f, numbers):
+    y, p, centre = numbers[0], numbers[1], numbers[2]
+    r = f - centre
+    grown = tl.exp(r) - 1.0
+    value = tl.where(y > 0, y * (grown - r), grown + 1.0)
+    return p * value, p * tl.where(y > 0, y * grown, grown + 1.0)
+
+
+@triton.jit
+def _parabola(f, numbers):
+    weight = numbers[0]
+    return 0.5 * weight * f * f, weight * f
+
+
+FORMULAS: dict[str, Any] = {
+    "atoms": _atoms, "logistic": _logistic, "exponential": _exponential, "poisson": _poisson,
+    "parabola": _parabola,
+}  # fmt: skip
+
+
+# -- the pass ---------------------------------------------------------------------------------------------
+
+
+@triton.jit
+def _same(vector, HOW: tl.constexpr, KIND: tl.constexpr):
+    """The number of all samples, or zero: then the compiler leaves out what it would do."""
+    if HOW == 1:
+        return tl.load(vector).to(KIND)
+    else:
+        return tl.full((), 0.0, KIND)
+
+
+@triton.jit
+def _own(vector, same, rows, here, HOW: tl.constexpr):
+    """The numbers of these samples."""
+    if HOW == 2:
+        return tl.load(vector + rows, mask=here, other=0.0).to(same.dtype)
+    else:
+        return same
+
+
+@triton.autotune(_TILES, key=["COLUMNS", "HOW"], cache_results=True)
+@triton.jit
+def _through(
+    X, w, numbers, sizes, out, FORMULA: tl.constexpr, HOW: tl.constexpr, COLUMNS: tl.constexpr,
+    TILE: tl.constexpr,
+):  # fmt: skip
+    """`w` says in which precision; `numbers` are six vectors and what is added to all scores; `sizes` are
+    those of X; `out` is for scores, slopes and sums; `HOW` says how the numbers are given, and then whether
+    scores are kept, and by what the width of X is to be multiplied: a power of two, which tells the compiler
+    where rows begin."""
+    KIND: tl.constexpr = w.dtype.element_ty
+    ROWS: tl.constexpr = TILE // 1000 // COLUMNS
+    # rows whose slopes are summed up apart: none, all, or as many as a load of all threads is made of, so
+    # that sums over the others stay within a thread
+    LOADED: tl.constexpr = TILE // 100 % 10 * 32 * (128 // X.dtype.element_ty.primitive_bitwidth) // COLUMNS
+    GROUP: tl.constexpr = 1 if TILE % 10 == 0 else ROWS if TILE % 10 == 1 else max(1, min(ROWS, LOADED))
+    n, d = sizes[0], sizes[1] * HOW[7]
+    columns = tl.arange(0, COLUMNS)
+    inside = columns < d
+    weights = tl.load(w + columns, mask=inside, other=0.0)
+    shift = tl.load(numbers[6]).to(KIND)
+    a, b, c = (
+        _same(numbers[0], HOW[0], KIND), _same(numbers[1], HOW[1], KIND), _same(numbers[2], HOW[2], KIND)
+    )  # fmt: skip
+    p, q, r = (
+        _same(numbers[3], HOW[3], KIND), _same(numbers[4], HOW[4], KIND), _same(numbers[5], HOW[5], KIND)
+    )  # fmt: skip
+    slope = tl.zeros((GROUP, COLUMNS), tl.float64)
+    value = tl.zeros((ROWS,), tl.float64)
+    total = tl.zeros((ROWS,), tl.float64)
+    for tile in tl.range(tl.program_id(0), tl.cdiv(n, ROWS), tl.num_programs(0), num_stages=TILE // 10 % 10):
+        rows = tl.cast(tile, tl.int64) * ROWS + tl.arange(0, ROWS)
+        here = rows < n
+        x = tl.load(X + rows[:, None] * d + columns[None, :], mask=here[:, None] & inside[None, :], other=0.0)
+        x = x.to(KIND)
+        f = tl.sum(x * weights[None, :], axis=1) + shift
+        known = (
+            _own(numbers[0], a, rows, here, HOW[0]), _own(numbers[1], b, rows, here, HOW[1]),
+            _own(numbers[2], c, rows, here, HOW[2]), _own(numbers[3], p, rows, here, HOW[3]),
+            _own(numbers[4], q, rows, here, HOW[4]), _own(numbers[5], r, rows, here, HOW[5]),
+        )  # fmt: skip
+        phi, u = FORMULA(f, known)
+        u = tl.where(here, u, 0.0)
+        if HOW[6]:
+            tl.store(out[0] + rows, f.to(tl.float64), mask=here)
+        value += tl.where(here, phi, 0.0).to(tl.float64)
+        total += u.to(tl.float64)
+        parts = tl.reshape(x * u[:, None], (ROWS // GROUP, GROUP, COLUMNS))
+        slope += tl.sum(parts, axis=0).to(tl.float64)
+    place = tl.program_id(0).to(tl.int64)
+    tl.store(out[1] + place * d + columns, tl.sum(slope, axis=0), mask=inside)
+    tl.store(out[2] + place * 2, tl.sum(value, axis=0))
+    tl.store(out[2] + place * 2 + 1, tl.sum(total, axis=0))
+
+
+def fits(X: torch.Tensor) -> bool:
+    """Are rows short enough for one tile?"""
+    return X.shape[1] <= _WIDEST
+
+
+def through(
+    X: torch.Tensor, w: torch.Tensor, shift: float, formula: str, parts: tuple[torch.Tensor, ...], *,
+    single: bool = False, kept: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:  # fmt: skip
+    """Sums of the losses and of their slopes, as two numbers; X'u; and the scores, if they are to be kept."""
+    n, d = X.shape
+    programs = _programs(X)
+    scores = torch.empty(n if kept else 0, dtype=torch.float64, device=X.device)
+    slopes = torch.empty((programs, d), dtype=torch.float64, device=X.device)
+    sums = torch.empty((programs, 2), dtype=torch.float64, device=X.device)
+    moved = torch.tensor([shift], dtype=torch.float64, device=X.device)
+    given = (*parts, *(parts[0],) * (_PARTS - len(parts)))
+    unit = math.gcd(d, _UNIT)
+    how = (*map(_how, parts), *(_NOTHING,) * (_PARTS - len(parts)), int(kept), unit)
+    _through[(programs,)](
+        X, w.float() if single else w, (*given, moved), (n, d // unit), (scores, slopes, sums),
+        FORMULA=FORMULAS[formula], HOW=how, COLUMNS=triton.next_power_of_2(max(d, 16)),
+    )  # fmt: skip
+    return sums.sum(0), slopes.sum(0), scores
+
+
+def _how(vector: torch.Tensor) -> int:
+    """Is it stored once for all samples? Then it is looked at."""
+    if vector.stride(0) != 0:
+        return _EACH
+    return _ONCE if float(vector[0]) else _NOTHING
+
+
+def _programs(X: torch.Tensor) -> int:
+    """That share the tiles."""
+    return _PER * (torch.cuda.get_device_properties(X.device).multi_processor_count if X.is_cuda else 1)
