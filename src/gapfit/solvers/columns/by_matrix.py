@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy.linalg.lapack import dposv
 
 from gapfit._types import Indices, Matrix, Slope, Vector
 from gapfit.solvers.columns.columns import Selection
@@ -45,9 +46,10 @@ class ByMatrix:
     def solve(self, some: Indices, l2: float, b: Slope, tolerance: float, far_enough: Any) -> Slope:
         """The step after which these derivatives have changed by b, l2 included."""
         del tolerance, far_enough
-        H = self.H[np.ix_(some, some)]
+        H = self.H.take(some, axis=0).take(some, axis=1)  # twice as fast as by pairs of indices
         H[np.diag_indices(len(some))] += l2 + self.rounding[some]
-        return np.asarray(np.linalg.solve(H, b))
+        _, step, failed = dposv(H.T, b)  # which need not be copied: it is symmetric
+        return np.linalg.solve(H, b) if failed else np.asarray(step)  # where rounding made it indefinite
 
     def image(self, some: Indices, step: Slope) -> Vector:
         """What a step of these coordinates changes; linear in the step."""
