@@ -20,9 +20,9 @@ def table(n=300, d=12, seed=0, far=3.0):
     return X, X[:, :4] @ rng.normal(size=4) + rng.normal(size=n) + 5, rng.integers(0, 4, n).astype(float)
 
 
-def nearly_dependent():
+def nearly_dependent(seed=1):
     """Without an intercept, means that are large beside all else make columns alike."""
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(seed)
     X = rng.normal(size=(200, 12)) + 1000
     return X, X @ rng.normal(size=12) + 0.1 * rng.normal(size=200)
 
@@ -77,14 +77,19 @@ def test_what_moments_lose_is_corrected_from_x():
 
 
 def test_a_second_step_is_nearer_to_the_minimum():
-    X, y = nearly_dependent()
-    steps = least_squares(Problem(X, y, "squared", "l2", 1e-9, intercept=False))
-    exact, target = X.astype(np.longdouble), y.astype(np.longdouble)
-    first, second = (
-        np.abs(exact.T @ (exact @ w - target) / len(y) + 1e-9 * w).max()
-        for w in (next(steps).w, next(steps).w)
-    )
-    assert second < 0.1 * first
+    """By far as a rule: how near one step comes is a matter of rounding, and so of the processor."""
+    shares = []
+    for seed in range(8):
+        X, y = nearly_dependent(seed)
+        steps = least_squares(Problem(X, y, "squared", "l2", 1e-9, intercept=False))
+        exact, target = X.astype(np.longdouble), y.astype(np.longdouble)
+        first, second = (
+            float(np.abs(exact.T @ (exact @ w - target) / len(y) + 1e-9 * w).max())
+            for w in (next(steps).w, next(steps).w)
+        )
+        assert second < first
+        shares.append(second / first)
+    assert np.exp(np.mean(np.log(shares))) < 0.1
 
 
 def test_other_losses_are_refused():

@@ -49,7 +49,7 @@ class ByMatrix:
         H = self.H.take(some, axis=0).take(some, axis=1)  # twice as fast as by pairs of indices
         H[np.diag_indices(len(some))] += l2 + self.rounding[some]
         _, step, failed = dposv(H.T, b)  # which need not be copied: it is symmetric
-        return np.linalg.solve(H, b) if failed else np.asarray(step)  # where rounding made it indefinite
+        return np.asarray(np.linalg.solve(H, b) if failed else step, np.float64)  # rounding: indefinite
 
     def image(self, some: Indices, step: Slope) -> Vector:
         """What a step of these coordinates changes; linear in the step."""
