@@ -46,7 +46,7 @@ class Box:
 
         taken, violation, known = 0, np.inf, np.full(2, np.nan)
         bounds = Limits(self.lower, self.upper, self.kink, self.sums == 2)
-        way = unseen()
+        way: Any = unseen()  # type: ignore[no-untyped-call]  # compiled files have no types
         most = max(_AT_ONCE // len(self.v), 1)
         while violation > target and taken < steps:
             limits.look()

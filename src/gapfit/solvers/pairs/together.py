@@ -10,7 +10,6 @@ from gapfit.problems import Problems
 from gapfit.solvers.pairs.dual import OUTSIDE, filled
 from gapfit.solvers.pairs.whole import STEPS
 
-
 _LOOKS = 12  # at what is claimed on the way, at most
 
 
