@@ -11,8 +11,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from browser import CHROMIUM, seen
+sys.path.insert(0, str(Path(__file__).parent))
+from chromium import CHROMIUM, seen
 
 PROBE = r"""(() => {
   const article = document.querySelector('article') || document.body;

@@ -91,7 +91,7 @@ def test_each_machine_ascends_to_its_own_target(rng, K):
     limits = smo.Limits(np.minimum(y, 0.0), np.maximum(y, 0.0), np.zeros_like(y), False)
     v, G = np.zeros_like(y), -y
     taken, violation = np.zeros(3, np.int64), np.full(3, np.inf)
-    way = machines.Way(y, np.zeros(3, np.int64), *np.zeros((2, 3, machines.LOOKS)))
+    way = machines.Way(y, *np.zeros((2, 3, 12)), np.zeros(3, np.int64))
     machines.ascend(K, PARTS, G, v, limits, 2000, np.array([1e-6, np.inf, 1e-6]), taken, violation, way)
     assert taken[1] == 0 and taken[0] > 0 and taken[2] > 0 and (violation[[0, 2]] <= 1e-6).all()
     for k, here in ((0, PIECES[0]), (2, PIECES[2])):

@@ -11,7 +11,7 @@ from gapfit.driver.together import together
 from gapfit.estimators.kernel_statements import Part
 from gapfit.losses import EpsilonInsensitive, Hinge
 from gapfit.problems import Problems
-from gapfit.solution import Iterate, as_history, as_table
+from gapfit.solution import Iterate, Record, as_history, as_table
 
 DRAW = np.random.default_rng(5)
 X = DRAW.normal(size=(120, 4))
@@ -31,6 +31,15 @@ def test_a_point_of_which_nothing_is_claimed_has_no_line():
     assert lazy[2:] == (2.0, 1.9, 0.1, False)
     (unknown,) = at_its_end(Iterate(w, b, primal=2.0), 1, 0.0)
     assert unknown[2:] == (2.0, -np.inf, np.inf, False)
+
+
+@pytest.mark.parametrize(("primal", "gap"), [(np.nan, 1.0), (1.0, np.nan), (np.inf, np.inf), (np.inf, 1.0)])
+def test_numbers_that_overflow_claim_nothing(primal, gap):
+    """A history holds no NaN: neither would a model file."""
+    assert on_the_way([(primal, gap), (2.0, np.inf)], 1, 0.0, 3.0) == [
+        Record(1, 2.0, 2.0, -np.inf, np.inf, False)
+    ]
+    assert at_its_end(Iterate(np.zeros(1), np.zeros(0), estimate=gap, objective=primal), 1, 0.0) == []
 
 
 SOLVERS = ["semismooth_newton", "dual_cd", "small_newton", "newton_cg", "rounded_cd", "primal_cd", "newton"]

@@ -13,7 +13,7 @@ from gapfit.compiled.atoms import conjugate_sums, sums_around
 from gapfit.compiled.precise import sum_exactly
 from gapfit.compiled.projection import onto_balanced_box
 from gapfit.compiled.quantile import best_offset
-from gapfit.compiled.smo import Limits, second_order
+from gapfit.compiled.smo import Limits, Way, second_order
 
 
 class Parts(NamedTuple):
@@ -24,18 +24,6 @@ class Parts(NamedTuple):
     first: Any
     run: Any
     runs: Any
-
-
-LOOKS = 12  # on the way, at most: after 1, 4, 16 steps and so on
-
-
-class Way(NamedTuple):
-    """What is seen on the way of each machine: how often, and the objective and the gap each time."""
-
-    target: Any
-    looks: Any
-    values: Any
-    gaps: Any
 
 
 @jit
@@ -58,34 +46,13 @@ def ascend(K, parts, G, v, limits, steps, target, taken, violation, way):
             largest = max(largest, abs(block[i, i]))
         known[0] = known[1] = np.nan
         bounds = Limits(limits.lower[start:stop], limits.upper[start:stop], limits.kink[start:stop], False)
-        most, done, more, chunk, way.looks[k] = max(steps, 20 * n), 0, 0, 1, 0
-        while more == chunk or done == 0:
-            chunk = min(3 * done + 1, most - done)
-            more, left = second_order(
-                block, G[start:stop], v[start:stop], bounds, chunk, target[k],
-                1e-12 * largest if largest > 0.0 else 1e-12, known,
-            )  # fmt: skip
-            done += more
-            if more < chunk or done >= most or way.looks[k] >= LOOKS:
-                break
-            value, gap = _seen(G, v, limits, way.target, start, stop, known[0])
-            way.values[k, way.looks[k]], way.gaps[k, way.looks[k]] = value, gap
-            way.looks[k] += 1
-        taken[k] += done
+        own = Way(way.goal[start:stop], way.values[k], way.gaps[k], way.looks[k : k + 1])
+        more, left = second_order(
+            block, G[start:stop], v[start:stop], bounds, max(steps, 20 * n), target[k],
+            1e-12 * largest if largest > 0.0 else 1e-12, known, own,
+        )  # fmt: skip
+        taken[k] += more
         violation[k] = left
-
-
-@jit(fast=True)
-def _seen(G, v, limits, target, start, stop, middle):
-    """The objective of a machine, over alpha, at the offset that the middle of its slopes stands for, and
-    the gap; losses are lines."""
-    value = gap = 0.0
-    for i in range(start, stop):
-        g, x, kink = G[i] - middle, v[i], limits.kink[i]
-        value += 0.5 * x * (G[i] - target[i]) + kink * abs(x)
-        least = min(0.0, g * limits.lower[i] + kink * abs(limits.lower[i]))
-        gap += g * x + kink * abs(x) - min(least, g * limits.upper[i] + kink * abs(limits.upper[i]))
-    return gap - value, gap
 
 
 @jit

@@ -28,6 +28,34 @@ class Limits(NamedTuple):
     apart: bool  # do the two sides of zero stay apart?
 
 
+class Way(NamedTuple):
+    """What is seen on the way of a machine whose losses are lines: after 1, 4, 16 steps and so on."""
+
+    goal: Any  # the scores less G, where v is zero
+    values: Any  # the objective over alpha; as many looks as there is room for
+    gaps: Any
+    looks: Any  # how many there were
+
+
+def unseen():
+    """The way of a machine at which nobody looks."""
+    return Way(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(1, np.int64))
+
+
+@jit(fast=True)
+def _see(G, v, limits, middle, way):
+    """Take note of the objective, at the offset that the middle of the slopes stands for, and of the gap."""
+    value = gap = 0.0
+    for k in range(len(G)):
+        g, x, kink = G[k] - middle, v[k], limits.kink[k]
+        value += 0.5 * x * (G[k] - way.goal[k]) + kink * abs(x)
+        least = min(0.0, g * limits.lower[k] + kink * abs(limits.lower[k]))
+        gap += g * x + kink * abs(x) - min(least, g * limits.upper[k] + kink * abs(limits.upper[k]))
+    look = way.looks[0]
+    way.values[look], way.gaps[look] = gap - value, gap
+    way.looks[0] = look + 1
+
+
 @jit(fast=True)
 def _key(value, index):
     """An integer whose order is that of the values, in single precision, with the index in its lower half.
@@ -114,7 +142,7 @@ def _move(i, j, step, v, limits):
 
 
 @jit(fast=True)
-def second_order(K, G, v, limits, steps, target, least, known):
+def second_order(K, G, v, limits, steps, target, least, known, way):
     """Steps on pairs chosen by the second-order rule until the violation is at most `target`.
 
     Returns the number of steps and the violation, and updates G and v in place. `known`, which begins as NaN,
@@ -132,7 +160,7 @@ def second_order(K, G, v, limits, steps, target, least, known):
         if np.isfinite(rise[side, i]) and np.isfinite(fall[side, down]):
             middle[side] = 0.5 * (G[i] - rise[side, i] + G[down] + fall[side, down])
     i = j = taken = 0
-    step = 0.0
+    step, next_look = 0.0, 1
     while True:
         for side in range(known.size):  # numba's own way to copy is a second's work to compile
             known[side] = middle[side]
@@ -150,6 +178,9 @@ def second_order(K, G, v, limits, steps, target, least, known):
                 side, i, slope, violation = 1, other, beyond, more
         if not violation > target or taken >= steps:
             return taken, violation
+        if taken == next_look and way.looks[0] < len(way.values):
+            _see(G, v, limits, middle[0], way)
+            next_look *= 4
         j = _partner(G, K[i], diagonal, diagonal[i], slope, fall[side], least)
         curvature = max(diagonal[i] + diagonal[j] - 2 * np.float64(K[i, j]), least)
         step = _move(i, j, (G[j] + fall[side, j] - slope) / curvature, v, limits)

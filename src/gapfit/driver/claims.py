@@ -1,7 +1,7 @@
 """What a solver claims of its steps: lines of the history that cost nothing, and prove nothing."""
 
 from collections.abc import Sequence
-from math import inf
+from math import inf, isfinite
 
 from gapfit.solution import Iterate, Record
 
@@ -16,7 +16,11 @@ def on_the_way(way: Sequence[Sequence[float]], n_iter: int, since: float, now: f
     """Of points that a step has passed, J and the gap. When it did is not known: they are spread over its
     time."""
     each = (now - since) / (len(way) + 1)
-    return [Record(n_iter, since + k * each, J, J - gap, gap, False) for k, (J, gap) in enumerate(way, 1)]
+    return [
+        Record(n_iter, since + k * each, J, J - gap, gap, False)
+        for k, (J, gap) in enumerate(way, 1)
+        if isfinite(J) and gap == gap  # where numbers overflow nothing is claimed
+    ]
 
 
 def at_its_end(iterate: Iterate, n_iter: int, now: float) -> list[Record]:
@@ -26,4 +30,4 @@ def at_its_end(iterate: Iterate, n_iter: int, now: float) -> list[Record]:
         return []
     primal = float(primal() if callable(primal) else primal)
     gap = inf if iterate.estimate is None else float(iterate.estimate)
-    return [Record(n_iter, now, primal, primal - gap, gap, False)]
+    return [Record(n_iter, now, primal, primal - gap, gap, False)] if isfinite(primal) and gap == gap else []

@@ -10,6 +10,8 @@ from gapfit.problems import Problems
 from gapfit.solvers.pairs.dual import OUTSIDE, filled
 from gapfit.solvers.pairs.whole import STEPS
 
+_LOOKS = 12  # at what is claimed on the way, at most
+
 
 class Machines:
     """v, the coefficients of all machines, and how many steps each has taken."""
@@ -67,8 +69,8 @@ class Machines:
         limits = Limits(self.lower, self.upper, self.problems.risk.atoms.kink, False)
         target, problems = enough * self.scale, self.problems
         count, compiled = len(problems.sizes), problems.compiled
-        values, gaps = np.zeros((2, count, compiled.LOOKS))
-        way = compiled.Way(self.target, np.zeros(count, np.int64), values, gaps)
+        values, gaps = np.zeros((2, count, _LOOKS))
+        way = compiled.Way(self.target, values, gaps, np.zeros(count, np.int64))
         compiled.ascend(
             problems.K, problems.parts, self.G, self.v, limits, STEPS, target, self.taken, self.violation, way
         )
