@@ -40,7 +40,7 @@ REAL = {"absolute", "epsilon_insensitive", "huber", "quantile", "squared", "squa
 POINTWISE = [
     name for name, kind in LOSSES.items() if kind.anywhere and issubclass(kind, PiecewiseLoss | PointwiseLoss)
 ]
-SOLVERS = ["semismooth_newton", "newton", "newton_cg", "lbfgs", "bundle"]
+SOLVERS = ["semismooth_newton", "newton", "newton_cg", "lbfgs", "bundle", "smoothing"]
 
 
 def target(loss):
