@@ -16,10 +16,12 @@ import triton.language as tl
 from gapfit.compiled import atoms
 from gapfit.device.formulas import renamed
 
-__all__ = ["FORMULAS", "fits", "through"]
+__all__ = ["FORMULAS", "pays", "through"]
 
 _WIDEST = 4096  # columns of a tile
 _PER = 8  # programs for each processor of the card
+_LONG = 2000  # columns, from which on exponentials in double precision cost less than another pass
+_CHEAP = ("atoms", "parabola")  # formulas without any
 _UNIT = 16  # entries: rows that begin at multiples of so many are read as fast as any
 _PARTS = 6  # numbers of a sample that a formula knows
 _INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"  # then nothing is timed
@@ -173,9 +175,11 @@ def _through(
     tl.store(out[2] + place * 2 + 1, tl.sum(total, axis=0))
 
 
-def fits(X: torch.Tensor) -> bool:
-    """Are rows short enough for one tile?"""
-    return X.shape[1] <= _WIDEST
+def pays(X: torch.Tensor, formula: str, *, single: bool = False, **_: bool) -> bool:
+    """Are rows short enough for one tile, and long enough for exponentials in double precision, of which
+    every thread that holds a part of a row computes its own?"""
+    dear = formula not in _CHEAP and not single
+    return formula in FORMULAS and X.shape[1] <= _WIDEST and (not dear or X.shape[1] >= _LONG)
 
 
 def through(

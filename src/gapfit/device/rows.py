@@ -108,7 +108,7 @@ class DenseRows(Rows):
             return None
         from gapfit.device import oracle
 
-        if not oracle.fits(self.X) or formula not in oracle.FORMULAS:
+        if not oracle.pays(self.X, formula, **how):
             return None
         return oracle.through(self.X, w, shift, formula, numbers, **how)
 
