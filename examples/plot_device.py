@@ -15,8 +15,8 @@ import matplotlib.pyplot as plt
 # %%
 # The file is written by `python benchmarks/device.py`.
 
-results = Path(__file__).resolve().parent.parent / "benchmarks" / "results" / "device" / "h200.json"
-table = json.loads(results.read_text())
+folder = Path(__file__).resolve().parent if "__file__" in globals() else Path.cwd()  # where this script is
+table = json.loads((folder.parent / "benchmarks" / "results" / "device" / "h200.json").read_text())
 
 # %%
 # Left: seconds, after compilation, medians of five. Right: how fast one pass for scores, losses, slopes and
