@@ -29,9 +29,9 @@ interpreted: $(VENV)/.installed-test
 
 # Rows on a device: on the card that torch finds, or on CPU tensors and by Triton's interpreter. The range of versions
 # admits builds for the CPU, which are smaller.
-TORCH ?= torch>=2.5,<2.14
+TORCH ?= torch>=2.8,<2.14
 test-gpu: $(VENV)/.installed-test
-	$(BIN)/python -m pip install --quiet "$(TORCH)" "triton>=3.1; platform_system == 'Linux'"
+	$(BIN)/python -m pip install --quiet "$(TORCH)" "triton>=3.4; platform_system == 'Linux'"
 	$(BIN)/python -m pytest -q tests/device $(PYTEST_ARGS)
 
 # gapfit under attack, on a seed drawn anew: under 40 minutes on two cores, one table. A tenth of it is in the

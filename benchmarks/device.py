@@ -83,8 +83,9 @@ def rates():
             ):  # scores, losses, slopes and their sums, in one pass
                 formula = as_loss(loss).bind(y, np.ones_like(y)).formula()
                 numbers = tuple(part.tensor for part in formula.numbers)
+                losses = oracle.Prepared.of(formula.name, numbers)
                 for single, kind in ((True, "float32"), (False, "float64")):
-                    call = partial(oracle.through, X, w, 0.1, formula.name, numbers, single=single)
+                    call = partial(oracle.through, X, w, 0.1, losses, single=single)
                     calls[f"{loss} in {kind}"] = call
             for name, function in calls.items():
                 function()

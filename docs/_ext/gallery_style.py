@@ -52,6 +52,7 @@ class Order:
         "ranking",
         "ordinal",
         "rows_in_parts",
+        "device",
         "multiclass",
         "sequences",
         "words",

@@ -8,6 +8,8 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from gapfit.elsewhere import loops_of
+
 Record = TypeVar("Record", bound=type)
 
 STORABLE: dict[str, Any] = {}
@@ -46,6 +48,8 @@ def copied(value: Any) -> Any:
     """Arrays, however deep in tuples and lists, as they are now; a random generator as its state."""
     if isinstance(value, np.ndarray):
         return np.copy(value)
+    if loops_of(value) is not None:
+        return value.copy()
     if isinstance(value, np.random.Generator):
         return value.bit_generator.state
     if isinstance(value, tuple | list):

@@ -105,7 +105,7 @@ PASSES = """
 import numpy as np, torch
 from gapfit import rowwise
 rowwise.MANY = 0  # numbers that are the same for all samples are stored once
-from gapfit.device import DeviceArray, oracle, passes
+from gapfit.device import DeviceArray, DeviceDesign, oracle, passes
 from gapfit.device.folds import fold
 from gapfit.device.halves import halves
 from gapfit.registry import as_loss
@@ -130,14 +130,22 @@ for n, d in ((1, 1), (37, 5), (300, 64), (70, 130), (9, 5000)):
             high, low = halves(X, rows, torch.abs(u[rows]).float(), w.float())
             exactly = (wide[rows] - w) * torch.abs(u[rows])[:, None]
             assert torch.allclose(high.double() + low.double(), exactly, rtol=1e-4, atol=1e-4)
-        if not oracle.fits(X):
+        assert oracle.pays(X, "atoms") == (d <= 4096) and not oracle.pays(X, "sinh", single=True)
+        if not oracle.pays(X, "atoms"):
             continue
-        sums, slope, scores = oracle.through(X, w, 0.3, "parabola", (v,), kept=True)
+        sums, slope, scores = oracle.through(X, w, 0.3, oracle.Prepared.of("parabola", (v,)), kept=True)
         f = wide @ w + 0.3
         assert torch.allclose(scores, f, rtol=1e-13, atol=1e-12)
         assert torch.allclose(slope, wide.T @ (v * f), rtol=1e-12, atol=1e-11)
         y = DeviceArray(torch.where(u > 0, 1.0, -1.0).double())
         counts = DeviceArray(torch.floor(3 * torch.abs(u)))
+        design = DeviceDesign(X)
+        design.rows.passes = passes
+        found = design.bend(DeviceArray(v), w.cpu().numpy(), -0.3)
+        assert torch.equal(found[0].tensor, scores)
+        assert np.allclose(found[1], slope.cpu().numpy(), 1e-13, 1e-13)
+        if (n, d, kind) not in ((37, 5, torch.float32), (70, 130, torch.bfloat16)):
+            continue  # an interpreter takes its time
         for name in ("hinge", "squared_hinge", "quantile", "huber", "logistic", "exponential", "poisson"):
             target, b = counts if name == "poisson" else y, np.array([0.3])
             for weight in (np.ones_like(y), DeviceArray(torch.abs(v) + 0.1)):
@@ -146,8 +154,16 @@ for n, d in ((1, 1), (37, 5), (300, 64), (70, 130), (9, 5000)):
                 exact = risk.value_and_subgradient(DeviceArray(wide @ small), b)
                 formula = risk.formula()
                 numbers = tuple(x.tensor for x in formula.numbers)
+                design = DeviceDesign(X)
+                design.rows.passes = passes  # as on a card
+                for rough, room in ((False, 1e-12), (True, 1e-4)):
+                    found = design.look(risk, small.cpu().numpy(), b, rough=rough)
+                    assert abs(found[0] - exact[0]) <= room * max(1.0, exact[0])
+                    assert np.allclose(found[1], (wide.T @ exact[1].tensor).cpu().numpy(), room, 10 * room)
+                    assert np.allclose(found[2], exact[2], room, room)
+                losses = oracle.Prepared.of(formula.name, numbers)
                 for single, room in ((False, 1e-12), (True, 1e-4)):
-                    sums, slope, _ = oracle.through(X, small, 0.3, formula.name, numbers, single=single)
+                    sums, slope, _ = oracle.through(X, small, 0.3, losses, single=single)
                     assert abs(float(sums[0]) - exact[0]) <= room * max(1.0, exact[0])
                     expected = wide.T @ exact[1].tensor
                     most = 1 + float(wide.abs().max())

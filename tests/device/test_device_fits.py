@@ -11,8 +11,9 @@ pytest.importorskip("torch", reason="devices need torch: pip install 'gapfit[gpu
 import torch
 from scipy import sparse
 
-from gapfit import KernelSVC, LinearClassifier, LinearRegressor, Problem, Status, losses, solve
+from gapfit import KernelSVC, LinearClassifier, LinearRegressor, Problem, Status, datasets, losses, solve
 from gapfit.certify import certify, recheck
+from gapfit.cli.main import run
 from gapfit.design.gram import FunctionTiles
 from gapfit.design.kernel import KernelDesign
 from gapfit.design.kernel_functions import Gaussian, Linear, Polynomial, Sigmoid
@@ -40,7 +41,7 @@ REAL = {"absolute", "epsilon_insensitive", "huber", "quantile", "squared", "squa
 POINTWISE = [
     name for name, kind in LOSSES.items() if kind.anywhere and issubclass(kind, PiecewiseLoss | PointwiseLoss)
 ]
-SOLVERS = ["semismooth_newton", "newton", "newton_cg", "lbfgs", "bundle"]
+SOLVERS = ["semismooth_newton", "newton", "newton_cg", "lbfgs", "bundle", "smoothing"]
 
 
 def target(loss):
@@ -272,3 +273,12 @@ def test_memory_is_asked_for_by_name(monkeypatch):
         LinearClassifier(device=DEVICE).fit(X, LABELS)
     with pytest.raises(TooLarge, match="400 samples"):
         KernelSVC(device=DEVICE).fit(X, LABELS)
+
+
+def test_the_command_line_moves_data_as_well(tmp_path, capsys):
+    datasets.save(str(tmp_path / "data.svm"), datasets.Data(X, LABELS))
+    given = ["train", str(tmp_path / "data.svm"), str(tmp_path / "model")]
+    assert run([*given, "--loss", "logistic", "--device", DEVICE]) == 0
+    assert (tmp_path / "model").exists()
+    assert run([*given, "--device", "quda"]) == 1
+    assert "'quda'" in capsys.readouterr().err

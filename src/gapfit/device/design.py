@@ -72,6 +72,7 @@ class DeviceDesign(Design):
         self._last: tuple[Slope, torch.Tensor, Any] | None = (
             None  # a solver and its judge ask for the same scores
         )
+        self._formula: tuple[Risk, tuple[Any, float]] | None = None
         self.shape, self.size = self.rows.shape, self.rows.entries
         self.dtype = np.dtype(np.float64 if self.rows.values.dtype == torch.float64 else np.float32)
 
@@ -127,14 +128,21 @@ class DeviceDesign(Design):
 
     def look(self, risk: "Risk", w: Slope, b: Vector, *, rough: bool = False) -> tuple[float, Slope, Vector]:
         """One pass, for losses whose formula is known there."""
-        formula, found, shift = risk.formula(), None, float(b.sum())
-        if formula is not None:
-            numbers = tuple(map(self._down, formula.numbers))
-            found = self.rows.through(self._down(w), shift, formula.name, numbers, single=rough)
-        if formula is None or found is None:
+        shift, (losses, total) = float(b.sum()), self._formula_of(risk)
+        found = None if losses is None else self.rows.through(self._down(w), shift, losses, single=rough)
+        if found is None:
             return super().look(risk, w, b)
-        value, leaning = (found[0] + formula.total * torch.tensor([shift, 1.0]).to(found[0])).tolist()
-        return value, found[1].cpu().numpy(), np.full(b.shape, leaning)
+        value, leaning = found[0].tolist()
+        return value + total * shift, found[1].cpu().numpy(), np.full(b.shape, leaning + total)
+
+    def _formula_of(self, risk: "Risk") -> tuple[Any, float]:
+        """The risk as passes want it, and its slope in b that no sample carries; the last one is kept."""
+        if self._formula is None or self._formula[0] is not risk:
+            formula, losses = risk.formula(), None
+            if formula is not None:
+                losses = self.rows.prepared(formula.name, tuple(map(self._down, formula.numbers)))
+            self._formula = risk, (losses, 0.0 if formula is None else formula.total)
+        return self._formula[1]
 
     def adjoint(self, u: Vector) -> Slope:
         return self.adjoints(u)[0]
@@ -181,7 +189,8 @@ class DeviceDesign(Design):
 
     def bend(self, weight: Vector, v: Slope, shift: float) -> tuple[Vector, Slope]:
         """The scores f = X v - shift, and X'(weight f), in one pass where there is one."""
-        found = self.rows.through(self._down(v), -shift, "parabola", (self._down(weight),), kept=True)
+        losses = self.rows.prepared("parabola", (self._down(weight),))
+        found = None if losses is None else self.rows.through(self._down(v), -shift, losses, kept=True)
         if found is not None:
             return self._vector(found[2]), found[1].cpu().numpy()
         scores = self.scores(v) - shift

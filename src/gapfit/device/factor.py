@@ -6,12 +6,10 @@ import torch
 
 from gapfit._types import Slope
 from gapfit.device.array import DeviceArray
-from gapfit.records import storable
 
 __all__ = ["Factor", "factor_of"]
 
 
-@storable
 class Factor(NamedTuple):
     """The lower one."""
 

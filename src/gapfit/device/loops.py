@@ -10,11 +10,12 @@ from typing import Any
 
 import torch
 
-from gapfit.compiled import atoms, precise, projection, proximal
-from gapfit.device import recorded
+from gapfit.compiled import atoms, dual_prox, precise, projection, proximal
+from gapfit.device import duals, recorded
 from gapfit.device.array import DeviceArray
 from gapfit.device.formulas import fused, in_tiles, on_tensors, renamed
 from gapfit.device.ordered import ORDERED
+from gapfit.device.writing import put
 from gapfit.rounding import EPS, TINY
 
 __all__ = ["run"]
@@ -29,15 +30,6 @@ clipped, free_response, strictly_inside, height, unrounded = map(
 )
 
 
-def _put(found: Any, *places: Any) -> None:
-    """Into vectors that are there: whole ones take over what was computed, without a copy."""
-    for where, what in zip(places, found, strict=True):
-        if where.untyped_storage().nbytes() == where.numel() * 8 == what.untyped_storage().nbytes():
-            where.set_(what)
-        else:
-            where.copy_(what)
-
-
 # -- losses made of lines and parabolas: `compiled.atoms` ---------------------------------------------------
 
 
@@ -50,7 +42,7 @@ def _maximise(record: Any, at: Any) -> Any:
 
 
 def maximise(record: Any, at: Any, value: Any, u: Any) -> None:
-    _put(_maximise(record, at), value, u)
+    put(_maximise(record, at), value, u)
 
 
 @fused
@@ -91,7 +83,7 @@ def _rounded_off(target: Any, quad: Any, centre: Any, p: Any, c: Any) -> Any:
 
 
 def round_off(record: Any, centre: Any, p: Any, c: Any) -> None:
-    _put(_rounded_off(record.target, record.quad, centre, p, c), record.aim, record.give)
+    put(_rounded_off(record.target, record.quad, centre, p, c), record.aim, record.give)
 
 
 @fused
@@ -118,7 +110,7 @@ def _guess(target: Any, kink: Any, quad: Any, lower: Any, upper: Any, f: Any, p:
 
 
 def guess(record: Any, f: Any, p: Any, c: Any, v: Any) -> None:
-    _put([_guess(*record[2:], f, p, c)], v)
+    put([_guess(*record[2:], f, p, c)], v)
 
 
 @fused
@@ -154,7 +146,7 @@ def _respond(record: Any, f: Any, c: Any, v: Any, known: Any) -> Any:
 
 def respond(record: Any, f: Any, c: Any, v: Any, moved: Any, known: Any, weight: Any, change: Any) -> Any:
     *found, sums = _respond(record, f, c, v, known)
-    _put(found, v, moved, weight, change)
+    put(found, v, moved, weight, change)
     return sums.sum(1)
 
 
@@ -239,12 +231,15 @@ _LOOPS: dict[str, Callable[..., Any]] = {
         exact_total, narrow, onto_balanced_box, *ORDERED,
     )
 }  # fmt: skip
-_SUMS = (sums_around, conjugate_sums, spread, reach, slope_along, respond)  # these return a tensor of sums
+# these return a tensor of sums
+_SUMS = (sums_around, conjugate_sums, spread, reach, slope_along, respond, *duals.SUMS)
+_DUALS: dict[str, Callable[..., Any]] = {loop.__name__: loop for loop in duals.DUALS}
 
 
 def run(loop: Any, *arguments: Any) -> Any:
     """What a compiled loop does to all samples, and what it returns; what is written in NumPy is recorded."""
-    if (own := _LOOPS.get(loop.__name__)) is None:
+    there = getattr(loop, "py_func", loop).__module__ == dual_prox.__name__
+    if (own := (_DUALS if there else _LOOPS).get(loop.__name__)) is None:
         if hasattr(loop, "py_func"):
             raise TypeError(f"{loop.__name__} is not known for vectors on a device")
         return recorded.run(loop, *arguments)

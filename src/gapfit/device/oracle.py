@@ -7,7 +7,7 @@ single precision for steps that need not be exact; sums from tile to tile are in
 
 import math
 import os
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import triton
@@ -16,10 +16,12 @@ import triton.language as tl
 from gapfit.compiled import atoms
 from gapfit.device.formulas import renamed
 
-__all__ = ["FORMULAS", "fits", "through"]
+__all__ = ["FORMULAS", "Prepared", "pays", "through"]
 
 _WIDEST = 4096  # columns of a tile
 _PER = 8  # programs for each processor of the card
+_LONG = 2000  # columns, from which on exponentials in double precision cost less than another pass
+_CHEAP = ("atoms", "parabola")  # formulas without any
 _UNIT = 16  # entries: rows that begin at multiples of so many are read as fast as any
 _PARTS = 6  # numbers of a sample that a formula knows
 _INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"  # then nothing is timed
@@ -173,28 +175,42 @@ def _through(
     tl.store(out[2] + place * 2 + 1, tl.sum(total, axis=0))
 
 
-def fits(X: torch.Tensor) -> bool:
-    """Are rows short enough for one tile?"""
-    return X.shape[1] <= _WIDEST
+def pays(X: torch.Tensor, formula: str, *, single: bool = False, **_: bool) -> bool:
+    """Are rows short enough for one tile, and long enough for exponentials in double precision, of which
+    every thread that holds a part of a row computes its own?"""
+    dear = formula not in _CHEAP and not single
+    return formula in FORMULAS and X.shape[1] <= _WIDEST and (not dear or X.shape[1] >= _LONG)
+
+
+class Prepared(NamedTuple):
+    """A formula and the numbers of all samples, and how these are given: what many passes have in common."""
+
+    formula: str
+    numbers: tuple[torch.Tensor, ...]
+    how: tuple[int, ...]
+
+    @classmethod
+    def of(cls, formula: str, parts: tuple[torch.Tensor, ...]) -> "Prepared":
+        missing = _PARTS - len(parts)
+        numbers = (*parts, *(parts[0],) * missing)
+        return cls(formula, numbers, (*map(_how, parts), *(_NOTHING,) * missing))
 
 
 def through(
-    X: torch.Tensor, w: torch.Tensor, shift: float, formula: str, parts: tuple[torch.Tensor, ...], *,
-    single: bool = False, kept: bool = False,
+    X: torch.Tensor, w: torch.Tensor, shift: float, losses: Prepared, *, single: bool = False,
+    kept: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:  # fmt: skip
     """Sums of the losses and of their slopes, as two numbers; X'u; and the scores, if they are to be kept."""
     n, d = X.shape
-    programs = _programs(X)
+    programs, unit = _programs(X), math.gcd(d, _UNIT)
     scores = torch.empty(n if kept else 0, dtype=torch.float64, device=X.device)
     slopes = torch.empty((programs, d), dtype=torch.float64, device=X.device)
     sums = torch.empty((programs, 2), dtype=torch.float64, device=X.device)
-    moved = torch.tensor([shift], dtype=torch.float64, device=X.device)
-    given = (*parts, *(parts[0],) * (_PARTS - len(parts)))
-    unit = math.gcd(d, _UNIT)
-    how = (*map(_how, parts), *(_NOTHING,) * (_PARTS - len(parts)), int(kept), unit)
+    moved = torch.full((1,), shift, dtype=torch.float64, device=X.device)
     _through[(programs,)](
-        X, w.float() if single else w, (*given, moved), (n, d // unit), (scores, slopes, sums),
-        FORMULA=FORMULAS[formula], HOW=how, COLUMNS=triton.next_power_of_2(max(d, 16)),
+        X, w.float() if single else w, (*losses.numbers, moved), (n, d // unit), (scores, slopes, sums),
+        FORMULA=FORMULAS[losses.formula], HOW=(*losses.how, int(kept), unit),
+        COLUMNS=triton.next_power_of_2(max(d, 16)),
     )  # fmt: skip
     return sums.sum(0), slopes.sum(0), scores
 

@@ -3,10 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from scipy import sparse
+
+if TYPE_CHECKING:
+    from gapfit.device.oracle import Prepared
 
 __all__ = ["Rows", "rows_of"]
 
@@ -77,10 +80,15 @@ class Rows(ABC):
         return float(self.values.min()), float(self.values.max())
 
     def through(
-        self, w: torch.Tensor, shift: float, formula: str, numbers: tuple[torch.Tensor, ...], **how: bool
+        self, w: torch.Tensor, shift: float, losses: "Prepared", **how: bool
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None:
-        """One pass for scores and slopes, where there is one: see `oracle.through`."""
-        del w, shift, formula, numbers, how
+        """One pass for scores and slopes, where there is one that pays: see `oracle.through`."""
+        del w, shift, losses, how
+        return None
+
+    def prepared(self, formula: str, numbers: tuple[torch.Tensor, ...]) -> "Prepared | None":
+        """What such passes have in common, where there are any."""
+        del formula, numbers
         return None
 
 
@@ -102,15 +110,20 @@ class DenseRows(Rows):
         return d, n if self.passes is None else self.passes.depth(self.X)
 
     def through(
-        self, w: torch.Tensor, shift: float, formula: str, numbers: tuple[torch.Tensor, ...], **how: bool
+        self, w: torch.Tensor, shift: float, losses: "Prepared", **how: bool
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None:
-        if self.passes is None:
-            return None
         from gapfit.device import oracle
 
-        if not oracle.fits(self.X) or formula not in oracle.FORMULAS:
+        if not oracle.pays(self.X, losses.formula, **how):
             return None
-        return oracle.through(self.X, w, shift, formula, numbers, **how)
+        return oracle.through(self.X, w, shift, losses, **how)
+
+    def prepared(self, formula: str, numbers: tuple[torch.Tensor, ...]) -> "Prepared | None":
+        if self.passes is None:
+            return None
+        from gapfit.device.oracle import Prepared
+
+        return Prepared.of(formula, numbers)
 
     def scores(self, w: torch.Tensor) -> torch.Tensor:
         if self.passes is not None and w.ndim == 1:

@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 
 from gapfit._types import Slope, Vector
 from gapfit.design.forms import Plain
+from gapfit.elsewhere import loops_of
 from gapfit.losses.forms import Smooth
 from gapfit.penalties.forms import Differentiable
 from gapfit.problem import Problem
@@ -39,7 +40,7 @@ def lbfgs(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     fresh = "b" not in state  # a run that goes on has already reported w
 
     lowest = (np.inf, w)
-    rough = True  # steps may be, until the gap is small
+    rough = loops_of(problem.weight) is not None  # on a device steps may be, until the gap is small
 
     def objective(w: Slope) -> tuple[float, Slope]:
         nonlocal guess, lowest

@@ -19,6 +19,7 @@ import numpy as np
 
 from gapfit import threads
 from gapfit._types import Slope, Vector
+from gapfit.elsewhere import loops_of
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.records import storable
@@ -64,6 +65,8 @@ class DualSet(ABC):
 
     def each(self, loop: Any, *given: Any, out: tuple[Any, ...] = ()) -> list[Any]:
         """What a compiled loop returns for each part of the samples."""
+        if (device := loops_of(self.centre)) is not None:
+            return [device(loop, *given, *out)]
         return threads.each(lambda rows: loop(*given, rows.start, rows.stop, *out), self.parts)
 
     def sums(self, loop: Any, *given: Any, out: tuple[Any, ...] = ()) -> Any:

@@ -6,11 +6,12 @@ import numpy as np
 
 from gapfit import threads
 from gapfit._types import Vector
+from gapfit.elsewhere import looped, loops_of
 from gapfit.losses.atoms import Atoms
 from gapfit.losses.forms import Conjugate
 from gapfit.problem import Problem
 from gapfit.rounding import EPS
-from gapfit.rowwise import SHORT
+from gapfit.rowwise import SHORT, whole
 from gapfit.solvers.dual_sets.base import DualSet, Line, Response
 
 _BALANCED = 1e-10  # share of an excess that is not worth another pass
@@ -30,10 +31,10 @@ class BoxSet(DualSet):
         self.compiled = dual_prox
         *atoms, self.total = problem.form(Atoms)
         sign, lin, _, _, lo, hi = atoms
-        self.p, self.target = np.ascontiguousarray(problem.shares), sign * lin
+        self.p, self.target = whole(problem.shares), sign * lin
         self.pieces = dual_prox.Pieces(*map(_once, (*atoms, self.p)))
-        size = max(len(self.pieces.quad), len(self.pieces.p))
-        self.lengths, self.length = dual_prox.Lengths(np.empty(size), np.empty(size)), 0.0
+        longest = max(self.pieces.quad, self.pieces.p, key=len)
+        self.lengths, self.length = dual_prox.Lengths(np.empty_like(longest), np.empty_like(longest)), 0.0
         self.parts = threads.parts(len(self.p), 8 * len(self.p))
         self.centre = problem.form(Conjugate).project(np.zeros_like(self.p), balanced=problem.n_offsets > 0)
         lower, upper = np.where(sign > 0, -hi, lo), np.where(sign > 0, -lo, hi)
@@ -63,15 +64,15 @@ class BoxSet(DualSet):
     def scale(self, length: float) -> None:
         """Prepare steps of such a length."""
         if self.length != length:
-            self.compiled.scales(self.pieces, length, self.lengths)
+            looped(self.compiled.scales, self.p)(self.pieces, length, self.lengths)
             self.length = length
 
     def weigh(self, scores: Vector) -> Vector:
-        return np.asarray(self.p * scores)
+        return self.p * scores
 
     def width(self, scores: Vector) -> float:
-        range_ = self.range / self.p
-        range_ = float(self.p @ np.where(np.isfinite(range_), range_, 1.0))
+        each = self.range / self.p
+        range_ = float(self.p @ np.where(np.isfinite(each), each, 1.0))
         b = self.problem.tangent(scores).b
         off = float(self.p @ np.abs(scores + b.sum() - self.target))
         return off / range_ if off > 0 else 1.0
@@ -112,7 +113,7 @@ class BoxLine(Line):
             if abs(excess) > _BALANCED * scale:
                 excess, _, scale, _, _ = self._balance(self.b, _BALANCED)
             if abs(excess) > _NONE * scale:
-                self.box.compiled.absorb(self.box.pieces, excess, self.u)
+                looped(self.box.compiled.absorb, self.u)(self.box.pieces, excess, self.u)
             self.box.b = np.array([self.b])
         return Response(self.u, self.box.b)
 
@@ -156,4 +157,6 @@ class BoxLine(Line):
 
 def _once(x: Vector) -> Vector:
     """An array of one number shortened to few entries, which stay in the cache."""
+    if loops_of(x) is not None:
+        return x
     return np.ascontiguousarray(x) if len(x) <= SHORT or (x != x[0]).any() else x[:SHORT].copy()
