@@ -180,12 +180,24 @@ class Sweep(NamedTuple):
 
 def sweep(scores: Vector, positive: Mask, weight: Vector) -> Sweep:
     """Every threshold that makes a difference: below all scores, between two neighbours, at the largest."""
+    return _swept(scores, weight * positive, weight * ~positive)
+
+
+def _swept(scores: Vector, positive: Vector, negative: Vector) -> Sweep:
     levels, level = np.unique(scores, return_inverse=True)
     tp, fp = (
-        np.r_[np.cumsum(np.bincount(level, weight * of, len(levels))[::-1])[::-1], 0.0]
-        for of in (positive, ~positive)
+        np.r_[np.cumsum(np.bincount(level, mass, len(levels))[::-1])[::-1], 0.0]
+        for mass in (positive, negative)
     )
     return Sweep(between(levels), tp, fp)
+
+
+def best_cut(metric: Metric, scores: Vector, positive: Vector, negative: Vector) -> tuple[float, float]:
+    """The best threshold and the measure there, if each sample is positive and negative in parts."""
+    cuts = _swept(scores, positive, negative)
+    value = metric.at(cuts.tp, cuts.fp, cuts.tp[0], cuts.fp[0])
+    k = middle_of_best(value)
+    return float(cuts.thresholds[k]), float(value[k])
 
 
 def between(levels: Vector) -> Vector:
@@ -224,11 +236,9 @@ def best_threshold(
     metric = metric if isinstance(metric, Metric) else as_metric(metric)
     scores, positive = np.asarray(scores, dtype=np.float64), np.asarray(positive, dtype=bool)
     weight = np.ones(len(scores)) if weight is None else np.asarray(weight, dtype=np.float64)
-    cuts = sweep(scores, positive, weight)
     if metric.thresholded:
-        value = metric.at(cuts.tp, cuts.fp, cuts.tp[0], cuts.fp[0])
-        k = middle_of_best(value)
-        return float(cuts.thresholds[k]), float(value[k])
+        return best_cut(metric, scores, weight * positive, weight * ~positive)
+    cuts = sweep(scores, positive, weight)
     if metric.table is None:
         k = middle_of_best(balanced_accuracy(cuts.tp, cuts.fp, cuts.tp[0] - cuts.tp, cuts.fp[0] - cuts.fp))
     else:

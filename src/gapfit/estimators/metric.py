@@ -19,7 +19,9 @@ from gapfit.estimators.classes import Classes
 from gapfit.estimators.fitting import Fitting, all_or_nothing, overall_status, warn_caller
 from gapfit.estimators.linear import WithIntercept, products
 from gapfit.estimators.pool import recipes, splits
+from gapfit.estimators.pool.adaptive import choose
 from gapfit.estimators.pool.collapse import warn_of_collapse
+from gapfit.estimators.pool.cut import threshold_of
 from gapfit.estimators.pool.folds import CrossValidation, Result
 from gapfit.estimators.pool.members import Done, Fitted, Member, Settings, Surrogate, TwoClasses
 from gapfit.estimators.probabilities import Probabilities
@@ -32,8 +34,9 @@ from gapfit.reductions import Labels
 from gapfit.registry import as_penalty, is_auto
 from gapfit.solution import Status
 
-STRATEGIES = ("auto", "surrogate", "cost_path")
+STRATEGIES = ("auto", "surrogate", "cost_path", "pool")
 ALPHAS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
+_PATH = tuple(np.geomspace(1.0, 1e-5, 11).tolist())
 _ALONE = 1e-4  # alpha of a single surrogate, unless given
 _ROUGH = 1e-3  # tolerance of fits that are only looked at,
 _COARSE = 1e-2  # and of surrogates among them
@@ -178,7 +181,10 @@ class MetricClassifier(ClassifierMixin, Probabilities, WithIntercept, Classes, F
                 rough = settings._replace(tol=max(settings.tol, _ROUGH), coarse=_COARSE)
                 search = CrossValidation(folds, rough)
                 search.until = began + _SEARCH * session.max_time
-                self._fit_pool(search, samples, settings, alphas)
+                if self.strategy == "auto":
+                    self._fit_adaptive(folds, samples, settings, alphas)
+                else:
+                    self._fit_pool(search, samples, settings, alphas)
         if self.status_ not in (Status.CERTIFIED, Status.LOCAL):
             warn_caller(
                 f"{self.status_.value}. A convex fit behind this model has a larger gap than "
@@ -206,6 +212,17 @@ class MetricClassifier(ClassifierMixin, Probabilities, WithIntercept, Classes, F
         self.cv_results_ = _table({member: result})
         warn_of_collapse(member, fitted, samples, settings)
 
+    def _fit_adaptive(self, folds: Any, samples: TwoClasses, settings: Settings, alphas: Any) -> None:
+        """Choose by log loss, fit what was chosen on all samples, and cut it for the measure."""
+        rough = settings._replace(tol=max(settings.tol, _ROUGH))
+        found = choose(folds, rough, alphas)
+        threshold, score = threshold_of(settings.metric, found.seen)
+        done: Done = {}
+        fitted = found.recipe.fit(samples, settings, done)
+        model = fitted._replace(b=fitted.b - threshold)
+        self._take_over(model, [fitted, *done.values()], score, found.recipe, samples)
+        self.cv_results_ = _table(found.results)
+
     def _fit_pool(
         self, search: CrossValidation, samples: TwoClasses, settings: Settings, alphas: tuple[float, ...]
     ) -> None:
@@ -214,13 +231,13 @@ class MetricClassifier(ClassifierMixin, Probabilities, WithIntercept, Classes, F
             search.add([Surrogate(float(self.score_weight), alpha) for alpha in alphas])
         else:
             search.add(recipes.costs(samples, settings, alphas))
-        if self.strategy == "auto":
+        if self.strategy == "pool":
             if is_auto(self.solver):
                 search.add(recipes.surrogates(samples, settings, alphas))
             search.add(recipes.tilts(samples, settings, search.best()))
         (winner,) = search.best(1)
         members, result = [winner], search.results[winner]
-        if self.strategy == "auto" and len(search.results) > 1:
+        if self.strategy == "pool" and len(search.results) > 1:
             several = search.best(_AVERAGED)
             together = search.judge_average(several)
             if together.score > result.score:
@@ -240,10 +257,10 @@ class MetricClassifier(ClassifierMixin, Probabilities, WithIntercept, Classes, F
     ) -> None:
         """Set the fitted attributes of the best member, or of the average of several fits."""
         self.coef_, self.intercept_ = model.w[None, :].copy(), np.array([model.b])
-        self.strategy_ = best.strategy if len(fits) == 1 else "average"
+        self.strategy_ = best.strategy if len(fits) == 1 or best.strategy == "adaptive" else "average"
         self.score_ = score
         self.certificates_ = [fit.certificate for fit in fits]
-        proved = self.strategy_ in ("surrogate", "cost_path")
+        proved = self.strategy_ in ("surrogate", "cost_path", "logistic", "adaptive")
         status = overall_status([fit.status for fit in fits])
         self.status_ = status if proved or status is not Status.CERTIFIED else Status.LOCAL
         self.converged_ = self.status_ is Status.CERTIFIED
@@ -275,7 +292,7 @@ class MetricClassifier(ClassifierMixin, Probabilities, WithIntercept, Classes, F
 def _as_alphas(alpha: Any, strategy: str) -> tuple[float, ...]:
     """The alphas to try, from large to small."""
     if alpha is None:
-        return (_ALONE,) if strategy == "surrogate" else ALPHAS
+        return {"surrogate": (_ALONE,), "auto": _PATH}.get(strategy, ALPHAS)
     alphas = np.unique(np.atleast_1d(as_numbers("alpha", alpha)))[::-1]
     if alphas.ndim != 1 or not len(alphas) or not ((alphas > 0) & np.isfinite(alphas)).all():
         raise ValueError(f"alpha must be positive and finite, got {alpha!r}")
