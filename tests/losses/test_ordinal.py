@@ -315,7 +315,7 @@ def test_probabilities():
 
 def test_two_levels_are_a_linear_classifier():
     y = np.where(LEVEL > 1, "b", "a")
-    ordinal = OrdinalClassifier(alpha=0.01, tol=1e-10).fit(X, y)
+    ordinal = OrdinalClassifier(loss="thresholds", alpha=0.01, tol=1e-10).fit(X, y)
     binary = LinearClassifier(alpha=0.01, tol=1e-10).fit(X, y)
     assert ordinal.objective_ == pytest.approx(binary.objective_, rel=1e-9)
     assert_allclose(ordinal.coef_, binary.coef_[0], rtol=1e-4, atol=1e-6)

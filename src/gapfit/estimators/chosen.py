@@ -109,7 +109,7 @@ class OrdinalClassifierCV(ChoosesAlpha, OrdinalClassifier):
     >>> X = np.arange(40.0).reshape(-1, 1)
     >>> model = OrdinalClassifierCV(alphas=[1.0, 0.01], cv=3).fit(X, np.repeat([1, 2, 3, 4], 10))
     >>> model.alpha_, model.converged_
-    (0.01, True)
+    (1.0, True)
     """
 
     alpha: ClassVar[Any] = chosen("alpha")  # type: ignore[misc]

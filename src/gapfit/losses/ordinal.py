@@ -118,7 +118,9 @@ class ThresholdRisk(Risk):
 
     def _curvatures(self, scores: Vector, b: Vector) -> Matrix:
         """The second derivative of each pair of a sample and a threshold; of those that are none, zero."""
-        second = self.whole.risk.form(Curvature).at(self._margins(scores, b), np.zeros(1)) * self.whole.factor
+        curvature = self.whole.risk.form(Curvature)
+        assert curvature is not None
+        second = curvature.at(self._margins(scores, b), np.zeros(1)) * self.whole.factor
         if len(second) == self.n * self.offsets.size:  # threshold by threshold, all samples
             return second.reshape(self.offsets.size, self.n).T
         table = np.zeros((self.n, self.offsets.size))

@@ -92,6 +92,13 @@ def choose(folds: Sequence[Fold], settings: Settings, alphas: Sequence[float]) -
     return Chosen(recipe, tried[recipe][1], {one: result for one, (result, _) in tried.items()})
 
 
+def fits_of(recipe: Recipe, samples: TwoClasses, settings: Settings) -> list[Fitted]:
+    """What is solved for it on these samples, itself last."""
+    done: Done = {}
+    fitted = recipe.fit(samples, settings, done)
+    return [*done.values(), fitted]
+
+
 Tried = dict[Any, tuple[Result, list[Seen]]]
 
 
@@ -132,7 +139,7 @@ def _log_loss(seen: Sequence[Seen], gap: float) -> Result:
         losses.append(float(part.weight @ np.logaddexp(0.0, -margins)))
         masses.append(float(part.weight.sum()))
     means = np.array(losses) / masses
-    return Result(-sum(losses) / sum(masses), float(means.std()), np.nan, gap)
+    return Result(-sum(losses) / sum(masses), float(means.std()), 0.0, gap)
 
 
 def _fit(recipe: Recipe, samples: TwoClasses, settings: Settings, done: Done) -> Fitted:

@@ -9,6 +9,7 @@ sigmoid is. The mean of both did better than each of them on sets that were chos
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.special import expit
 
 from gapfit._types import Vector
 from gapfit.calibration import calibrated
@@ -29,11 +30,21 @@ def threshold_of(metric: Metric, seen: Sequence[Seen]) -> tuple[float, float]:
 
 def expected_threshold(metric: Metric, scores: Vector, positive: Mask, weight: Vector) -> float | None:
     """Where the measure of the expected table is best; None if scores do not rise with the positives."""
-    curve = calibrated("sigmoid", scores, positive, weight)
-    if not curve.x[0] > 0:
+    slope, intercept = line_of(scores, positive, weight)
+    if not slope > 0:
         return None
-    p = curve(scores)
+    p = expit(slope * scores + intercept)
     return best_cut(metric, scores, weight * p, weight * (1.0 - p))[0]
+
+
+def line_of(scores: Vector, positive: Mask, weight: Vector) -> tuple[float, float]:
+    """Slope and intercept of the calibrated logarithm of odds; it never falls."""
+    curve = calibrated("sigmoid", scores, positive, weight)
+    slope, intercept = float(curve.x[0]), float(curve.y[0])
+    if slope > 0:
+        return slope, intercept
+    share = float(weight[positive].sum() / weight.sum())
+    return 0.0, float(np.log(share) - np.log1p(-share))
 
 
 def together(seen: Sequence[Seen]) -> tuple[Vector, Mask, Vector]:

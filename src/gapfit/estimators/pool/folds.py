@@ -59,8 +59,6 @@ def fold_of(samples: TwoClasses, train: Indices, test: Indices) -> Fold:
 class CrossValidation:
     """Members and their results, on the same folds for all."""
 
-    until = np.inf  # by `perf_counter`: no more members are tried then
-
     def __init__(self, folds: Sequence[Fold], settings: Settings) -> None:
         self.folds, self.settings = folds, settings
         self.results: dict[Member, Result] = {}
@@ -68,7 +66,7 @@ class CrossValidation:
     def add(self, members: Sequence[Member]) -> None:
         """Fit and judge them, one at least, until time is up."""
         for member in members:
-            if self.results and perf_counter() > self.until:
+            if self.results and perf_counter() > self.settings.deadline:
                 return
             fits = []
             for fold in self.folds:
@@ -81,22 +79,6 @@ class CrossValidation:
     def best(self, count: int | None = None) -> list[Member]:
         """The members with the highest scores, best first."""
         return sorted(self.results, key=lambda member: -self.results[member].score)[:count]
-
-    def judge_average(self, members: Sequence[Member]) -> Result:
-        """The result of the average of some members."""
-        seen = [fold.look(self.average(members, fold.train, fold.done)) for fold in self.folds]
-        return judge(self.settings.metric, seen, max(self.results[member].gap for member in members))
-
-    def average(self, members: Sequence[Member], samples: TwoClasses, done: Done) -> Fitted:
-        """The mean of their scores, each less its threshold and in units of its spread over the samples."""
-        w, b = np.zeros(samples.design.shape[1]), 0.0
-        for member in members:
-            fit = done[member]
-            unit = _spread(fit.scores(samples.design), samples.weight)
-            w += fit.w / unit / len(members)
-            b += (fit.b - self.results[member].threshold) / unit / len(members)
-        worst = max((done[member] for member in members), key=lambda fit: fit.certificate.relative_gap)
-        return worst._replace(w=w, b=float(b))
 
 
 def judge(metric: Metric, seen: Sequence[Seen], gap: float) -> Result:
@@ -157,10 +139,3 @@ def _mass_above(part: Seen, of: Mask, thresholds: Vector) -> Vector:
     scores, weight = part.scores[of][order], part.weight[of][order]
     mass = np.r_[np.cumsum(weight[::-1])[::-1], 0.0]
     return np.asarray(mass[np.searchsorted(scores, thresholds, side="right")])
-
-
-def _spread(scores: Vector, weight: Vector) -> float:
-    """The standard deviation; one, if there is none."""
-    mean = np.average(scores, weights=weight)
-    spread = float(np.sqrt(np.average((scores - mean) ** 2, weights=weight)))
-    return spread if spread > 0 else 1.0
