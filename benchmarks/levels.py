@@ -1,4 +1,4 @@
-"""Ordered levels on samples that no model has seen: OrdinalClassifier's losses beside mord and a rounded ridge.
+"""Ordered levels on samples that no model has seen: OrdinalClassifier beside mord and a rounded ridge.
 
     python benchmarks/levels.py --half tuning|reporting [--splits 5] [--rows 3000] [--out FILE] [--table FILE]
 
@@ -16,8 +16,9 @@ import warnings
 from collections import defaultdict
 from pathlib import Path
 
-for name in ("OMP", "OPENBLAS", "NUMBA"):
-    os.environ.setdefault(f"{name}_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 
 import numpy as np
 from sklearn.linear_model import RidgeCV

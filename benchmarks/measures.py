@@ -1,7 +1,7 @@
-"""A measure on samples that no model has seen: MetricClassifier beside tuned baselines, over families of sets.
+"""A measure on samples that no model has seen: MetricClassifier beside tuned baselines, family by family.
 
-    python benchmarks/measures.py --half tuning|reporting [--metric f1] [--ours auto] [--splits 3] [--out FILE]
-        [--family adult ...] [--table FILE]
+    python benchmarks/measures.py --half tuning|reporting [--metric f1] [--ours auto] [--splits 3]
+        [--family adult ...] [--out FILE] [--table FILE]
 
 The sets are those of `unseen/sets.py`. Every choice of a baseline is made on the training part: C from ten by
 five-fold cross-validation on average precision (LogisticRegressionCV, plain and balanced; LinearSVC by a
@@ -21,8 +21,9 @@ import warnings
 from collections import defaultdict
 from pathlib import Path
 
-for name in ("OMP", "OPENBLAS", "NUMBA"):
-    os.environ.setdefault(f"{name}_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV

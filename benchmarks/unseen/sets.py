@@ -188,7 +188,7 @@ def _enough(source, rows, label, P):
     mask = source.masks[label]
     if not FEWEST <= P <= MOST or (rows > 3_000 and source.X.shape[1] > WIDE):
         return False
-    return P <= TAKEN * mask.sum() and rows - P <= TAKEN * (~mask).sum()
+    return TAKEN * mask.sum() >= P and rows - P <= TAKEN * (~mask).sum()
 
 
 def families(half, some=None):

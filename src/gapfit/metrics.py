@@ -62,12 +62,20 @@ class Metric:
     k: float | None = None  # the weight of the samples to be labelled positive, if given
     as_many_as_positives: bool = False  # or is it the weight of the positives?
     max_fpr: float | None = None  # for areas
+    smooth: bool = False  # in the counts, taken as real numbers?
     several: Several | None = None  # its value for several classes
 
     @property
     def thresholded(self) -> bool:
         """Whether the threshold is for us to choose."""
         return self.table is not None and self.k is None and not self.as_many_as_positives
+
+    @property
+    def smoothed(self) -> "Metric | None":
+        """A measure with derivatives that stands in for this one: itself, F1 for the break-even, or none."""
+        if self.as_many_as_positives:
+            return as_metric("f1")  # where as many are predicted as there are, F1 is the precision
+        return self if self.smooth else None
 
     @property
     def of_rates(self) -> bool:
@@ -131,11 +139,13 @@ WITH_PARAMETER: dict[str, type[Loss]] = {
     "partial_roc_area": losses.PartialRocArea,
 }
 _MADE: dict[type[Loss], Callable[[Any], Metric]] = {
-    losses.FBeta: lambda loss: Metric(loss, partial(f_beta, beta=float(loss.beta))),
-    losses.Jaccard: lambda loss: Metric(loss, jaccard),
-    losses.Matthews: lambda loss: Metric(loss, matthews),
-    losses.ErrorRate: lambda loss: Metric(loss, accuracy, several=measures.share_right),
-    losses.BalancedAccuracy: lambda loss: Metric(loss, balanced_accuracy, several=measures.mean_recall),
+    losses.FBeta: lambda loss: Metric(loss, partial(f_beta, beta=float(loss.beta)), smooth=True),
+    losses.Jaccard: lambda loss: Metric(loss, jaccard, smooth=True),
+    losses.Matthews: lambda loss: Metric(loss, matthews, smooth=True),
+    losses.ErrorRate: lambda loss: Metric(loss, accuracy, smooth=True, several=measures.share_right),
+    losses.BalancedAccuracy: lambda loss: Metric(
+        loss, balanced_accuracy, smooth=True, several=measures.mean_recall
+    ),
     losses.PrecisionAtK: lambda loss: Metric(loss, precision, k=float(loss.k)),
     losses.RecallAtK: lambda loss: Metric(loss, recall, k=float(loss.k)),
     losses.Lift: lambda loss: Metric(loss, lift, k=float(loss.k)),

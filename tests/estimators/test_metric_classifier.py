@@ -29,6 +29,7 @@ from gapfit.estimators.pool.cut import expected_threshold
 from gapfit.estimators.pool.folds import _smoothed
 from gapfit.estimators.pool.members import Cost, Settings, TwoClasses
 from gapfit.estimators.pool.offsets import _best_offset, offsets_of, value_of
+from gapfit.estimators.pool.tilt import Tilt, _Tilted
 from gapfit.metrics import as_metric, best_threshold
 from gapfit.penalties import L2
 from gapfit.registry import as_solver
@@ -68,7 +69,7 @@ METRICS = {
     "function": youden,
 }
 every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
-every_strategy = pytest.mark.parametrize("strategy", ["surrogate", "cost_path", "auto"])
+every_strategy = pytest.mark.parametrize("strategy", ["surrogate", "cost_path", "auto", "pool"])
 
 
 # -- scikit-learn's contract ------------------------------------------------------------------------------
@@ -287,6 +288,57 @@ def test_other_penalties_are_not_adapted():
     model = MetricClassifier(penalty="l1", alpha=[1e-2, 1e-3], cv=3).fit(X, Y)
     assert model.strategy_ == "logistic" and set(model.cv_results_["strategy"]) == {"logistic"}
     assert model.converged_
+
+
+# -- pool -------------------------------------------------------------------------------------------------
+
+
+@every_metric
+def test_the_pool_takes_every_metric(metric):
+    model = MetricClassifier(metric=metric, strategy="pool", **QUICK).fit(X, Y)
+    assert model.strategy_ in ("surrogate", "cost_path", "tilt", "average")
+    assert model.converged_ == (model.strategy_ in ("surrogate", "cost_path"))
+    assert model.status_ is (Status.CERTIFIED if model.converged_ else Status.LOCAL)
+    assert np.isfinite(model.score_) and model.score_ >= max(model.cv_results_["score"])
+    assert all(certificate.relative_gap <= 1e-4 for certificate in model.certificates_)
+    assert 0 < (model.predict(X)).sum() < N
+    # nothing is claimed for what is no optimum of a convex problem
+    assert np.isfinite(model.dual_gap_) == (model.strategy_ in ("surrogate", "cost_path"))
+
+
+def test_searches_from_one_anchor_solve_it_once(monkeypatch):
+    samples = TwoClasses(MemoryDesign(X), np.where(Y, 1.0, -1.0), WEIGHT + 1.0)
+    settings = Settings(as_metric("f1"), L2(), as_solver("auto"), 1e-6, 1000)
+    anchor, other = Cost("logistic", 0.6, 1e-2), Cost("logistic", 0.9, 1e-2)
+    tilts = [Tilt(anchor, 3.0, 0.1), Tilt(anchor, 1.0, 0.3), Tilt(other, 1.0, 0.3)]
+    alone = [tilt.fit(samples, settings, {}) for tilt in tilts]
+    solved, fit = [], Cost.fit
+    monkeypatch.setattr(Cost, "fit", lambda self, *args: solved.append(self) or fit(self, *args))
+    done = {}
+    for tilt in tilts:
+        done[tilt] = tilt.fit(samples, settings, done)
+    assert solved == [anchor, other]
+    for one, two in zip(alone, done.values(), strict=True):
+        assert_array_equal(one.w, two.w)
+        assert (one.b, one.certificate) == (two.b, two.certificate)
+
+
+def test_the_tilt_descends_from_its_anchor_and_knows_its_gradient():
+    y = np.where(Y, 1.0, -1.0)
+    samples = TwoClasses(MemoryDesign(X), y, WEIGHT + 1.0)
+    settings = Settings(as_metric("f1"), L2(), as_solver("auto"), 1e-6, 1000)
+    tilt = Tilt(Cost("logistic", 0.6, 1e-2), 3.0, 0.1)
+    anchor = tilt.anchor.fit(samples, settings, {})
+    objective = _Tilted(tilt.anchor.problem(samples, L2()), samples, settings.metric, tilt, anchor.objective)
+    point = np.random.default_rng(0).normal(size=6)
+    _, gradient = objective(point)
+    steps = 1e-6 * np.eye(6)
+    numeric = [(objective(point + h)[0] - objective(point - h)[0]) / 2e-6 for h in steps]
+    assert_allclose(gradient, numeric, rtol=1e-4, atol=1e-6)
+    threshold, _ = best_threshold("f1", anchor.scores(samples.design), Y, samples.weight)
+    start, _ = objective(np.r_[anchor.w / objective.unit, anchor.b, threshold])
+    bent = tilt.fit(samples, settings, {})
+    assert bent.objective < start and bent.certificate == anchor.certificate
 
 
 # -- several classes --------------------------------------------------------------------------------------

@@ -80,6 +80,22 @@ class CrossValidation:
         """The members with the highest scores, best first."""
         return sorted(self.results, key=lambda member: -self.results[member].score)[:count]
 
+    def judge_average(self, members: Sequence[Member]) -> Result:
+        """The result of the average of some members."""
+        seen = [fold.look(self.average(members, fold.train, fold.done)) for fold in self.folds]
+        return judge(self.settings.metric, seen, max(self.results[member].gap for member in members))
+
+    def average(self, members: Sequence[Member], samples: TwoClasses, done: Done) -> Fitted:
+        """The mean of their scores, each less its threshold and in units of its spread over the samples."""
+        w, b = np.zeros(samples.design.shape[1]), 0.0
+        for member in members:
+            fit = done[member]
+            unit = _spread(fit.scores(samples.design), samples.weight)
+            w += fit.w / unit / len(members)
+            b += (fit.b - self.results[member].threshold) / unit / len(members)
+        worst = max((done[member] for member in members), key=lambda fit: fit.certificate.relative_gap)
+        return worst._replace(w=w, b=float(b))
+
 
 def judge(metric: Metric, seen: Sequence[Seen], gap: float) -> Result:
     """The measure on samples left out, at the best threshold for the mean of the folds."""
@@ -139,3 +155,10 @@ def _mass_above(part: Seen, of: Mask, thresholds: Vector) -> Vector:
     scores, weight = part.scores[of][order], part.weight[of][order]
     mass = np.r_[np.cumsum(weight[::-1])[::-1], 0.0]
     return np.asarray(mass[np.searchsorted(scores, thresholds, side="right")])
+
+
+def _spread(scores: Vector, weight: Vector) -> float:
+    """The standard deviation; one, if there is none."""
+    mean = np.average(scores, weights=weight)
+    spread = float(np.sqrt(np.average((scores - mean) ** 2, weights=weight)))
+    return spread if spread > 0 else 1.0

@@ -77,6 +77,7 @@ class Fitted(NamedTuple):
     n_iter: int
     objective: float  # what the recipe minimises, at this point
     solution: Solution | None = None  # of the latest surrogate: its cuts serve the next alpha
+    anchor: "Fitted | None" = None  # of a local search, where it began: others begin there too
 
     def scores(self, design: Design) -> Vector:
         """x'w + b of all rows."""

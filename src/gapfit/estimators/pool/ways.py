@@ -7,14 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapfit.estimators.linear import products
+from gapfit.estimators.pool import recipes
 from gapfit.estimators.pool.adaptive import choose, fits_of
 from gapfit.estimators.pool.collapse import warn_of_collapse
 from gapfit.estimators.pool.cut import line_of, threshold_of, together
 from gapfit.estimators.pool.folds import CrossValidation, Fold, Result
-from gapfit.estimators.pool.members import Fitted, Member, Settings, Surrogate, TwoClasses
+from gapfit.estimators.pool.members import Done, Fitted, Member, Settings, Surrogate, TwoClasses
 from gapfit.estimators.pool.offsets import offsets_of
 from gapfit.estimators.pool.splits import against_rest, one_against_rest
 from gapfit.metrics import best_threshold
+
+_AVERAGED = 10  # members
 
 
 class Data(NamedTuple):
@@ -98,6 +101,32 @@ def best_of(data: Data, members: Sequence[Member]) -> Outcome:
         warn_of_collapse(winner, fitted, data.samples, data.settings)
     models, tried = [_cut(fitted, result.threshold)], _table(search.results)
     return Outcome(models, [fitted], [fitted], result.score, winner.strategy, tried, winner.alpha)
+
+
+def pool(data: Data, alphas: Sequence[float], *, surrogates: bool) -> Outcome:
+    """The best of costs and local searches by cross-validation on the measure; the average of the ten best,
+    if that does better. Nothing is proved of a search or of an average."""
+    samples, settings = data.samples, data.settings
+    search = CrossValidation(data.folds, data.rough)
+    search.add(recipes.costs(samples, settings, alphas))
+    if surrogates:
+        search.add(recipes.surrogates(samples, settings, alphas))
+    search.add(recipes.tilts(samples, settings, search.best()))
+    (winner,) = search.best(1)
+    members, result = [winner], search.results[winner]
+    if len(search.results) > 1:
+        several = search.best(_AVERAGED)
+        together = search.judge_average(several)
+        if together.score > result.score:
+            members, result = several, together
+    done: Done = {}
+    for member in members:
+        done[member] = member.fit(samples, settings, done)
+    fits = [done[member] for member in members]
+    fitted = fits[0] if len(members) == 1 else search.average(members, samples, done)
+    strategy = winner.strategy if len(members) == 1 else "average"
+    models, tried = [_cut(fitted, result.threshold)], _table(search.results)
+    return Outcome(models, fits, fits, result.score, strategy, tried, winner.alpha)
 
 
 def _cut(model: Fitted, threshold: float) -> Fitted:
