@@ -53,6 +53,42 @@ def balanced_accuracy(tp: Counts, fp: Counts, fn: Counts, tn: Counts) -> Vector:
     return 0.5 * (recall(tp, fp, fn, tn) + recall(tn, fn, fp, tp))
 
 
+def f1_macro(tp: Counts, fp: Counts, fn: Counts, tn: Counts) -> Vector:
+    """The mean of F1 of both classes."""
+    return 0.5 * (f_beta(tp, fp, fn, tn) + f_beta(tn, fn, fp, tp))
+
+
+def f1_weighted(tp: Counts, fp: Counts, fn: Counts, tn: Counts) -> Vector:
+    """The mean of F1 of both classes, weighted by how much of each there is."""
+    P, N = np.asarray(tp) + fn, np.asarray(fp) + tn
+    return _ratio(P * f_beta(tp, fp, fn, tn) + N * f_beta(tn, fn, fp, tp), P + N)
+
+
+# of several classes: what of each is labelled right, what is labelled as it and what there is, classes last
+
+
+def share_right(right: Vector, labelled: Vector, there: Vector) -> Vector:
+    """The accuracy, which is micro F1 where every sample has one label."""
+    del labelled
+    return np.asarray(right.sum(axis=-1) / there.sum())
+
+
+def mean_recall(right: Vector, labelled: Vector, there: Vector) -> Vector:
+    """The mean of the shares of all classes that are labelled right."""
+    del labelled
+    return np.asarray(_ratio(right, there).mean(axis=-1))
+
+
+def mean_f1(right: Vector, labelled: Vector, there: Vector) -> Vector:
+    """The mean of F1 of all classes."""
+    return np.asarray(_ratio(2.0 * right, labelled + there).mean(axis=-1))
+
+
+def mean_weighted_f1(right: Vector, labelled: Vector, there: Vector) -> Vector:
+    """The mean of F1 of all classes, weighted by how much of each there is."""
+    return np.asarray(_ratio(2.0 * right, labelled + there) @ there / there.sum())
+
+
 def precision(tp: Counts, fp: Counts, fn: Counts, tn: Counts) -> Vector:
     """tp / (tp + fp)."""
     del fn, tn

@@ -15,6 +15,12 @@ contingency table is
 | "balanced_accuracy" | (tp / (tp + fn) + tn / (fp + tn)) / 2                            |      |
 | "break_even"        | tp / P, at tp + fp = P = tp + fn                                 | yes  |
 | "roc_area"          | share of the pairs of a positive and a negative that are in order |     |
+| "f1_macro"          | mean over the classes of F1 of each against the others            |     |
+| "f1_weighted"       | the same, weighted by the classes                                 |     |
+| "f1_micro"          | F1 of all decisions together: where every sample has one label, the accuracy | |
+
+The last three, "accuracy" and "balanced_accuracy" (the mean over the classes of the share of each that is
+labelled right) are measures of several classes as well.
 
 0/0 counts as 0. Measures with parameters are named by their loss: `losses.FBeta(2)`,
 `losses.PrecisionAtK(50)` (tp / k), `losses.RecallAtK(k)`, `losses.Lift(k)`, `losses.PrecisionAtRecall(floor)`
@@ -44,6 +50,7 @@ __all__ = ["NAMES", "Metric", "Sweep", "area", "as_metric", "best_threshold", "s
 __all__ += ["accuracy", "balanced_accuracy", "f_beta", "jaccard", "lift", "matthews", "precision", "recall"]
 
 Mask = NDArray[np.bool_]
+Several = Callable[[Vector, Vector, Vector], Vector]  # see `measures`
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,7 @@ class Metric:
     as_many_as_positives: bool = False  # or is it the weight of the positives?
     max_fpr: float | None = None  # for areas
     smooth: bool = False  # in the counts, taken as real numbers?
+    several: Several | None = None  # its value for several classes
 
     @property
     def thresholded(self) -> bool:
@@ -114,6 +122,12 @@ NAMES: dict[str, Callable[[], Loss]] = {
     "break_even": losses.BreakEven,
     "roc_area": losses.RocArea,
 }
+# of classes that are all alike: of two, and of several
+BY_CLASS: dict[str, tuple[measures.Table, Several]] = {
+    "f1_macro": (measures.f1_macro, measures.mean_f1),
+    "f1_weighted": (measures.f1_weighted, measures.mean_weighted_f1),
+    "f1_micro": (accuracy, measures.share_right),
+}
 # what has a parameter is named by its loss, and by name=value on the command line
 WITH_PARAMETER: dict[str, type[Loss]] = {
     "f_beta": losses.FBeta,
@@ -128,8 +142,10 @@ _MADE: dict[type[Loss], Callable[[Any], Metric]] = {
     losses.FBeta: lambda loss: Metric(loss, partial(f_beta, beta=float(loss.beta)), smooth=True),
     losses.Jaccard: lambda loss: Metric(loss, jaccard, smooth=True),
     losses.Matthews: lambda loss: Metric(loss, matthews, smooth=True),
-    losses.ErrorRate: lambda loss: Metric(loss, accuracy, smooth=True),
-    losses.BalancedAccuracy: lambda loss: Metric(loss, balanced_accuracy, smooth=True),
+    losses.ErrorRate: lambda loss: Metric(loss, accuracy, smooth=True, several=measures.share_right),
+    losses.BalancedAccuracy: lambda loss: Metric(
+        loss, balanced_accuracy, smooth=True, several=measures.mean_recall
+    ),
     losses.PrecisionAtK: lambda loss: Metric(loss, precision, k=float(loss.k)),
     losses.RecallAtK: lambda loss: Metric(loss, recall, k=float(loss.k)),
     losses.Lift: lambda loss: Metric(loss, lift, k=float(loss.k)),
@@ -153,10 +169,14 @@ def as_metric(metric: str | Loss | measures.Table) -> Metric:
         if known is not None:
             written = f"losses.{known.__name__}({next(iter(signature(known).parameters))})"
             raise ValueError(f"metric {metric!r} has a parameter: write {written}")
+        if metric in BY_CLASS:
+            table, several = BY_CLASS[metric]
+            return Metric(losses.Contingency(partial(measures.regret, f=table)), table, several=several)
         if metric not in NAMES:
+            names = [*NAMES, *BY_CLASS]
             raise ValueError(
-                f"metric must be one of {', '.join(NAMES)}, a loss or a function, got {metric!r}"
-                f"{meant(metric, NAMES)}"
+                f"metric must be one of {', '.join(names)}, a loss or a function, got {metric!r}"
+                f"{meant(metric, names)}"
             )
         metric = NAMES[metric]()
     made = next((make(metric) for kind, make in _MADE.items() if isinstance(metric, kind)), None)
@@ -180,12 +200,24 @@ class Sweep(NamedTuple):
 
 def sweep(scores: Vector, positive: Mask, weight: Vector) -> Sweep:
     """Every threshold that makes a difference: below all scores, between two neighbours, at the largest."""
+    return _swept(scores, weight * positive, weight * ~positive)
+
+
+def _swept(scores: Vector, positive: Vector, negative: Vector) -> Sweep:
     levels, level = np.unique(scores, return_inverse=True)
     tp, fp = (
-        np.r_[np.cumsum(np.bincount(level, weight * of, len(levels))[::-1])[::-1], 0.0]
-        for of in (positive, ~positive)
+        np.r_[np.cumsum(np.bincount(level, mass, len(levels))[::-1])[::-1], 0.0]
+        for mass in (positive, negative)
     )
     return Sweep(between(levels), tp, fp)
+
+
+def best_cut(metric: Metric, scores: Vector, positive: Vector, negative: Vector) -> tuple[float, float]:
+    """The best threshold and the measure there, if each sample is positive and negative in parts."""
+    cuts = _swept(scores, positive, negative)
+    value = metric.at(cuts.tp, cuts.fp, cuts.tp[0], cuts.fp[0])
+    k = middle_of_best(value)
+    return float(cuts.thresholds[k]), float(value[k])
 
 
 def between(levels: Vector) -> Vector:
@@ -224,11 +256,9 @@ def best_threshold(
     metric = metric if isinstance(metric, Metric) else as_metric(metric)
     scores, positive = np.asarray(scores, dtype=np.float64), np.asarray(positive, dtype=bool)
     weight = np.ones(len(scores)) if weight is None else np.asarray(weight, dtype=np.float64)
-    cuts = sweep(scores, positive, weight)
     if metric.thresholded:
-        value = metric.at(cuts.tp, cuts.fp, cuts.tp[0], cuts.fp[0])
-        k = middle_of_best(value)
-        return float(cuts.thresholds[k]), float(value[k])
+        return best_cut(metric, scores, weight * positive, weight * ~positive)
+    cuts = sweep(scores, positive, weight)
     if metric.table is None:
         k = middle_of_best(balanced_accuracy(cuts.tp, cuts.fp, cuts.tp[0] - cuts.tp, cuts.fp[0] - cuts.fp))
     else:

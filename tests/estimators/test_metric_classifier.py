@@ -14,10 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import (
-    accuracy_score,
-    f1_score,
-)
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
@@ -26,9 +23,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gapfit import LinearClassifier, MetricClassifier, Problem, Status, load, losses, save, solve
 from gapfit.design.memory import MemoryDesign
+from gapfit.estimators.pool.adaptive import Adaptive, Plain
 from gapfit.estimators.pool.collapse import critical_score_weight
+from gapfit.estimators.pool.cut import expected_threshold
 from gapfit.estimators.pool.folds import _smoothed
 from gapfit.estimators.pool.members import Cost, Settings, TwoClasses
+from gapfit.estimators.pool.offsets import _best_offset, offsets_of, value_of
 from gapfit.estimators.pool.tilt import Tilt, _Tilted
 from gapfit.metrics import as_metric, best_threshold
 from gapfit.penalties import L2
@@ -69,7 +69,7 @@ METRICS = {
     "function": youden,
 }
 every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
-every_strategy = pytest.mark.parametrize("strategy", ["surrogate", "cost_path", "auto"])
+every_strategy = pytest.mark.parametrize("strategy", ["surrogate", "cost_path", "auto", "pool"])
 
 
 # -- scikit-learn's contract ------------------------------------------------------------------------------
@@ -81,6 +81,7 @@ every_strategy = pytest.mark.parametrize("strategy", ["surrogate", "cost_path", 
         MetricClassifier(strategy="cost_path", alpha=1e-2, cv=2),
         MetricClassifier(alpha=1e-2, cv=2),
         MetricClassifier(metric="roc_area", strategy="surrogate", alpha=1e-2),
+        MetricClassifier(metric="f1_macro", alpha=1e-2, cv=2),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
@@ -107,7 +108,7 @@ def test_parameters_are_keywords_and_are_kept_as_they_are():
 def test_weights_need_not_be_whole(metric):
     weight = (WEIGHT + 1) / 7.3
     model = MetricClassifier(metric=metric, **QUICK).fit(X, Y, sample_weight=weight)
-    assert model.status_ in (Status.CERTIFIED, Status.LOCAL)
+    assert model.status_ is Status.CERTIFIED
     says_yes_to_all = np.average(Y, weights=weight)  # its precision
     assert 1.5 * says_yes_to_all < model.score_ <= 1
 
@@ -219,6 +220,82 @@ def test_the_threshold_is_that_of_the_mean_over_folds():
 @every_metric
 def test_auto_takes_every_metric(metric):
     model = MetricClassifier(metric=metric, **QUICK).fit(X, Y)
+    assert model.strategy_ in ("logistic", "adaptive")
+    assert model.converged_ and model.status_ is Status.CERTIFIED
+    assert np.isfinite(model.score_) and set(model.cv_results_["strategy"]) == {"logistic", "adaptive"}
+    assert all(certificate.relative_gap <= 1e-4 for certificate in model.certificates_)
+    assert 0 < (model.predict(X)).sum() < N
+
+
+def test_auto_by_hand(monkeypatch):
+    """Log loss decides, features are in the size of their weights, the threshold is half counted."""
+    monkeypatch.setattr("gapfit.estimators.metric._ROUGH", 0.0)
+    folds, alphas, y = list(StratifiedKFold(3).split(X, Y)), [1.0, 1e-1, 1e-2], np.where(Y, 1.0, -1.0)
+    model = MetricClassifier(alpha=alphas, cv=folds, tol=1e-9).fit(X, Y)
+
+    def fit(rows, alpha, size):
+        found = solve(Problem(X[rows] * size, y[rows], "logistic", alpha=alpha), tol=1e-9)
+        return size * found.w, found.intercept
+
+    def left_out(alpha, sizes):
+        scores = np.empty(N)
+        for (train, test), size in zip(folds, sizes, strict=True):
+            w, b = fit(train, alpha, size)
+            scores[test] = X[test] @ w + b
+        return scores
+
+    def log_loss(scores):
+        return np.logaddexp(0, -y * scores).mean()
+
+    def sizes_at(alpha, rows):
+        size = np.sqrt(np.abs(fit(rows, alpha, np.ones(4))[0]))
+        return size / np.sqrt(np.mean(size**2))
+
+    plain = {alpha: left_out(alpha, [np.ones(4)] * 3) for alpha in alphas}
+    pilot = min(plain, key=lambda alpha: log_loss(plain[alpha]))
+    sizes = [sizes_at(pilot, train) for train, _ in folds]
+    again = {alpha: left_out(alpha, sizes) for alpha in alphas}
+    results = dict(zip(model.cv_results_["member"], model.cv_results_["score"], strict=True))
+    for alpha in alphas:
+        assert_allclose(results[str(Plain(alpha))], -log_loss(plain[alpha]), rtol=1e-5)
+        assert_allclose(results[str(Adaptive(Plain(pilot), alpha))], -log_loss(again[alpha]), rtol=1e-5)
+    best = min(again, key=lambda alpha: log_loss(again[alpha]))
+    assert log_loss(again[best]) < log_loss(plain[pilot]) and model.strategy_ == "adaptive"
+    assert model.alpha_ == best
+    w, b = fit(np.arange(N), best, sizes_at(pilot, np.arange(N)))
+    assert_allclose(model.coef_[0], w, rtol=1e-4)
+    assert len(model.certificates_) == 2 and model.dual_gap_ == model.certificates_[-1].gap
+    counted, _ = best_threshold("f1", again[best], Y)
+    computed = expected_threshold(as_metric("f1"), again[best], Y, np.ones(N))
+    assert_allclose(model.intercept_[0], b - 0.5 * (counted + computed), rtol=1e-3)
+    assert_allclose(model.score_, f1_score(Y, again[best] > 0.5 * (counted + computed)), atol=1e-9)
+
+
+def test_the_expected_threshold_is_half_of_the_best_f1():
+    """Where scores are calibrated, F1 is best at a probability of half its value."""
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=40_000) * 2 - 2
+    p = 1 / (1 + np.exp(-scores))
+    positive = rng.random(len(p)) < p
+    threshold = expected_threshold(as_metric("f1"), scores, positive, np.ones(len(p)))
+    taken = scores > threshold
+    best = 2 * p[taken].sum() / (taken.sum() + p.sum())
+    assert_allclose(1 / (1 + np.exp(-threshold)), best / 2, atol=0.01)
+    assert expected_threshold(as_metric("f1"), -scores, positive, np.ones(len(p))) is None
+
+
+def test_other_penalties_are_not_adapted():
+    model = MetricClassifier(penalty="l1", alpha=[1e-2, 1e-3], cv=3).fit(X, Y)
+    assert model.strategy_ == "logistic" and set(model.cv_results_["strategy"]) == {"logistic"}
+    assert model.converged_
+
+
+# -- pool -------------------------------------------------------------------------------------------------
+
+
+@every_metric
+def test_the_pool_takes_every_metric(metric):
+    model = MetricClassifier(metric=metric, strategy="pool", **QUICK).fit(X, Y)
     assert model.strategy_ in ("surrogate", "cost_path", "tilt", "average")
     assert model.converged_ == (model.strategy_ in ("surrogate", "cost_path"))
     assert model.status_ is (Status.CERTIFIED if model.converged_ else Status.LOCAL)
@@ -262,6 +339,64 @@ def test_the_tilt_descends_from_its_anchor_and_knows_its_gradient():
     start, _ = objective(np.r_[anchor.w / objective.unit, anchor.b, threshold])
     bent = tilt.fit(samples, settings, {})
     assert bent.objective < start and bent.certificate == anchor.certificate
+
+
+# -- several classes --------------------------------------------------------------------------------------
+
+
+SEVERAL = np.digitize(X[:, 0] + 0.5 * X[:, 1], [-0.5, 1.5])
+SKLEARN = {
+    "f1_macro": lambda y, p: f1_score(y, p, average="macro"),
+    "f1_micro": lambda y, p: f1_score(y, p, average="micro"),
+    "f1_weighted": lambda y, p: f1_score(y, p, average="weighted"),
+    "accuracy": accuracy_score,
+    "balanced_accuracy": balanced_accuracy_score,
+}
+
+
+@pytest.mark.parametrize("metric", SKLEARN)
+def test_several_classes(metric, tmp_path):
+    labels = np.array(["few", "many", "some"])[SEVERAL]
+    model = MetricClassifier(metric=metric, **QUICK).fit(X, labels)
+    assert model.coef_.shape == (3, 4) and model.decision_function(X).shape == (N, 3)
+    assert model.converged_ and model.strategy_ == "classes" and len(model.certificates_) >= 3
+    assert_allclose(model.score(X, labels), SKLEARN[metric](labels, model.predict(X)))
+    assert model.score(X, labels) > 0.75
+    copies = MetricClassifier(metric=metric, **QUICK).fit(np.repeat(X, 2, axis=0), np.repeat(labels, 2))
+    weighted = MetricClassifier(metric=metric, **QUICK).fit(X, labels, sample_weight=np.full(N, 2.0))
+    assert_array_equal(copies.coef_, weighted.coef_)
+    assert_array_equal(copies.intercept_, weighted.intercept_)
+    save(model, tmp_path / "model.gapfit")
+    assert_array_equal(load(tmp_path / "model.gapfit").predict(X), model.predict(X))
+    two = MetricClassifier(metric=metric, **QUICK).fit(X, Y)
+    assert_allclose(two.score(X, Y), SKLEARN[metric](Y, two.predict(X)))
+
+
+def test_offsets_are_the_best_of_all_places():
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 3, size=60)
+    labels = np.eye(3)[truth]
+    scores = labels * 0.8 + rng.normal(size=(60, 3))
+    measure = as_metric("f1_macro").several
+    for k in range(3):
+        offset, value = _best_offset(measure, scores, labels, k)
+        moved = scores.copy()
+        moved[:, k] += offset
+        assert_allclose(value, f1_score(truth, moved.argmax(axis=1), average="macro"))
+        for other in np.linspace(-6, 6, 241):
+            moved = scores.copy()
+            moved[:, k] += other
+            assert value >= f1_score(truth, moved.argmax(axis=1), average="macro") - 1e-12
+    rare = scores + np.array([3.0, 0.0, 0.0])  # which is wrong
+    offsets, value = offsets_of(measure, rare, labels, np.ones(60))
+    assert value > value_of(measure, rare, labels) + 0.05 and offsets[0] < offsets[1:].min() - 1.0
+
+
+def test_measures_of_two_classes_refuse_several():
+    with pytest.raises(ValueError, match=r"Only binary.*f1_macro"):
+        MetricClassifier().fit(X, SEVERAL)
+    with pytest.raises(ValueError, match=r"Only binary.*auto"):
+        MetricClassifier(metric="f1_macro", strategy="cost_path").fit(X, SEVERAL)
 
 
 # -- laws -------------------------------------------------------------------------------------------------
@@ -322,8 +457,6 @@ def test_in_company():
     grid = GridSearchCV(pipeline, {"metricclassifier__metric": ["f1", losses.FBeta(2.0)]}, cv=2).fit(X, Y)
     assert grid.best_estimator_.predict(X).dtype == bool
     several = np.digitize(X[:, 0], [-0.5, 0.5])
-    with pytest.raises(ValueError, match="Only binary"):
-        MetricClassifier().fit(X, several)
     rest = OneVsRestClassifier(MetricClassifier(strategy="cost_path", **QUICK)).fit(X, several)
     assert accuracy_score(several, rest.predict(X)) > 0.6
 
@@ -336,7 +469,12 @@ def test_limits_are_told():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         short.fit(X, Y)
-    assert 1 <= len(short.cv_results_["member"]) < 60
+    assert np.isfinite(short.score_)
+    pool = MetricClassifier(strategy="cost_path", max_time=0.01)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pool.fit(X, Y)
+    assert 1 <= len(pool.cv_results_["member"]) < 50
 
 
 @pytest.mark.parametrize(
@@ -405,7 +543,7 @@ def test_precision_at_k_where_the_first_are_of_another_kind_than_most():
         return rng.normal(size=(n, 2)) * spread + positive[:, None] * [1.5, 0.5], positive
 
     (A, a), (B, b) = some(1500), some(15_000)
-    ours = MetricClassifier(metric=losses.PrecisionAtK(50), alpha=1e-3).fit(A, a)
+    ours = MetricClassifier(metric=losses.PrecisionAtK(50), strategy="cost_path", alpha=1e-3).fit(A, a)
     plain = LinearClassifier(loss="logistic", alpha=1e-3).fit(A, a)
     found, known = (b[np.argsort(-model.decision_function(B))[:500]].mean() for model in (ours, plain))
     assert found > known + 0.15

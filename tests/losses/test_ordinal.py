@@ -315,7 +315,7 @@ def test_probabilities():
 
 def test_two_levels_are_a_linear_classifier():
     y = np.where(LEVEL > 1, "b", "a")
-    ordinal = OrdinalClassifier(alpha=0.01, tol=1e-10).fit(X, y)
+    ordinal = OrdinalClassifier(loss="thresholds", alpha=0.01, tol=1e-10).fit(X, y)
     binary = LinearClassifier(alpha=0.01, tol=1e-10).fit(X, y)
     assert ordinal.objective_ == pytest.approx(binary.objective_, rel=1e-9)
     assert_allclose(ordinal.coef_, binary.coef_[0], rtol=1e-4, atol=1e-6)
@@ -508,3 +508,38 @@ def test_an_ordered_categorical_has_an_order_of_its_own(form, tmp_path):
     missing = form(pd.Categorical.from_codes(gaps, ["low", "mid", "high"], ordered=True))
     with pytest.raises(ValueError, match="missing"):
         OrdinalClassifier().fit(X, missing)
+
+
+# -- Newton's method --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("base", ["logistic", "squared_hinge", "exponential"])
+@pytest.mark.parametrize("kind", ["all", "immediate"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_newton_agrees_with_other_solvers(kind, base, form):
+    """Also where the order keeps thresholds together, and where there are none."""
+    for A, y, weight in (graded(80, 5, 4, seed=3), shuffled(seed=5)):
+        for intercept in (True, False):
+            problem = Problem(form(A), y, OrdinalThresholds(kind, base), "l2", 1e-2, weight, intercept)
+            fast, slow = solve(problem, "newton", tol=1e-9), solve(problem, "lbfgs", tol=1e-6)
+            assert fast.converged and fast.n_iter <= 30
+            room = fast.certificate.gap + slow.certificate.gap
+            assert abs(fast.certificate.primal - slow.certificate.primal) <= room
+            assert (np.diff(np.atleast_1d(fast.intercept)) >= 0).all()
+
+
+def test_known_tangents_lie_below_the_risk():
+    A, y, _ = graded(40, 3, 4, seed=0)
+    rng = np.random.default_rng(0)
+    for kind in ("all", "immediate"):
+        risk = OrdinalThresholds(kind, "logistic").bind(y, np.ones(len(y)))
+        f, b = A @ rng.normal(size=3), np.sort(rng.normal(size=3))
+        known = risk.leaning(f, b)
+        for k in range(len(known.heights)):
+            share = np.eye(len(known.heights))[k]
+            u = known.mixture(share)
+            assert (np.abs(u) <= known.most() + 1e-12).all()
+            for _ in range(20):
+                there, at = f + 5 * rng.normal(size=len(f)), b + 5 * rng.normal(size=3)
+                plane = known.heights[k] + u @ (there - f) + known.e[k] @ (at - b)
+                assert risk.value_and_subgradient(there, at)[0] >= plane - 1e-9

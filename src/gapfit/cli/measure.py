@@ -7,7 +7,7 @@ import click
 from gapfit.cli.options import declared_by
 from gapfit.datasets import Data
 from gapfit.estimators import MetricClassifier
-from gapfit.metrics import NAMES, WITH_PARAMETER
+from gapfit.metrics import BY_CLASS, NAMES, WITH_PARAMETER
 from gapfit.names import meant
 
 
@@ -23,9 +23,9 @@ class Measure(click.ParamType):  # type: ignore[type-arg]  # generic in new vers
                 return WITH_PARAMETER[name](float(number))  # type: ignore[call-arg]
         except ValueError as error:
             self.fail(f"{value!r}: {error}", param, ctx)
-        if equals or name not in NAMES:
-            known = ", ".join([*NAMES, *(f"{parameter}=VALUE" for parameter in WITH_PARAMETER)])
-            guess = meant(name, NAMES) or meant(name, WITH_PARAMETER)
+        if equals or name not in {**NAMES, **BY_CLASS}:
+            known = ", ".join([*NAMES, *BY_CLASS, *(f"{parameter}=VALUE" for parameter in WITH_PARAMETER)])
+            guess = meant(name, [*NAMES, *BY_CLASS]) or meant(name, WITH_PARAMETER)
             self.fail(f"{value!r} is not one of {known}{guess}", param, ctx)
         return name
 

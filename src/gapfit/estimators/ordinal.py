@@ -74,14 +74,14 @@ class OrdinalClassifier(ClassifierMixin, Probabilities, WeightedClasses, WithPat
     """
 
     loss: Any = parameter(
-        """"thresholds": all thresholds and the hinge, so that the sum bounds the number of levels by which a
-        prediction is off. "immediate_thresholds": the adjacent ones and the hinge; it bounds the share of
-        wrong predictions. "logistic_thresholds": all, with phi(z) = log(1 + exp(-z)), which gives
-        `probability_above`. Or an object: `losses.OrdinalThresholds(kind, base)`; "immediate" with
+        """"logistic_thresholds": all thresholds, with phi(z) = log(1 + exp(-z)), which gives
+        `probability_above`. "thresholds": all and the hinge, so that the sum bounds the number of levels by
+        which a prediction is off. "immediate_thresholds": the adjacent ones and the hinge; it bounds the
+        share of wrong predictions. Or an object: `losses.OrdinalThresholds(kind, base)`; "immediate" with
         "logistic" gives `predict_proba`, as `calibrate` does for all. "pairs", or
         `losses.OrdinalPairs(cost)`: a ranking by pairs of different levels; the thresholds are chosen
         afterwards, so that the mean absolute error on the training data is least.""",
-        "str or Loss", default="thresholds", form=named_loss(*NAMES),
+        "str or Loss", default="logistic_thresholds", form=named_loss(*NAMES),
     )  # fmt: skip
 
     _or_else = f", or loss={_IMMEDIATE!r}"

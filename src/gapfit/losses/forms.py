@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from gapfit._types import Slope, Vector
+from gapfit._types import Matrix, Slope, Vector
 from gapfit.forms import loss_form
 
 
@@ -20,6 +20,13 @@ class Curvature(NamedTuple):
     """R has second derivatives, and the scores do not interact."""
 
     at: Callable[[Vector, Vector], Vector]  # the second derivative in each score, at (scores, b)
+
+
+@loss_form("a loss of thresholds with second derivatives")
+class ThresholdCurvature(NamedTuple):
+    """R is a sum over samples and offsets of functions of score minus offset, with second derivatives."""
+
+    at: Callable[[Vector, Vector], Matrix]  # of shape (samples, offsets), at (scores, b)
 
 
 @loss_form("a loss of bounded curvature")

@@ -8,7 +8,8 @@ import numpy as np
 
 from gapfit._types import Indices, Matrix, Target, Vector
 from gapfit.losses.base import Cone, Loss, Rest, Risk
-from gapfit.losses.forms import Curvature, Smooth
+from gapfit.losses.forms import Curvature, Smooth, ThresholdCurvature
+from gapfit.losses.leaning import Leaning
 from gapfit.losses.margin import Exponential, Hinge, Logistic, SmoothedHinge, SquaredHinge
 from gapfit.losses.ranking import levels_of
 from gapfit.losses.vector import Multiple
@@ -89,6 +90,8 @@ class ThresholdRisk(Risk):
     def forms(self) -> Iterator[Any]:
         if self.whole.risk.has(Smooth):
             yield Smooth()
+        if self.whole.risk.has(Curvature):
+            yield ThresholdCurvature(self._curvatures)
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         value, u, _ = self.whole.value_and_subgradient(self._margins(scores, b), np.zeros(1))
@@ -112,6 +115,42 @@ class ThresholdRisk(Risk):
             return None
         second = curvature.at(self._margins(scores, b), np.zeros(1)) * self.whole.factor
         return np.diag(np.add.reduceat(second, self.starts[:-1]))
+
+    def _curvatures(self, scores: Vector, b: Vector) -> Matrix:
+        """The second derivative of each pair of a sample and a threshold; of those that are none, zero."""
+        curvature = self.whole.risk.form(Curvature)
+        assert curvature is not None
+        second = curvature.at(self._margins(scores, b), np.zeros(1)) * self.whole.factor
+        if len(second) == self.n * self.offsets.size:  # threshold by threshold, all samples
+            return second.reshape(self.offsets.size, self.n).T
+        table = np.zeros((self.n, self.offsets.size))
+        table[self.rows, self.threshold] = second
+        return table
+
+    def leaning(self, scores: Vector, b: Vector) -> Leaning | None:
+        """Those of each threshold by itself: the losses of the others are at least zero."""
+        size = self.offsets.size
+        each = [
+            part.leaning(own, b[k : k + 1])
+            for k in range(size)
+            for part, own in [self.pooled(scores, k, k + 1)]
+        ]
+        known = [one for one in each if one is not None]
+        if len(known) < size or not size:
+            return None
+        ends = np.cumsum([0, *(len(one.e) for one in known)])
+        slopes = np.zeros((ends[-1], size))
+        for k, one in enumerate(known):
+            slopes[ends[k] : ends[k + 1], k] = one.e[:, 0]
+
+        def mixture(shares: Vector) -> Vector:
+            parts = [one.mixture(shares[a:b]) for one, (a, b) in zip(known, pairwise(ends), strict=True)]
+            return self.gather(np.concatenate(parts))[0]
+
+        def most() -> Vector:
+            return self.gather(np.concatenate([one.most() for one in known]))[0]
+
+        return Leaning(slopes, np.concatenate([one.heights for one in known]), most, mixture)
 
     def offset_parts(self) -> "ThresholdRisk":
         return self

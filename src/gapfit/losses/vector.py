@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from gapfit._types import Matrix, Vector
 from gapfit.losses.base import FREE, Cone, Loss, Rest, Risk
+from gapfit.losses.leaning import Leaning
 from gapfit.rounding import exact_sum, exact_sums
 
 
@@ -71,6 +72,18 @@ class Multiple(Risk):
     def best_offset(self, scores: Vector) -> tuple[float, float] | None:
         known = self.risk.best_offset(scores)
         return known if known is None or self.side > 0 else (-known[1], -known[0])
+
+    def leaning(self, scores: Vector, b: Vector) -> Leaning | None:
+        known = self.risk.leaning(scores, self.side * b)
+        if known is None:
+            return None
+        factor = self.factor
+        return Leaning(
+            factor * self.side * known.e,
+            factor * known.heights,
+            lambda: factor * known.most(),
+            lambda shares: factor * known.mixture(shares),
+        )
 
 
 def as_table(name: str, values: Any, n: int) -> Matrix:

@@ -107,8 +107,8 @@ def reserve_of(risk: Risk, scores: Vector, best: Callable[[], Best]) -> Reserve:
         each.append(_reserve_about(part, own, value, b[k : k + 1]))
     u, _ = parts.gather(np.concatenate([part.u() for part in each]))
     price = np.concatenate([part.price for part in each])
-    whole = _reserve_about(risk, scores, value, b)
-    return Reserve(price, max(part.height for part in each), lambda: u, b, whole.leaning)
+    leaning = risk.leaning(scores, b) or _reserve_about(risk, scores, value, b).leaning
+    return Reserve(price, max(part.height for part in each), lambda: u, b, leaning)
 
 
 def _reserve_about(

@@ -65,13 +65,14 @@ def separate_bounds(parts: OffsetParts, scores: Vector, cone: Cone, *, upper: bo
     way round where the minimisers are not.
     """
 
-    def bound(first: int, last: int) -> float:
-        return offset_interval(*parts.pooled(scores, first, last), 0.0)[int(upper)]
+    def ends(first: int, last: int) -> tuple[float, float]:
+        return offset_interval(*parts.pooled(scores, first, last), 0.0)
 
-    if not cone.ordered:
-        bounds = np.array([bound(k, k + 1) for k in range(cone.size)])
+    alone = np.array([ends(k, k + 1) for k in range(cone.size)])
+    if not cone.ordered or (alone[:-1, 1] <= alone[1:, 0]).all():  # then they are in order by themselves
+        bounds = alone[:, int(upper)]
     else:
-        runs = {(i, j): bound(i, j + 1) for i in range(cone.size) for j in range(i, cone.size)}
+        runs = {(i, j): ends(i, j + 1)[int(upper)] for i in range(cone.size) for j in range(i, cone.size)}
         bounds = np.array([_in_order(runs, k, cone.size, upper=upper) for k in range(cone.size)])
     room = np.array([4 * resolution_of(scores, x) if np.isfinite(x) else 0.0 for x in bounds])
     return np.asarray(bounds + room if upper else bounds - room)

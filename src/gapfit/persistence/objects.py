@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gapfit.metrics import BY_CLASS
 from gapfit.metrics import NAMES as METRICS
 from gapfit.persistence.container import need
 from gapfit.persistence.values import Kind, Shelf, fields, one_of, read_plain, write_plain
@@ -59,7 +60,7 @@ def named_loss(*names: str) -> Kind:
 
 
 LOSS = named_loss()
-METRIC = named_loss(*METRICS)
+METRIC = named_loss(*METRICS, *BY_CLASS)
 PENALTY = registered("penalty", PENALTIES, PENALTIES)
 
 

@@ -29,7 +29,7 @@ import numpy as np
 from gapfit._types import Matrix, Slope, Vector
 from gapfit.design.forms import RowSums
 from gapfit.errors import UnboundedProblem
-from gapfit.losses.forms import Curvature
+from gapfit.losses.forms import Curvature, ThresholdCurvature
 from gapfit.penalties.forms import Euclidean, Quadratic
 from gapfit.problem import Problem
 from gapfit.records import storable
@@ -40,6 +40,7 @@ from gapfit.solvers.point import Point
 from gapfit.solvers.second_order.definite import factorised
 from gapfit.solvers.second_order.place import bound_of, moved, place
 from gapfit.solvers.second_order.share import one_of_each
+from gapfit.solvers.second_order.thresholds import newton_thresholds
 
 _PARABOLA = 1e-9  # of the decrement is a gap that only a parabola leaves
 
@@ -67,18 +68,25 @@ def _effort(problem: Problem) -> Effort:
     return Effort(0.5 * d * size, 2.0 * size + 0.25 * d * size + d**3 / 3, 8, 8.0 * 6 * d**2)
 
 
-@needs(Curvature, Quadratic, RowSums, squares=6, effort=_effort)
+@needs((Curvature, ThresholdCurvature), Quadratic, RowSums, squares=6, effort=_effort)
 def newton(
     problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0, tuning: Tuning = USUAL
 ) -> Steps:
     """One step: one line search, and one dense factorisation or less. For up to some thousand features.
+
+    Ordered levels have a method of their own (`second_order/thresholds.py`), which draws no samples.
 
     Parameters
     ----------
     seed : of the choice of samples for the first steps, where there are very many.
     tuning : when a matrix serves again, and how much is learnt from some of the samples.
     """
-    state = state or {}
+    if problem.has(ThresholdCurvature):
+        return newton_thresholds(problem, state or {})
+    return _newton_scores(problem, state or {}, seed, tuning)
+
+
+def _newton_scores(problem: Problem, state: dict[str, Any], seed: int, tuning: Tuning) -> Steps:
     if state.get("same"):
         descent: _Descent = _Descent(problem, tuning, state["point"], state["known"])
     else:

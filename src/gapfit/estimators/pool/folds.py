@@ -59,8 +59,6 @@ def fold_of(samples: TwoClasses, train: Indices, test: Indices) -> Fold:
 class CrossValidation:
     """Members and their results, on the same folds for all."""
 
-    until = np.inf  # by `perf_counter`: no more members are tried then
-
     def __init__(self, folds: Sequence[Fold], settings: Settings) -> None:
         self.folds, self.settings = folds, settings
         self.results: dict[Member, Result] = {}
@@ -68,7 +66,7 @@ class CrossValidation:
     def add(self, members: Sequence[Member]) -> None:
         """Fit and judge them, one at least, until time is up."""
         for member in members:
-            if self.results and perf_counter() > self.until:
+            if self.results and perf_counter() > self.settings.deadline:
                 return
             fits = []
             for fold in self.folds:

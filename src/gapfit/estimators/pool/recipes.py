@@ -1,5 +1,6 @@
 """Which members a pool has: what is worth trying for a measure, a penalty and these samples."""
 
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -16,7 +17,7 @@ _ANCHORS = 2
 _COPIES_ONLY = (Matthews, PrecisionAtRecall, RecallAtPrecision)  # risks for whole weights only
 
 
-def costs(samples: TwoClasses, settings: Settings, alphas: tuple[float, ...]) -> list[Member]:
+def costs(samples: TwoClasses, settings: Settings, alphas: Sequence[float]) -> list[Member]:
     """Prices of a positive, in negatives, each along a path of falling alphas."""
     ts = [2.0 / (1.0 + price) for price in _prices(samples, settings.metric)]
     return [Cost(loss, t, alpha) for loss, t, alpha in product(LOSSES, ts, alphas)]
@@ -37,7 +38,7 @@ def _prices(samples: TwoClasses, metric: Metric) -> list[float]:
     return np.geomspace(1.0, N / P, 1 if N == P else _COSTS).tolist()
 
 
-def surrogates(samples: TwoClasses, settings: Settings, alphas: tuple[float, ...]) -> list[Member]:
+def surrogates(samples: TwoClasses, settings: Settings, alphas: Sequence[float]) -> list[Member]:
     """Convex risks of the measure, where they are quick enough and have a minimum; scores are weighted where
     w = 0 might be optimal otherwise.
 

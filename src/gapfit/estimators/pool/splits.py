@@ -1,4 +1,7 @@
-"""The folds of a cross-validation: ours are of the different samples, a splitter's of the rows as given."""
+"""The folds of a cross-validation: ours are of the different samples, a splitter's of the rows as given.
+
+The y of samples may be two signs or the numbers of several classes.
+"""
 
 from numbers import Integral
 from typing import Any
@@ -12,6 +15,16 @@ from gapfit.estimators.pool.folds import Fold, fold_of
 from gapfit.estimators.pool.members import TwoClasses
 from gapfit.estimators.targets import naming
 from gapfit.reductions import Multiset
+
+
+def one_against_rest(samples: TwoClasses, k: int) -> TwoClasses:
+    """Samples of several classes, as those of one class and of all others."""
+    return samples._replace(y=np.where(samples.y == k, 1.0, -1.0))
+
+
+def against_rest(fold: Fold, k: int) -> Fold:
+    """The same fold, of one class and all others, of which nothing is fitted yet."""
+    return Fold(one_against_rest(fold.train, k), one_against_rest(fold.test, k), {})
 
 
 def stratified(samples: TwoClasses, cv: Any, random_state: Any) -> list[Fold] | None:
@@ -38,15 +51,15 @@ def given(samples: TwoClasses, cv: Any, y: Any, weight: Vector, origin: Multiset
         there = place >= 0
         mass = np.bincount(place[there], weight[rows][there], len(samples.y))
         some = samples.take(np.flatnonzero(mass), mass[mass > 0].astype(np.float64))
-        if len(np.unique(some.y)) < 2:
-            raise ValueError("cv must leave both classes in every part of every fold")
+        if len(np.unique(some.y)) < len(np.unique(samples.y)):
+            raise ValueError("cv must leave both classes, or all of several, in every part of every fold")
         return some
 
     return [Fold(part(train), part(test), {}) for train, test in splits]
 
 
 def _rows(y: Vector, cv: int, random_state: Any) -> list[tuple[Indices, Indices]]:
-    count = min(cv, int((y > 0).sum()), int((y < 0).sum()))
+    count = min(cv, int(np.unique(y, return_counts=True)[1].min()))
     if count < 2:
         return [(np.arange(len(y)), np.arange(len(y)))]
     with naming("random_state"):

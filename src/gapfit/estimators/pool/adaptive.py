@@ -1,0 +1,167 @@
+"""Logistic models along a path of alphas, and once more with each feature in the size of its weight.
+
+The first models are plain. The one with the least log loss on samples left out is the pilot: in the second
+problem feature j is multiplied by the square root of the pilot's |w_j|, so that the penalty is on
+w_j^2 / |w_j pilot|, half-way from the square to the absolute value. Features that the pilot hardly uses are
+nearly left out, and the others are shrunk less. Both are convex, given the pilot. Of all models of both paths
+that one is taken which has the least log loss: it varies less from sample to sample than the measure does,
+and what it chooses is calibrated, so that a threshold can be computed from its probabilities.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from gapfit._types import Vector
+from gapfit.design.base import Design
+from gapfit.design.forms import Rows
+from gapfit.design.memory import MemoryDesign
+from gapfit.estimators.pool.folds import Fold, Result, Seen
+from gapfit.estimators.pool.members import Done, Fitted, Settings, TwoClasses, interruptible
+from gapfit.losses import Logistic
+from gapfit.path import path
+from gapfit.penalties import L2, Penalty
+from gapfit.problem import Problem
+from gapfit.solution import Solution, Status
+
+
+@dataclass(frozen=True)
+class Plain:
+    """alpha Omega(w) + the mean logistic loss."""
+
+    alpha: float
+    strategy = "logistic"
+
+    def problem(self, samples: TwoClasses, penalty: Penalty, done: Done) -> tuple[Problem, Vector | None]:
+        """The convex problem, and what the features are multiplied with there."""
+        return _problem(samples.design, samples, penalty, self.alpha), None
+
+    def fit(self, samples: TwoClasses, settings: Settings, done: Done) -> Fitted:
+        """By itself, whatever else was fitted."""
+        return _fit(self, samples, settings, done)
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """The same, each feature multiplied by the square root of its weight in the pilot."""
+
+    pilot: Plain
+    alpha: float
+    strategy = "adaptive"
+
+    def problem(self, samples: TwoClasses, penalty: Penalty, done: Done) -> tuple[Problem, Vector | None]:
+        """The convex problem, and what the features are multiplied with there."""
+        size = np.sqrt(np.abs(done[self.pilot].w.astype(np.float64)))
+        mean = float(np.sqrt(np.mean(size**2)))
+        size = size / mean if mean > 0 else np.ones_like(size)
+        rows = samples.design.form(Rows)
+        assert rows is not None
+        return _problem(_scaled(rows.matrix, size), samples, penalty, self.alpha), size
+
+    def fit(self, samples: TwoClasses, settings: Settings, done: Done) -> Fitted:
+        """From its pilot on the same samples."""
+        if self.pilot not in done:
+            done[self.pilot] = self.pilot.fit(samples, settings, done)
+        return _fit(self, samples, settings, done)
+
+
+Recipe = Plain | Adaptive
+
+
+class Chosen(NamedTuple):
+    """The recipe of least log loss, what its models say of samples left out, and all that was tried."""
+
+    recipe: Recipe
+    seen: list[Seen]
+    results: dict[Any, Result]  # scores are minus the log loss
+
+
+def choose(folds: Sequence[Fold], settings: Settings, alphas: Sequence[float]) -> Chosen:
+    """Along both paths on every fold. Features have no sizes of their own where rows are elsewhere, or under
+    other penalties than L2: then there is one path."""
+    twice = isinstance(settings.penalty, L2) and all(fold.train.design.form(Rows) for fold in folds)
+    left = len(folds) * (2 if twice else 1)
+    tried = _along(folds, [Plain(alpha) for alpha in alphas], settings, left)
+    pilot = _least(tried)
+    if twice and len(alphas) * len(folds):
+        tried |= _along(folds, [Adaptive(pilot, alpha) for alpha in alphas], settings, len(folds))
+    recipe = _least(tried)
+    return Chosen(recipe, tried[recipe][1], {one: result for one, (result, _) in tried.items()})
+
+
+def fits_of(recipe: Recipe, samples: TwoClasses, settings: Settings) -> list[Fitted]:
+    """What is solved for it on these samples, itself last."""
+    done: Done = {}
+    fitted = recipe.fit(samples, settings, done)
+    return [*done.values(), fitted]
+
+
+Tried = dict[Any, tuple[Result, list[Seen]]]
+
+
+def _least(tried: Tried) -> Any:
+    return max(tried, key=lambda one: tried[one][0].score)
+
+
+def _along(folds: Sequence[Fold], recipes: Sequence[Recipe], settings: Settings, left: int) -> Tried:
+    """All recipes, which differ by their alphas, on each fold along a path. `left`: paths within the time."""
+    seen: dict[Recipe, list[Seen]] = {recipe: [] for recipe in recipes}
+    gaps = dict.fromkeys(recipes, 0.0)
+    for fold in folds:
+        problem, size = recipes[0].problem(fold.train, settings.penalty, fold.done)
+        solutions = path(
+            problem,
+            [recipe.alpha for recipe in recipes],
+            settings.solver,
+            tol=settings.tol,
+            max_iter=settings.max_iter,
+            max_time=settings.left() / (left * len(recipes)),
+            resumable=False,
+        )
+        left -= 1
+        for recipe, solution in zip(recipes, solutions, strict=True):
+            if solution.status is Status.INTERRUPTED:
+                raise KeyboardInterrupt
+            fitted = fold.done[recipe] = _fitted(solution, size)
+            gaps[recipe] = max(gaps[recipe], fitted.certificate.relative_gap)
+            seen[recipe].append(fold.look(fitted))
+    return {recipe: (_log_loss(parts, gaps[recipe]), parts) for recipe, parts in seen.items()}
+
+
+def _log_loss(seen: Sequence[Seen], gap: float) -> Result:
+    """Minus the mean log loss over all samples left out."""
+    losses, masses = [], []
+    for part in seen:
+        margins = np.where(part.positive, part.scores, -part.scores)
+        losses.append(float(part.weight @ np.logaddexp(0.0, -margins)))
+        masses.append(float(part.weight.sum()))
+    means = np.array(losses) / masses
+    return Result(-sum(losses) / sum(masses), float(means.std()), 0.0, gap)
+
+
+def _fit(recipe: Recipe, samples: TwoClasses, settings: Settings, done: Done) -> Fitted:
+    problem, size = recipe.problem(samples, settings.penalty, done)
+    return _fitted(interruptible(problem, settings, None), size)
+
+
+def _problem(design: Design, samples: TwoClasses, penalty: Penalty, alpha: float) -> Problem:
+    return Problem(design, samples.y, Logistic(), penalty, alpha, samples.weight, intercept=True)
+
+
+def _fitted(solution: Solution, size: Vector | None) -> Fitted:
+    w = solution.w.astype(np.float64)
+    certificate = solution.certificate
+    return Fitted(
+        w if size is None else size * w, float(np.sum(solution.intercept)), certificate, solution.status,
+        solution.n_iter, certificate.primal, solution.history,
+    )  # fmt: skip
+
+
+def _scaled(matrix: MemoryDesign, size: Vector) -> Design:
+    """A copy with every column multiplied."""
+    X = matrix.X
+    size = size.astype(X.dtype)
+    return MemoryDesign(sparse.csr_array(X.multiply(size[None, :])) if sparse.issparse(X) else X * size)
