@@ -53,11 +53,11 @@ CASES = {
     "KernelNoveltyDetector": (partial(gapfit.KernelNoveltyDetector, gamma=0.1, **EXACT), (X,)),
     "MetricClassifier": (partial(gapfit.MetricClassifier, alpha=[1e-2, 1e-3], cv=3), (X, SIGNS)),
     "LinearClassifierCV": (
-        partial(gapfit.LinearClassifierCV, solver="bundle", alphas=[1e-2, 1e-1], cv=2, tol=1e-5),
+        partial(gapfit.LinearClassifierCV, solver="bundle", alphas=[1e-1, 1.0], cv=2, tol=1e-3),
         (X, LABELS),
     ),
     "LinearRegressorCV": (
-        partial(gapfit.LinearRegressorCV, solver="bundle", alphas=6, cv=3, tol=1e-5),
+        partial(gapfit.LinearRegressorCV, solver="bundle", alphas=6, cv=3, tol=1e-3),
         (X, T),
     ),
     "OrdinalClassifierCV": (

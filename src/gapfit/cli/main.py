@@ -17,7 +17,7 @@ COMMANDS = {
     "rank": "Learn to rank DATA and write the model, or rank DATA with a model and write one score a line.",
     "tag": "Learn to label the sequences in DATA and write the model, or label DATA with a model.",
     "info": "Show the parameters of MODEL, its certificate and its largest weights.",
-    "report": "Write a page about MODEL and what it does on DATA to OUT.",
+    "report": "Write a page about MODEL and what it does on DATA to OUT [default: report.html].",
     "convert": "Read SOURCE and write OUT: svmlight, CSV, npz or Parquet, by their names "
     "(- is a standard stream).",
     "shard": "Convert SOURCE, of any size, to a folder OUT of shards that fits read from disk.",
