@@ -26,6 +26,7 @@ ARGUMENTS = {
     "metric", "strategy", "cv", "score_weight", "pairs", "node_kernel", "vectorizer", "inexact",
     "resumable", "path", "no_such_argument", "stop_when", "watch", "eps", "alpha_range", "scoring",
     "max_fits", "change", "alphas", "calibrate", "Cs", "gammas", "level", "resolution", "patience",
+    "device",
 }  # fmt: skip
 
 

@@ -1,11 +1,14 @@
 """Collections of Dask and tensors of torch, known by their names: nothing is loaded for who has none."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 __all__ = ["answered", "as_device", "as_parted", "is_collection", "is_on_a_card", "is_tensor"]
 __all__ += ["kernel_tiles", "mapped", "on_device"]
+
+_KNOWN = re.compile(r"(cpu|cuda|hip|mps|xpu)(:\d+)?")
 
 
 def is_collection(X: Any) -> bool:
@@ -32,6 +35,7 @@ def as_device(X: Any) -> Any:
 
 def on_device(X: Any, device: Any) -> Any:
     """The design of rows in memory, moved to a device."""
+    _check_name(device)
     with _extra("device"):
         from gapfit.device import moved
 
@@ -40,10 +44,22 @@ def on_device(X: Any, device: Any) -> Any:
 
 def kernel_tiles(X: Any, kernel: Any, device: Any) -> Any:
     """Tiles of a kernel matrix that a device computes, of samples in memory."""
+    _check_name(device)
     with _extra("device"):
         from gapfit.device.tiles import DeviceTiles
 
     return DeviceTiles(X, kernel, device)
+
+
+def _check_name(device: Any) -> None:
+    """Before torch is loaded, which need not be there."""
+    if not is_device(device) and not (isinstance(device, str) and _KNOWN.fullmatch(device)):
+        raise ValueError(f"device must be a name such as 'cuda', 'cuda:1' or 'cpu', got {device!r}")
+
+
+def is_device(device: Any) -> bool:
+    """Is it one of torch's?"""
+    return type(device).__module__ == "torch" and type(device).__name__ == "device"
 
 
 @contextmanager
