@@ -18,7 +18,7 @@ from gapfit import LinearClassifier, LinearRegressor, Problem, Ranker, Status, l
 from gapfit.datasets import open_shards
 from gapfit.design.memory import MemoryDesign
 from gapfit.design.parted import PartedDesign
-from gapfit.errors import DataError
+from gapfit.errors import DataError, TooLarge
 from gapfit.shards import ShardWriter
 from gapfit.shards.arrow import Columns
 from gapfit.shards.manifest import NAME
@@ -195,6 +195,19 @@ def test_a_shard_that_shrinks_while_it_is_read_is_named(tmp_path, monkeypatch):
     with pytest.raises(DataError, match="bytes, where there were 1000000") as caught:
         shards.parts.load(0)
     assert ".arrow" in str(caught.value)
+
+
+def test_a_shard_without_room_is_refused_by_name(tmp_path, monkeypatch):
+    X, y = samples()
+    written(tmp_path, X, y)
+    shards = open_shards(tmp_path, resident=0)
+
+    class Huge:
+        st_size = 10**18
+
+    monkeypatch.setattr("gapfit.shards.arrow.os.fstat", lambda _: Huge)
+    with pytest.raises(TooLarge, match=r"the shard .*arrow would take"):
+        shards.parts.load(0)
 
 
 def test_a_shard_that_shrinks_is_named(tmp_path):

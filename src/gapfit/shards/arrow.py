@@ -18,6 +18,7 @@ from scipy import sparse
 from gapfit._types import Data as Matrix
 from gapfit.atomic import replacing
 from gapfit.errors import DataError
+from gapfit.room import ask_for
 
 
 class Columns(NamedTuple):
@@ -111,7 +112,9 @@ def copied(path: str) -> Any:
     a file that shrank meanwhile would end the process."""
     arrow, _ = libraries()
     with open(path, "rb", buffering=0) as file:
-        content = np.empty(os.fstat(file.fileno()).st_size, np.uint8)
+        size = os.fstat(file.fileno()).st_size
+        ask_for(size, f"the shard {path}", "write smaller shards")
+        content = np.empty(size, np.uint8)
         there = 0
         while there < len(content):
             if not (more := file.readinto(content.data[there:])):
