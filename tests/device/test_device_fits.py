@@ -14,7 +14,7 @@ from scipy import sparse
 from gapfit import KernelSVC, LinearClassifier, LinearRegressor, Problem, Status, datasets, losses, solve
 from gapfit.certify import certify, recheck
 from gapfit.cli.main import run
-from gapfit.design.gram import FunctionTiles
+from gapfit.design.gram import FunctionTiles, Over
 from gapfit.design.kernel import KernelDesign
 from gapfit.design.kernel_functions import Gaussian, Linear, Polynomial, Sigmoid
 from gapfit.device import DeviceArray, DeviceDesign, answered
@@ -241,8 +241,8 @@ def test_tiles_of_kernels_are_those_of_memory(kernel):
         )
         for some in (None, rows):
             np.testing.assert_allclose(
-                there.sums(columns, weights, dtype, rows=some),
-                here.sums(columns, weights, dtype, rows=some), rtol=10 * room, atol=100 * room,
+                there.sums(columns, weights, dtype, Over(some)),
+                here.sums(columns, weights, dtype, Over(some)), rtol=10 * room, atol=100 * room,
             )  # fmt: skip
     np.testing.assert_allclose(there.diagonal, here.diagonal, rtol=1e-12)
 

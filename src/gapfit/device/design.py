@@ -7,7 +7,6 @@ in memory.
 """
 
 import logging
-import warnings
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,7 +25,7 @@ from gapfit.device.factor import Factor, factor_of
 from gapfit.device.gram import weighted_gram
 from gapfit.device.marks import mark_of
 from gapfit.device.room import check_room, device_of, free
-from gapfit.device.rows import Rows, rows_of
+from gapfit.device.rows import DenseRows, Rows, quietly, rows_of
 from gapfit.device.streamed import PartedRows
 from gapfit.errors import TooLarge
 from gapfit.fingerprint import fingerprint
@@ -43,6 +42,9 @@ logger = logging.getLogger("gapfit")
 _DTYPES = (torch.float32, torch.bfloat16, torch.float64)
 _GRAM = 2**27  # entries of X in a block whose Gram matrix is taken
 _LARGE = 256  # features: a smaller Hessian is factorised in memory before kernels would have been launched
+_FEW = (
+    8192  # features: a Hessian of dense rows takes tensor cores some passes, and Cholesky's method few more
+)
 _FETCH = 2**24  # entries of X that are fetched at a time
 _SHARE = 0.5  # of the free memory: a block may take that
 _BLOCKS = 2**32  # bytes for blocks of rows that come and go
@@ -74,6 +76,8 @@ class DeviceDesign(Design):
         )
         self._formula: tuple[Risk, tuple[Any, float]] | None = None
         self.shape, self.size = self.rows.shape, self.rows.entries
+        if isinstance(self.rows, DenseRows) and free(self.rows.device) > 64 * _FEW**2:
+            self.few_features = _FEW
         self.dtype = np.dtype(np.float64 if self.rows.values.dtype == torch.float64 else np.float32)
 
     def __repr__(self) -> str:
@@ -99,6 +103,11 @@ class DeviceDesign(Design):
         if self.fetched or isinstance(vector, DeviceArray):
             return vector
         return DeviceArray(torch.as_tensor(vector, dtype=torch.float64).to(self.rows.device))
+
+    def zeros(self) -> Any:
+        if self.fetched:
+            return super().zeros()
+        return DeviceArray(torch.zeros(self.shape[0], dtype=torch.float64, device=self.rows.device))
 
     def _down(self, x: Any) -> torch.Tensor:
         """A tensor where the rows are."""
@@ -129,11 +138,12 @@ class DeviceDesign(Design):
     def look(self, risk: "Risk", w: Slope, b: Vector, *, rough: bool = False) -> tuple[float, Slope, Vector]:
         """One pass, for losses whose formula is known there."""
         shift, (losses, total) = float(b.sum()), self._formula_of(risk)
-        found = None if losses is None else self.rows.through(self._down(w), shift, losses, single=rough)
+        there = torch.as_tensor(w)
+        found = None if losses is None else self.rows.through(there, shift, losses, single=rough)
         if found is None:
             return super().look(risk, w, b)
-        value, leaning = found[0].tolist()
-        return value + total * shift, found[1].cpu().numpy(), np.full(b.shape, leaning + total)
+        *slope, value, leaning = found[0].cpu().numpy()
+        return value + total * shift, np.array(slope), np.full(b.shape, leaning + total)
 
     def _formula_of(self, risk: "Risk") -> tuple[Any, float]:
         """The risk as passes want it, and its slope in b that no sample carries; the last one is kept."""
@@ -190,9 +200,9 @@ class DeviceDesign(Design):
     def bend(self, weight: Vector, v: Slope, shift: float) -> tuple[Vector, Slope]:
         """The scores f = X v - shift, and X'(weight f), in one pass where there is one."""
         losses = self.rows.prepared("parabola", (self._down(weight),))
-        found = None if losses is None else self.rows.through(self._down(v), -shift, losses, kept=True)
+        found = None if losses is None else self.rows.through(torch.as_tensor(v), -shift, losses, kept=True)
         if found is not None:
-            return self._vector(found[2]), found[1].cpu().numpy()
+            return self._vector(found[1]), found[0][:-2].cpu().numpy()
         scores = self.scores(v) - shift
         return scores, self.adjoint(weight * scores)
 
@@ -213,9 +223,14 @@ class DeviceDesign(Design):
     def in_memory(self) -> MemoryDesign:
         return MemoryDesign(self.rows.in_memory())
 
+    @property
+    def picks(self) -> bool:
+        return isinstance(self.rows, DenseRows)
+
     def take(self, rows: Any) -> "DeviceDesign":
-        rows = np.flatnonzero(rows) if np.asarray(rows).dtype == bool else rows
-        return DeviceDesign(self.rows.take(self._down(np.asarray(rows))), fetched=self.fetched)
+        if not isinstance(rows, DeviceArray):
+            rows = np.flatnonzero(rows) if np.asarray(rows).dtype == bool else np.asarray(rows)
+        return DeviceDesign(self.rows.take(self._down(rows)), fetched=self.fetched)
 
     # -- rounding -----------------------------------------------------------------------------------------
 
@@ -261,8 +276,7 @@ def moved(X: Any, device: Any) -> DeviceDesign:
     if sparse.issparse(X):
         parts = (torch.as_tensor(np.asarray(part, dtype=np.int64)) for part in (X.indptr, X.indices))
         values = torch.as_tensor(np.asarray(X.data, dtype=kind))
-        with warnings.catch_warnings():  # torch calls such tensors new
-            warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+        with quietly():
             rows = torch.sparse_csr_tensor(*parts, values, X.shape, check_invariants=True)
             return DeviceDesign(rows.to(there))
     return DeviceDesign(torch.as_tensor(np.ascontiguousarray(X, dtype=kind)).to(there))

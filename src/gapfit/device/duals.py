@@ -4,56 +4,67 @@ from typing import Any
 
 import torch
 
-from gapfit.compiled import proximal
-from gapfit.device.formulas import fused, in_tiles, on_tensors
-from gapfit.device.writing import put
+from gapfit.compiled.proximal import clipped, height, strictly_inside, unrounded
+from gapfit.device.samples import for_each
 from gapfit.rounding import TINY
 
 __all__ = ["DUALS", "SUMS"]
 
-clipped, strictly_inside, height, unrounded = map(
-    on_tensors, (proximal.clipped, proximal.strictly_inside, proximal.height, proximal.unrounded)
-)
+
+def _lengths(x, t):
+    p, quad = x
+    inverse = 1.0 / (t[0] * p)
+    return (inverse, 1.0 / (inverse + quad)), ()
+
+
+_scales = for_each(_lengths)
 
 
 def scales(pieces: Any, step: Any, lengths: Any) -> None:
-    inverse = 1.0 / (step * pieces.p)
-    put((inverse.clone(), 1.0 / (inverse + pieces.quad)), *lengths)
+    _scales((pieces.p, pieces.quad), (step,), lengths)
 
 
-@fused
-def _respond(pieces: Any, lengths: Any, line: Any, t: Any, b: Any) -> Any:
-    sign, lin, kink, _, lo, hi, _ = pieces
-    inverse, gain = lengths
-    centre, f, along = line
-    x = lin - sign * (f + t * along + b + inverse * centre)
-    a = clipped(gain * (x - torch.minimum(torch.maximum(x, -kink), kink)), lo, hi)
+def _response(x, t):
+    sign, lin, kink, lo, hi, inverse, gain, centre, f, along = x
+    drive = lin - sign * (f + t[0] * along + t[1] + inverse * centre)
+    a = clipped(gain * (drive - min(max(drive, -kink), kink)), lo, hi)
     u, moves = -sign * a, gain * strictly_inside(a, lo, hi, kink)
-    return u, in_tiles(u, moves, torch.abs(u), u * along, moves * along)
+    return (u,), (u, moves, abs(u), u * along, moves * along)
+
+
+_respond = for_each(_response, 5)
 
 
 def respond(pieces: Any, lengths: Any, line: Any, t: Any, b: Any, u: Any) -> Any:
-    found, sums = _respond(pieces, lengths, line, t, b)
-    put([found], u)
-    return sums.sum(1)
+    sign, lin, kink, _, lo, hi, _ = pieces
+    return _respond((sign, lin, kink, lo, hi, *lengths, *line), (t, b), (u,))
+
+
+def _blended(x, t):
+    first, second = x
+    return (first + t[0] * (second - first),), ()
+
+
+_blend = for_each(_blended)
 
 
 def blend(first: Any, second: Any, share: Any, out: Any) -> None:
-    put([first + share * (second - first)], out)
+    _blend((first, second), (share,), (out,))
 
 
-@fused
-def _nudge(pieces: Any, gain: Any, shift: Any, u: Any) -> Any:
-    sign, _, kink, _, lo, hi, _ = pieces
+def _nudged(x, t):
+    sign, kink, lo, hi, gain, u = x
     a = -sign * u
-    moved = -sign * clipped(a - sign * shift * gain * strictly_inside(a, lo, hi, kink), lo, hi)
-    return moved, in_tiles(moved)
+    moved = -sign * clipped(a - sign * t[0] * gain * strictly_inside(a, lo, hi, kink), lo, hi)
+    return (moved,), (moved,)
+
+
+_nudge = for_each(_nudged, 1)
 
 
 def nudge(pieces: Any, gain: Any, shift: Any, u: Any) -> float:
-    moved, sums = _nudge(pieces, gain, shift, u)
-    put([moved], u)
-    return float(sums.sum())
+    sign, _, kink, _, lo, hi, _ = pieces
+    return float(_nudge((sign, kink, lo, hi, gain, u), (shift,), (u,)))
 
 
 def absorb(pieces: Any, excess: Any, u: Any) -> None:
@@ -65,23 +76,31 @@ def absorb(pieces: Any, excess: Any, u: Any) -> None:
     u[at] = torch.clamp(less[at], bottom[at], top[at])
 
 
-@fused
-def _values(pieces: Any, f: Any, b: Any, u: Any) -> Any:
-    sign, lin, kink, quad, lo, hi, _ = pieces
-    margin = lin - sign * (f + b)
+def _heights(x, t):
+    sign, lin, kink, quad, lo, hi, f, u = x
+    margin = lin - sign * (f + t[0])
     best = unrounded(margin, kink, quad, lo, hi)
-    return in_tiles(
-        height(margin, best, kink, quad), kink * torch.abs(u) + 0.5 * quad * u * u + lin * sign * u
-    )
+    return (), (height(margin, best, kink, quad), kink * abs(u) + 0.5 * quad * u * u + lin * sign * u)
+
+
+_values = for_each(_heights, 2)
 
 
 def values(pieces: Any, f: Any, b: Any, u: Any) -> Any:
-    return _values(pieces, f, b, u).sum(1)
+    return _values((*pieces[:6], f, u), (b,))
+
+
+def _apart(x, t):
+    p, u, other = x
+    step = u - other
+    return (), (step * step / max(p, TINY),)
+
+
+_distance = for_each(_apart, 1)
 
 
 def distance(p: Any, u: Any, other: Any) -> float:
-    step = u - other
-    return float((step * step / torch.clamp(p, min=TINY)).sum())
+    return float(_distance((p, u, other)))
 
 
 DUALS = (scales, respond, blend, nudge, absorb, values, distance)

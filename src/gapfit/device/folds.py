@@ -8,7 +8,7 @@ __all__ = ["fold"]
 
 _BLOCK = 256  # sums of a program
 _FEW = 2**14  # numbers that are soon fetched
-_AT_ONCE = tl.constexpr(64)
+_AT_ONCE = 64  # numbers of a sum
 
 
 @triton.jit
@@ -29,10 +29,11 @@ def _eight(x, y, place, width, n, PRODUCT: tl.constexpr):
 
 
 @triton.jit
-def _fold(x, y, out, n, width, PRODUCT: tl.constexpr, BLOCK: tl.constexpr):
-    place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    n = tl.where(place < width, n, 0)  # beyond, there is nothing to add up
-    step = 8 * width
+def _fold(x, y, out, n, PRODUCT: tl.constexpr, BLOCK: tl.constexpr):
+    # 64 numbers that are BLOCK apart: a program reads one piece of memory
+    place = tl.program_id(0).to(tl.int64) * BLOCK * 64 + tl.arange(0, BLOCK)
+    width: tl.constexpr = BLOCK
+    step: tl.constexpr = 8 * BLOCK
     a, b = _eight(x, y, place, width, n, PRODUCT), _eight(x, y, place + step, width, n, PRODUCT)
     c, d = (
         _eight(x, y, place + 2 * step, width, n, PRODUCT),
@@ -46,7 +47,8 @@ def _fold(x, y, out, n, width, PRODUCT: tl.constexpr, BLOCK: tl.constexpr):
         _eight(x, y, place + 6 * step, width, n, PRODUCT),
         _eight(x, y, place + 7 * step, width, n, PRODUCT),
     )
-    tl.store(out + place, ((a + b) + (c + d)) + ((e + f) + (g + h)), mask=place < width)
+    sums = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + sums, ((a + b) + (c + d)) + ((e + f) + (g + h)))
 
 
 def fold(x: torch.Tensor, y: torch.Tensor | None = None) -> torch.Tensor:
@@ -55,8 +57,8 @@ def fold(x: torch.Tensor, y: torch.Tensor | None = None) -> torch.Tensor:
     other = x if y is None else y.contiguous()
     while product or x.numel() > _FEW:
         n = x.numel()
-        width = triton.cdiv(n, _AT_ONCE.value)
-        out = torch.empty(width, dtype=torch.float64, device=x.device)
-        _fold[(triton.cdiv(width, _BLOCK),)](x, other, out, n, width, PRODUCT=product, BLOCK=_BLOCK)
+        programs = triton.cdiv(n, _AT_ONCE * _BLOCK)
+        out = torch.empty(programs * _BLOCK, dtype=torch.float64, device=x.device)
+        _fold[(programs,)](x, other, out, n, PRODUCT=product, BLOCK=_BLOCK)
         x, other, product = out, out, False
     return torch.tensor(x.cpu().numpy().sum())

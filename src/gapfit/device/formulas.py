@@ -15,7 +15,7 @@ import torch
 
 from gapfit.compiled.atoms import chosen
 
-__all__ = ["fused", "in_tiles", "on_tensors", "renamed"]
+__all__ = ["fused", "in_tiles", "on_tensors", "parts_of", "renamed"]
 
 _TILE = 2048  # numbers
 
@@ -38,12 +38,14 @@ def on_tensors(formula: Any) -> Function:
     """The formula, and those that it is made of, for tensors."""
     if formula is chosen:
         return torch.where
+    return renamed(formula, {**_NAMES, **parts_of(formula, on_tensors)})
+
+
+def parts_of(formula: Any, spelt: Function) -> dict[str, Any]:
+    """The formulas that one is made of, by name, spelt for those who run it."""
     function = getattr(formula, "py_func", formula)
     known = {name: function.__globals__.get(name) for name in function.__code__.co_names}
-    parts = {
-        name: on_tensors(part) for name, part in known.items() if hasattr(part, "py_func") or part is chosen
-    }
-    return renamed(formula, {**_NAMES, **parts})
+    return {name: spelt(part) for name, part in known.items() if hasattr(part, "py_func") or part is chosen}
 
 
 def renamed(formula: Any, names: dict[str, Any]) -> Function:

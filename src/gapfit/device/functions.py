@@ -185,6 +185,7 @@ FUNCTIONS: dict[Any, Entry] = {
     np.argsort: _argsort, np.searchsorted: _searchsorted, np.append: _append, np.repeat: _repeat,
     np.ptp: lambda device, x: float(tensor_of(x, device).max() - tensor_of(x, device).min()),
     np.isin: lambda device, x, values: torch.isin(tensor_of(x, device), torch.tensor(values, device=device)),
+    np.arange: lambda device, *ends: torch.arange(*ends, device=device),
     np.asarray: _asarray, np.diag_indices_from: _diagonal,
     np.outer: lambda device, a, b: torch.outer(_full(tensor_of(a, device)), _full(tensor_of(b, device))),
     np.shape: lambda device, x: tuple(x.shape), np.ndim: lambda device, x: x.ndim,

@@ -1,7 +1,7 @@
 """Compiled loops over samples, for vectors on a device: the formulas of those loops, on all samples at once.
 
 The functions below have the names of the loops, and move the same numbers from and to vectors; sums over the
-samples come back as numbers. Numbers go in as tensors on the host, or every new one would be compiled for.
+samples come back as numbers.
 """
 
 import math
@@ -10,144 +10,172 @@ from typing import Any
 
 import torch
 
-from gapfit.compiled import atoms, dual_prox, precise, projection, proximal
+from gapfit.compiled import dual_prox, precise, projection
+from gapfit.compiled.atoms import chosen, conjugate, margin_of, maximum
+from gapfit.compiled.proximal import clipped, free_response, height, strictly_inside, unrounded
 from gapfit.device import duals, recorded
 from gapfit.device.array import DeviceArray
 from gapfit.device.formulas import fused, in_tiles, on_tensors, renamed
 from gapfit.device.ordered import ORDERED
-from gapfit.device.writing import put
+from gapfit.device.samples import for_each
 from gapfit.rounding import EPS, TINY
 
 __all__ = ["run"]
 
+INFINITY = math.inf
 _FEW = 2**16  # numbers that are soon fetched
 
-maximum, conjugate, margin_of = map(on_tensors, (atoms.maximum, atoms.conjugate, atoms.margin_of))
 two_sum = on_tensors(precise.two_sum)
-clipped, free_response, strictly_inside, height, unrounded = map(
-    on_tensors,
-    (proximal.clipped, proximal.free_response, proximal.strictly_inside, proximal.height, proximal.unrounded),
-)
 
 
 # -- losses made of lines and parabolas: `compiled.atoms` ---------------------------------------------------
 
 
-@fused
-def _maximise(record: Any, at: Any) -> Any:
-    sign, lin, kink, quad, lo, hi, _ = record
-    f, shift = at
-    value, a = maximum(lin - sign * (f + shift), kink, quad, lo, hi)
-    return value, -sign * a
+def _maximised(x, t):
+    sign, lin, kink, quad, lo, hi, f = x
+    value, a = maximum(lin - sign * (f + t[0]), kink, quad, lo, hi)
+    return (value, -sign * a), ()
+
+
+_maximise = for_each(_maximised)
 
 
 def maximise(record: Any, at: Any, value: Any, u: Any) -> None:
-    put(_maximise(record, at), value, u)
+    _maximise((*record[:-1], at[0]), at[1:], (value, u))
 
 
-@fused
-def _sums_around(record: Any, given: Any) -> Any:
-    sign, lin, kink, quad, lo, hi, _ = record
-    f, low, shift, slack, unit = given
-    z = margin_of(sign, lin, f, low, shift)
-    reach = slack + 2.0 * unit * (torch.abs(z) + kink)
+def _around(x, t):
+    sign, lin, kink, quad, lo, hi, f, low, slack = x
+    z = margin_of(sign, lin, f, low, t[0])
+    reach = slack + 2.0 * t[1] * (abs(z) + kink)
     here, _ = maximum(z, kink, quad, lo, hi)
     least, _ = maximum(z - reach, kink, quad, lo, hi)
     most, _ = maximum(z + reach, kink, quad, lo, hi)
-    rise = torch.clamp(torch.maximum(least, most) - here, min=0.0)
-    return in_tiles(here, torch.abs(here), rise)
+    return (), (here, abs(here), max(max(least, most) - here, 0.0))
+
+
+_sums_around = for_each(_around, 3)
 
 
 def sums_around(record: Any, given: Any) -> Any:
-    return _sums_around(record, given).sum(1)
+    f, low, shift, slack, unit = given
+    return _sums_around((*record[:-1], f, low, slack), (shift, unit))
 
 
-@fused
-def _conjugate_sums(record: Any, u: Any) -> Any:
-    sign, lin, kink, quad, *_ = record
+def _conjugates(x, t):
+    sign, lin, kink, quad, u = x
     line, bent = conjugate(sign, lin, kink, quad, u)
-    return in_tiles(line + bent, torch.abs(line) + bent)
+    return (), (line + bent, abs(line) + bent)
+
+
+_conjugate_sums = for_each(_conjugates, 2)
 
 
 def conjugate_sums(record: Any, u: Any) -> Any:
-    return _conjugate_sums(record, u).sum(1)
+    return _conjugate_sums((*record[:4], u))
 
 
 # -- rounded off: `compiled.proximal` -----------------------------------------------------------------------
 
 
-@fused
-def _rounded_off(target: Any, quad: Any, centre: Any, p: Any, c: Any) -> Any:
-    weight = c * p
-    return target + centre / weight, weight / (1.0 + weight * quad)
+def _rounded_off(x, t):
+    target, quad, centre, p = x
+    weight = t[0] * p
+    return (target + centre / weight, weight / (1.0 + weight * quad)), ()
+
+
+_round_off = for_each(_rounded_off)
 
 
 def round_off(record: Any, centre: Any, p: Any, c: Any) -> None:
-    put(_rounded_off(record.target, record.quad, centre, p, c), record.aim, record.give)
+    _round_off((record.target, record.quad, centre, p), (c,), (record.aim, record.give))
 
 
-@fused
-def _spread(target: Any, f: Any, p: Any) -> Any:
-    distance = torch.abs(target - f)
-    return in_tiles(p * distance, p * distance * distance)
+def _distances(x, t):
+    target, f, p = x
+    distance = abs(target - f)
+    return (), (p * distance, p * distance * distance)
+
+
+_spread = for_each(_distances, 2)
 
 
 def spread(record: Any, f: Any, p: Any) -> Any:
-    return _spread(record.target, f, p).sum(1)
+    return _spread((record.target, f, p))
+
+
+def _room(x, t):
+    quad, lower, upper = x
+    return (), (min(upper - lower, t[0] / max(quad, TINY)),)
+
+
+_reach = for_each(_room, 1)
 
 
 def reach(record: Any, distance: Any) -> Any:
-    room = distance / torch.clamp(record.quad, min=TINY)
-    return torch.minimum(record.upper - record.lower, room).sum().reshape(1)
+    return _reach((record.quad, record.lower, record.upper), (distance,))
 
 
-@fused
-def _guess(target: Any, kink: Any, quad: Any, lower: Any, upper: Any, f: Any, p: Any, c: Any) -> Any:
-    bounded = (upper - lower < math.inf) & (kink == 0.0)
-    weight = c * p
-    drive = target - f + torch.where(bounded, (0.5 * lower + 0.5 * upper) / weight, 0.0)
-    return clipped(free_response(drive, weight / (1.0 + weight * quad), kink), lower, upper)
+def _guessed(x, t):
+    target, kink, quad, lower, upper, f, p = x
+    bounded = (upper - lower < INFINITY) & (kink == 0.0)
+    weight = t[0] * p
+    drive = target - f + chosen(bounded, (0.5 * lower + 0.5 * upper) / weight, 0.0)
+    return (clipped(free_response(drive, weight / (1.0 + weight * quad), kink), lower, upper),), ()
+
+
+_guess = for_each(_guessed)
 
 
 def guess(record: Any, f: Any, p: Any, c: Any, v: Any) -> None:
-    put([_guess(*record[2:], f, p, c)], v)
+    _guess((*record[2:], f, p), (c,), (v,))
 
 
-@fused
-def _slope_along(record: Any, f: Any, df: Any, db: Any, t: Any) -> Any:
-    aim, give, _, kink, _, lower, upper = record
-    way = df + db
-    free = free_response(aim - f - t * way, give, kink)
+def _along(x, t):
+    aim, give, kink, lower, upper, f, df = x
+    way = df + t[0]
+    free = free_response(aim - f - t[1] * way, give, kink)
     v = clipped(free, lower, upper)
-    return in_tiles(-(v * way), torch.where(v == free, give * way * way, 0.0))
+    return (), (-(v * way), chosen(v == free, give * way * way, 0.0))
+
+
+_slope_along = for_each(_along, 2)
 
 
 def slope_along(record: Any, f: Any, df: Any, db: Any, t: Any) -> Any:
-    return _slope_along(record, f, df, db, t).sum(1)
+    aim, give, _, kink, _, lower, upper = record
+    return _slope_along((aim, give, kink, lower, upper, f, df), (db, t))
+
+
+def _advanced(x, t):
+    f, df = x
+    return (f + t[1] * (df + t[0]),), ()
+
+
+_advance = for_each(_advanced)
 
 
 def advance(record: Any, f: Any, df: Any, db: Any, t: Any) -> None:
-    f += t * (df + db)
+    _advance((f, df), (db, t), (f,))
 
 
-@fused
-def _respond(record: Any, f: Any, c: Any, v: Any, known: Any) -> Any:
-    aim, give, target, kink, quad, lower, upper = record
+def _response(x, t):
+    aim, give, target, kink, quad, lower, upper, f, v, known = x
     new = clipped(free_response(aim - f, give, kink), lower, upper)
-    weight = give * strictly_inside(new, lower, upper, kink) / c
+    weight = give * strictly_inside(new, lower, upper, kink) / t[0]
     change, margin = weight - known, target - f
     exact = unrounded(margin, kink, quad, lower, upper)
-    sums = in_tiles(
-        height(margin, exact, kink, quad), height(target, new, kink, quad), new, c * weight,
-        (weight != 0.0).double(), (change != 0.0).double(),
+    return (new, new - v, weight, change), (
+        height(margin, exact, kink, quad), height(target, new, kink, quad), new, t[0] * weight,
+        weight != 0.0, change != 0.0,
     )  # fmt: skip
-    return new, new - v, weight, change, sums
+
+
+_respond = for_each(_response, 6)
 
 
 def respond(record: Any, f: Any, c: Any, v: Any, moved: Any, known: Any, weight: Any, change: Any) -> Any:
-    *found, sums = _respond(record, f, c, v, known)
-    put(found, v, moved, weight, change)
-    return sums.sum(1)
+    return _respond((*record, f, v, known), (c,), (v, moved, weight, change))
 
 
 # -- sums, windows, projections: `compiled.precise`, `compiled.quantile`, `compiled.projection` -------------
@@ -173,24 +201,30 @@ def _in_eights(x: Any) -> Any:
     return first, in_tiles(lost, size)
 
 
-@fused
-def _masses(positions: Any, masses: Any, below: Any, above: Any) -> Any:
-    less, inside = positions < below, (positions >= below) & (positions <= above)
-    return inside, in_tiles(torch.where(less, masses, 0.0), torch.where(inside, masses, 0.0))
+def _windowed(x, t):
+    position, mass = x
+    less, inside = position < t[0], (position >= t[0]) & (position <= t[1])
+    return (inside,), (chosen(less, mass, 0.0), chosen(inside, mass, 0.0))
+
+
+_window = for_each(_windowed, 2)
 
 
 def narrow(positions: Any, masses: Any, below: Any, above: Any) -> Any:
     """What lies in a window, and its mass and that of all that is less."""
-    inside, sums = _masses(positions, masses, below, above)
+    inside = torch.empty_like(positions, dtype=torch.uint8)
+    sums = _window((positions, masses), (below, above), (inside,))
     rows = torch.nonzero(inside).ravel()
-    return DeviceArray(positions[rows]), DeviceArray(masses[rows]), *sums.sum(1).tolist()
+    return DeviceArray(positions[rows]), DeviceArray(masses[rows]), *sums.tolist()
 
 
-@fused
-def _box_total(m: Any, step: Any, lower: Any, upper: Any, t: Any) -> Any:
-    a = torch.minimum(torch.maximum(m + t * step, lower), upper)
-    free = (lower < a) & (a < upper)
-    return in_tiles(a, torch.where(free, step, 0.0), torch.abs(a))
+def _boxed(x, t):
+    m, step, lower, upper = x
+    a = min(max(m + t[0] * step, lower), upper)
+    return (), (a, chosen((lower < a) & (a < upper), step, 0.0), abs(a))
+
+
+_box_total = for_each(_boxed, 3)
 
 
 def onto_balanced_box(u: Any, p: Any, lower: Any, upper: Any, balance: Any) -> Any:
@@ -198,7 +232,7 @@ def onto_balanced_box(u: Any, p: Any, lower: Any, upper: Any, balance: Any) -> A
     z = float(balance)
 
     def total(m: Any, step: Any, sigma: Any, lower: Any, upper: Any, t: float) -> list[float]:
-        found: list[float] = _box_total(m.tensor, step, lower, upper, _number(t)).sum(1).tolist()
+        found: list[float] = _box_total((m.tensor, step, lower, upper), (t,)).tolist()
         return found
 
     search = renamed(projection._near, {"_total": total})
@@ -207,7 +241,7 @@ def onto_balanced_box(u: Any, p: Any, lower: Any, upper: Any, balance: Any) -> A
         return _in_memory(u, p, lower, upper, z)
     near = torch.minimum(torch.maximum(u + t * p, lower), upper)
     for _ in range(projection._TAKES):
-        rest = sum(exact_total(near, _number(-z))[:2])
+        rest = sum(exact_total(near, -z)[:2])
         if rest == 0.0:
             break
         room = (lower <= near - rest) & (near - rest <= upper)
@@ -250,11 +284,7 @@ def run(loop: Any, *arguments: Any) -> Any:
 
 
 def _opened(thing: Any) -> Any:
-    """Tensors for vectors, in records as well; numbers as tensors on the host."""
+    """Tensors for vectors, in records as well."""
     if isinstance(thing, tuple):
         return type(thing)(*map(_opened, thing)) if hasattr(thing, "_fields") else tuple(map(_opened, thing))
-    return _number(thing) if isinstance(thing, (float, int)) else thing.tensor
-
-
-def _number(x: float) -> torch.Tensor:
-    return torch.tensor(float(x), dtype=torch.float64)
+    return thing if isinstance(thing, (float, int)) else thing.tensor

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from gapfit.device.array import DeviceArray
-from gapfit.device.formulas import fused, in_tiles
+from gapfit.device.formulas import fused
 
 __all__ = ["ORDERED"]
 
@@ -23,34 +23,40 @@ def descending(scores: Any) -> Any:
 
 def prefix_sums(values: Any, weight: Any, order: Any) -> Any:
     """Of the weights in this order, and of their products with the values, from zero on."""
-    mass = weight[order]
-    return tuple(
-        DeviceArray(torch.nn.functional.pad(torch.cumsum(x, 0), (1, 0))) for x in (mass, mass * values)
-    )
+    n, once = len(values), weight.stride(0) == 0  # one number for all: then its sums are known
+    found = values.new_zeros((2, n + 1))
+    mass, moment = found
+    if once:
+        torch.arange(n + 1, out=mass)
+        torch.cumsum(values, 0, out=moment[1:])
+        found *= weight[:1]
+    else:
+        some = weight[order]
+        torch.cumsum(some, 0, out=mass[1:])
+        torch.cumsum(some * values, 0, out=moment[1:])
+    return DeviceArray(mass), DeviceArray(moment)
 
 
-@fused
-def _counted(signed: Any, above: Any, taken: Any, limit: Any) -> Any:
-    """Slopes, of samples in the order of their scores, and the weight of the pairs."""
-    positive, before = signed > 0.0, torch.minimum(taken, limit)
-    part = torch.clamp(torch.minimum(-signed, limit - (taken + signed)), min=0.0)
-    slope = torch.where(positive, -signed * before, part * torch.clamp(above[-1] - above, min=0.0))
-    return slope, in_tiles(torch.where(positive, signed * before, 0.0))
+def positives_below_negatives(order: Any, signed: Any, limit: Any, u: Any) -> float:
+    if u.is_cuda:
+        from gapfit.device.ranks import wrong_pairs
 
-
-def positives_below_negatives(order: Any, y: Any, weight: Any, limit: Any, u: Any) -> float:
-    signed = (weight * y)[order]
+        return wrong_pairs(order, signed, limit, u)
+    signed = signed[order]
     above, taken = (torch.cumsum(torch.clamp(x, min=0.0), 0) for x in (signed, -signed))
-    slope, pairs = _counted(signed, above, taken, limit)
-    u[order] = slope
-    return float(pairs.sum())
+    positive, before = signed > 0.0, torch.clamp(taken, max=limit)
+    part = torch.clamp(torch.minimum(-signed, limit - (taken + signed)), min=0.0)
+    u[order] = torch.where(positive, -signed * before, part * torch.clamp(above[-1] - above, min=0.0))
+    return float(torch.where(positive, signed * before, 0.0).sum())
 
 
 def linear_fractional(
     positive: Any, negative: Any, scores: Any, shift: Any, scale: Any, c: Any, x: Any, d: Any, whole: Any
 ) -> tuple[float, float]:
     """For every t the p that is best for it, by halves: the gain of one more negative falls."""
-    found = _best_counts(len(scores).bit_length())(positive, negative, scores, shift, scale, (c, x, d, whole))
+    numbers = (*map(_number, scale),), (*map(_number, (c, x, d, whole)),)
+    search = _best_counts(len(scores).bit_length())
+    found = search(positive, negative, scores, _number(shift), *numbers)
     value, p = (torch.cat(list(part)) for part in found)
     best = int(value.argmax())
     return float(positive[0][best % len(positive[0])]), float(p[best])
@@ -93,6 +99,11 @@ def _best_counts(halvings: int) -> Callable[..., Any]:
         return values, [least, most]
 
     return fused(of)
+
+
+def _number(x: float) -> torch.Tensor:
+    """On the host, or every new one would be compiled for."""
+    return torch.tensor(float(x), dtype=torch.float64)
 
 
 ORDERED = (descending, prefix_sums, positives_below_negatives, linear_fractional)

@@ -1,7 +1,9 @@
 """Rows as tensors, dense or sparse: what a design asks of them. Products and their sums are in float64."""
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,7 @@ from scipy import sparse
 if TYPE_CHECKING:
     from gapfit.device.oracle import Prepared
 
-__all__ = ["Rows", "rows_of"]
+__all__ = ["Rows", "quietly", "rows_of"]
 
 _BLOCK = 2**26  # entries of X that are widened at a time, where Triton does not do it one by one
 
@@ -81,7 +83,7 @@ class Rows(ABC):
 
     def through(
         self, w: torch.Tensor, shift: float, losses: "Prepared", **how: bool
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None:
+    ) -> tuple[torch.Tensor, torch.Tensor] | None:
         """One pass for scores and slopes, where there is one that pays: see `oracle.through`."""
         del w, shift, losses, how
         return None
@@ -111,7 +113,7 @@ class DenseRows(Rows):
 
     def through(
         self, w: torch.Tensor, shift: float, losses: "Prepared", **how: bool
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None:
+    ) -> tuple[torch.Tensor, torch.Tensor] | None:
         from gapfit.device import oracle
 
         if not oracle.pays(self.X, losses.formula, **how):
@@ -123,7 +125,7 @@ class DenseRows(Rows):
             return None
         from gapfit.device.oracle import Prepared
 
-        return Prepared.of(formula, numbers)
+        return Prepared(formula, numbers)
 
     def scores(self, w: torch.Tensor) -> torch.Tensor:
         if self.passes is not None and w.ndim == 1:
@@ -170,9 +172,10 @@ class SparseRows(Rows):
     def __init__(self, X: torch.Tensor) -> None:
         super().__init__(X)
         self.values = X.values()
-        self.wide = _csr(X.crow_indices(), X.col_indices(), X.values().double(), X.shape)
-        turned = self.wide.to_sparse_coo().T.coalesce()
-        self.across = turned.to_sparse_csr()
+        with quietly():
+            self.wide = _csr(X.crow_indices(), X.col_indices(), X.values().double(), X.shape)
+            turned = self.wide.to_sparse_coo().T.coalesce()
+            self.across = turned.to_sparse_csr()
 
     @property
     def depth(self) -> tuple[int, int]:
@@ -222,7 +225,17 @@ class SparseRows(Rows):
 
 def _csr(starts: torch.Tensor, columns: torch.Tensor, values: torch.Tensor, shape: Any) -> torch.Tensor:
     """Of parts that come from such a tensor, and need not be checked."""
-    return torch.sparse_csr_tensor(starts, columns, values, shape, check_invariants=False)
+    with quietly():
+        return torch.sparse_csr_tensor(starts, columns, values, shape, check_invariants=False)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """While torch says that sparse tensors are new, and that what it was told not to check is not checked."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+        warnings.filterwarnings("ignore", "Sparse invariant checks are implicitly disabled")
+        yield
 
 
 def rows_of(X: torch.Tensor) -> Rows:

@@ -98,10 +98,10 @@ class PartedRows(Rows):
         return self._total(lambda rows, some: rows.squares(some), weight)
 
     def block(self, start: int, stop: int) -> torch.Tensor:
-        return self._gathered(torch.arange(start, stop))
+        return self._gathered(torch.arange(start, stop, device=self.device))
 
     def take(self, rows: torch.Tensor) -> Rows:
-        return rows_of(self._gathered(rows.cpu()))
+        return rows_of(self._gathered(rows))
 
     def _gathered(self, rows: torch.Tensor) -> torch.Tensor:
         """Some of them, on the first device, in their order."""
@@ -109,7 +109,7 @@ class PartedRows(Rows):
         for X, first in zip(self.tensors, self.edges, strict=False):
             here = torch.nonzero((rows >= int(first)) & (rows < int(first) + len(X))).ravel()
             if len(here):
-                out[here.to(self.device)] = X[(rows[here] - int(first)).to(X.device)].to(self.device)
+                out[here] = X[(rows[here] - int(first)).to(X.device)].to(self.device)
         return out
 
 
