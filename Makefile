@@ -12,7 +12,7 @@ SOAK_ARGS ?=
 BIN := $(VENV)/bin
 OLDEST := test_solve.py test_threads.py cli/test_cli.py persistence/test_persistence.py
 
-.PHONY: demo test pytest interpreted test-gpu soak lint types installed oldest docs bench lab clean
+.PHONY: demo test pytest interpreted test-gpu soak lint types installed released oldest docs bench lab clean
 
 demo: $(VENV)/.installed-plot
 	$(BIN)/python examples/demo.py
@@ -53,6 +53,12 @@ installed: $(VENV)/.installed-test
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel .
 	$(BIN)/python -m pip install --quiet --no-deps --no-compile --target build/installed build/wheel/*.whl
 	$(BIN)/python .ci/installed.py build/installed
+
+# The wheel and the sdist, outside of the checkout: `make released PYTHONS="python3.11 python3.13"`.
+PYTHONS ?= $(PYTHON)
+released: $(VENV)/.installed-test
+	$(BIN)/python -m pip install --quiet build
+	$(BIN)/python .ci/released.py $(PYTHONS)
 
 # The oldest versions of what gapfit needs.
 oldest: build/oldest/.installed

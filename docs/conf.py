@@ -26,7 +26,9 @@ exclude_patterns = ["_build", "auto_examples/*.ipynb", "auto_examples/GALLERY_HE
 templates_path = []
 nitpicky = True
 # properties that numpydoc links to nothing
-nitpick_ignore = [("py:obj", name) for name in ("start_", "end_", "n_samples_kept_", "n_samples_seen_")]
+_COMPUTED = ("start_", "end_", "n_samples_kept_", "n_samples_seen_")
+_COMPUTED += ("support_", "dual_coef_", "support_vectors_")
+nitpick_ignore = [("py:obj", name) for name in _COMPUTED]
 highlight_language = "text"  # formulas are no Python
 default_role = "literal"  # docstrings put names in single backticks
 

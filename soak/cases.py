@@ -68,7 +68,7 @@ class Case:
 
 
 def _penalty(name: str, params: dict[str, Any]) -> Any:
-    if name != "box":
+    if "inner" not in params:
         return PENALTIES[name](**params)
-    inner, inner_params = params["inner"]
-    return PENALTIES["box"](PENALTIES[inner](**inner_params), params["lo"], params["hi"])
+    (inner, inner_params), rest = params["inner"], {k: v for k, v in params.items() if k != "inner"}
+    return PENALTIES[name](PENALTIES[inner](**inner_params), **rest)

@@ -18,6 +18,7 @@ MARGIN = (
 LEVELS = ["pairwise_ranking", "ordinal_pairs", "ordinal_thresholds", "ndcg", "mean_average_precision"]
 CLASSES = ("crammer_singer", "softmax")
 LABELS = ("hamming", "label_ranking", "macro_f", "micro_f")
+TOGETHER = (*CLASSES, *LABELS, "quantiles")  # three scores a sample
 # whose weights must be whole
 COPIES = (
     "matthews", "precision_at_recall", "recall_at_precision", "contingency", "ndcg",
@@ -112,6 +113,10 @@ def _loss_params(rng: Rng, loss: str, mass: float) -> dict[str, Any]:
     k = {"k": float(mass * rng.uniform(0.1, 0.9)) if rng.random() < 0.5 else float(np.ceil(mass / 3))}
     draws: dict[str, Callable[[], dict[str, Any]]] = {
         "smoothed_hinge": lambda: {"gamma": float(spread(rng, -3, 1))},
+        "quantiles": lambda: {
+            "quantiles": np.sort(rng.uniform(0.01, 0.99, 3)).tolist(),
+            "crossing": float(rng.choice([0.0, 1.0, 10.0, 1e3])),
+        },
         "quantile": lambda: {"q": float(rng.uniform(0.01, 0.99))},
         "epsilon_insensitive": lambda: {"epsilon": float(rng.choice([0.0, 0.1, 1.0]))},
         "squared_epsilon_insensitive": lambda: {"epsilon": float(rng.choice([0.0, 0.1, 1.0]))},
@@ -151,6 +156,16 @@ def penalty_params(rng: Rng, name: str, d: int) -> dict[str, Any]:
         scale = spread(rng, -3, 3, d) if rng.random() < 0.3 else np.ones(d)
         Q = Q * scale * scale[:, None]
         return {"Q": 0.5 * (Q + Q.T)}
+    if name == "group_lasso":
+        groups = rng.integers(0, int(rng.integers(1, 4)), d)
+        weights = spread(rng, -2, 2, len(np.unique(groups))) if rng.random() < 0.5 else None
+        return {"groups": groups, "weights": weights, "ratio": float(rng.choice([1.0, 1.0, 0.99, 0.5, 0.01]))}
+    if name == "constrained":
+        inner, m = str(rng.choice(["l2", "quadratic_form"])), int(rng.integers(1, 7))
+        A = rng.normal(size=(m, d)) * spread(rng, -3, 3, m)[:, None] * (rng.random((m, d)) < 0.7)
+        room = np.abs(A).sum(axis=1) * spread(rng, -3, 0, m) + 1e-3
+        b = A @ (rng.normal(size=d) * spread(rng, -3, 1)) + room
+        return {"inner": (inner, penalty_params(rng, inner, d)), "A": A, "b": b}
     if name == "box":
         inner = str(rng.choice(["l2", "l1", "elastic_net", "entropy"]))
         lo, hi = [(0.0, np.inf), (-0.1, 0.1), (0.0, 1.0), (-1.0, np.inf)][rng.integers(4)]
@@ -159,7 +174,7 @@ def penalty_params(rng: Rng, name: str, d: int) -> dict[str, Any]:
 
 
 def _outputs(case: Case) -> int:
-    return 3 if case.loss in (*CLASSES, *LABELS) else 1
+    return 3 if case.loss in TOGETHER else 1
 
 
 def _chain(rng: Rng, loss: str, wounds: int) -> Case:

@@ -10,10 +10,11 @@ from tables import registry_name
 
 def make_penalty(name, params):
     """The penalty object of a table entry."""
-    if registry_name(name) != "box":
-        return PENALTIES[name](**params)
-    inner = PENALTIES[params["inner"]](**params["inner_params"])
-    return PENALTIES["box"](inner, params["lo"], params["hi"])
+    params = dict(params)
+    if "inner" not in params:
+        return PENALTIES[registry_name(name)](**params)
+    inner = PENALTIES[params.pop("inner")](**params.pop("inner_params"))
+    return PENALTIES[registry_name(name)](inner, **params)
 
 
 def make_problem(case: Case) -> Problem:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import cvxpy as cp
 import numpy as np
 from scipy import sparse
-from scipy.optimize import brentq
+from scipy.optimize import brentq, linprog
 from scipy.special import expit, xlogy
 
 INF = np.inf
@@ -230,6 +230,60 @@ def _squared_lp(d, p):
     )
 
 
+def _group_lasso(d, groups, ratio, weights=None):
+    members = [np.flatnonzero(groups == g) for g in np.unique(groups)]
+    weights = [np.sqrt(len(m)) for m in members] if weights is None else weights
+
+    def norms(v):
+        return np.array([np.linalg.norm(v[m]) for m in members])
+
+    def value(w):
+        return ratio * norms(w) @ weights + (1 - ratio) / 2 * w @ w
+
+    def conjugate(mu):
+        beyond = _pos(norms(mu) - ratio * np.asarray(weights))
+        if ratio < 1:
+            return beyond @ beyond / (2 * (1 - ratio))
+        return INF if beyond.any() else 0.0
+
+    def shrink(mu):
+        reach = (norms(mu) / np.asarray(weights)).max() if ratio == 1 else 0.0
+        return 1.0 if reach <= 1 else (1 - 1e-15) / reach
+
+    def model(w):
+        lengths = sum(s * cp.norm2(w[m]) for s, m in zip(weights, members, strict=True))
+        return ratio * lengths + (1 - ratio) / 2 * cp.sum_squares(w) if ratio < 1 else lengths, []
+
+    return Penalty(value, conjugate, shrink, lambda w: w, model)
+
+
+def _constrained(d, root, A, b):
+    """1/2 |root' w|^2 under A w <= b. Multipliers from another solver make the conjugate an upper bound."""
+    room, box = np.column_stack([A, np.ones(len(A))]), [(-9, 9)] * d + [(0, 1)]
+    inside = linprog(np.append(np.zeros(d), -1.0), room, b, bounds=box).x[:-1]
+
+    def value(w):
+        return np.sum((root.T @ w) ** 2) / 2 if np.all(A @ w <= b) else INF
+
+    def conjugate(mu):
+        x = cp.Variable(len(b), nonneg=True)
+        inverse = np.linalg.inv(root)
+        cp.Problem(cp.Minimize(b @ x + cp.sum_squares(inverse @ (mu - A.T @ x)) / 2)).solve(cp.CLARABEL)
+        x = _pos(x.value)
+        return b @ x + np.sum((inverse @ (mu - A.T @ x)) ** 2) / 2
+
+    def project(w):
+        room, beyond = b - A @ inside, _pos(A @ w - b)
+        share = (beyond / (beyond + room)).max()
+        while not np.all(A @ (w + share * (inside - w)) <= b):
+            share = 1.5 * share + 1e-15
+        return w + share * (inside - w)
+
+    return Penalty(
+        value, conjugate, _everything, project, lambda w: (cp.sum_squares(root.T @ w) / 2, [A @ w <= b])
+    )
+
+
 def _penalty(name: str, params: dict[str, Any], d: int) -> Penalty:
     if name == "box":
         inner, lo, hi = params["inner"], params["lo"], params["hi"]
@@ -237,6 +291,9 @@ def _penalty(name: str, params: dict[str, Any], d: int) -> Penalty:
             return _entropy(d, lo, hi)
         ratio = {"l2": 0.0, "l1": 1.0, **params.get("inner_params", {})}
         return _elastic(d, ratio["l1_ratio" if inner == "elastic_net" else inner], lo, hi)
+    if name == "constrained":
+        Q = params["inner_params"].get("Q", np.eye(d))
+        return _constrained(d, np.linalg.cholesky(Q), params["A"], params["b"])
     return {
         "l2": lambda: _elastic(d, 0.0),
         "l1": lambda: _elastic(d, 1.0),
@@ -245,6 +302,7 @@ def _penalty(name: str, params: dict[str, Any], d: int) -> Penalty:
         "simplex_entropy": lambda: _simplex_entropy(d),
         "quadratic_form": lambda Q: _quadratic_form(d, Q),
         "squared_lp": lambda p: _squared_lp(d, p),
+        "group_lasso": lambda **given: _group_lasso(d, **given),
     }[name](**params)
 
 
@@ -437,6 +495,22 @@ def _penalty_params(rng, penalty, inner, d, finite):
         return {"p": float(rng.choice([1.25, 1.5, 2.0]))}
     if penalty == "elastic_net":
         return {"l1_ratio": float(rng.uniform(0.1, 0.9))}
+    if penalty == "constrained":
+        A, inner = (
+            rng.normal(size=(int(rng.integers(1, 6)), d)),
+            inner or rng.choice(["l2", "quadratic_form"]),
+        )
+        b = A @ (0.3 * rng.normal(size=d)) + rng.uniform(0.01, 0.5, len(A))
+        return {
+            "inner": str(inner),
+            "inner_params": _penalty_params(rng, inner, "", d, False),
+            "A": A,
+            "b": b,
+        }
+    if penalty == "group_lasso":
+        groups, ratio = rng.integers(0, 3, d), float(rng.uniform(0.1, 0.9)) if inner else 1.0
+        weights = None if rng.random() < 0.5 else rng.uniform(0.3, 3.0, len(np.unique(groups)))
+        return {"groups": groups, "ratio": ratio, "weights": weights}
     if penalty != "box":
         return {}
     inner = inner or rng.choice(["l2", "l1", "elastic_net", "entropy"])
@@ -458,8 +532,8 @@ def random_case(seed: int, loss: str, penalty: str) -> Case:
     """A small random problem; penalty "box" draws its inner penalty, "box(l1)" names it."""
     rng = np.random.default_rng([seed, *f"{loss} {penalty}".encode()])
     penalty, _, inner = penalty.rstrip(")").partition("(")
-    if loss == "novelty" and penalty == "l1":
-        raise ValueError("novelty with l1 may be unbounded")
+    if loss == "novelty" and penalty in ("l1", "group_lasso") and not inner:
+        raise ValueError("novelty with a norm may be unbounded")
     n, d = int(rng.integers(4, 41)), int(rng.integers(1, 9))
     X = rng.normal(size=(n, d))
     if rng.random() < 0.2:

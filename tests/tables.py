@@ -34,6 +34,11 @@ def _box(inner, lo, hi, **inner_params):
     return {"inner": inner, "inner_params": inner_params, "lo": lo, "hi": hi}
 
 
+def _constrained(d, inner, **inner_params):
+    A = np.vstack([np.eye(d) - np.eye(d, k=1), -np.ones(d)])
+    return {"inner": inner, "inner_params": inner_params, "A": A, "b": np.linspace(0.1, -0.05, d + 1)}
+
+
 # name in the registry, for boxes with the inner penalty in brackets: parameters, given d
 PENALTIES = {
     "l2": lambda d: {},
@@ -43,13 +48,17 @@ PENALTIES = {
     "simplex_entropy": lambda d: {},
     "l1": lambda d: {},
     "elastic_net": lambda d: {"l1_ratio": 0.5},
+    "group_lasso": lambda d: {"groups": np.arange(d) // 2},
+    "group_lasso(ratio)": lambda d: {"groups": np.arange(d) % 2, "ratio": 0.5},
+    "constrained(l2)": lambda d: _constrained(d, "l2"),
+    "constrained(quadratic_form)": lambda d: _constrained(d, "quadratic_form", Q=np.eye(d) + 0.3),
     "box(l2)": lambda d: _box("l2", -0.5, 0.5),
     "box(l1)": lambda d: _box("l1", np.linspace(-1.0, 0.0, d), np.linspace(0.2, 2.0, d)),
     "box(elastic_net)": lambda d: _box("elastic_net", 0.0, np.inf, l1_ratio=0.5),
     "box(entropy)": lambda d: _box("entropy", np.linspace(0.0, 0.3, d), 1.5),
 }
 
-UNBOUNDED = {("novelty", "l1")}  # may have no minimum
+UNBOUNDED = {("novelty", "l1"), ("novelty", "group_lasso")}  # may have no minimum
 PAIRS = [(loss, pen) for loss in LOSSES for pen in PENALTIES if (loss, pen) not in UNBOUNDED]
 
 

@@ -12,8 +12,8 @@ from tables import PAIRS
 TOLERANCE = {"line_search_bundle": 1e-3, "pegasos": 3e-2, "pragam": 1e-3}
 CASES_PER_PAIR = 3
 ACCEPTED = {
-    "bundle": 142,
-    "auto": 142,
+    "bundle": 193,
+    "auto": 193,
     "line_search_bundle": 13,
     "pragam": 20,
     "smoothing": 20,
@@ -29,9 +29,9 @@ ACCEPTED = {
     "newton": 16,
     "semismooth_newton": 10,
     "small_newton": 32,
-    "least_squares": 7,
-    "primal_cd": 48,
-    "rounded_cd": 59,
+    "least_squares": 9,
+    "primal_cd": 64,
+    "rounded_cd": 78,
 }
 
 

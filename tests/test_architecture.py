@@ -13,23 +13,26 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+import gapfit
 from gapfit.registry import SOLVERS
 from house import FILES, IMPORTS, PACKAGE, ROOT, TREES, foreign_imports, is_module, name_of, unit_of
 
 TESTS = ROOT / "tests"
 # Tests that are of no single place: of the house, of every solver, of what is written about it.
-OF_ALL = {"agreement", "architecture", "certificates", "docs", "gallery", "soak"}
+OF_ALL = {"agreement", "architecture", "certificates", "docs", "gallery", "soak", "what_users_ask_for"}
 
 # What each unit (a module or folder of the package) may import when it is loaded or run.
 # Every unit may import RECORDS and itself.
 RECORDS = {
     "_types",
     "atomic",
+    "bracket",
     "cached",
     "checks",
     "container",
@@ -103,11 +106,12 @@ ARROWS: dict[str, set[str]] = {
     "cluster": {"design"},
     "testing": ENGINE | {"structures"},
     "tables": {"datasets", "persistence"},
+    "costs": set(),
     "measures": set(),
     "metrics": {"losses", "measures"},
     "ranking_metrics": {"problem"},
     "estimators": ENGINE | {"metrics", "path", "persistence", "ranking_metrics", "structures"},
-    "exchange": {"calibration", "design", "estimators"},
+    "exchange": {"calibration", "design", "estimators", "penalties", "registry", "statements"},
     "plotting": set(),
     "report": set(),
     "callbacks": set(),
@@ -661,3 +665,58 @@ def test_modules_that_the_documentation_imports_from_say_what_is_public():
             assert wanted - modules <= _listed(TREES[path]), (
                 f"{path} does not list {wanted - modules} in __all__"
             )
+
+
+# -- what is installed ------------------------------------------------------------------------------------
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+# where the packages of an extra are used; those of users are for the package itself
+USED_IN = {"bench": ["benchmarks"], "docs": ["docs", "examples", "src"], "test": ["tests", "soak"]}
+# names of packages and of what they hold; tools that are run, not imported
+NAMES = {
+    "liblinear-official": "liblinear", "onnxruntime": "onnxruntime", "python-crfsuite": "pycrfsuite",
+    "snapml": "snapml",
+}  # fmt: skip
+TOOLS = {"furo", "latex2mathml", "mypy", "myst-parser", "numpydoc", "pytest-xdist", "ruff", "sphinx-gallery"}
+
+
+def _packages(extra):
+    return {re.split(r"[\[<>=;~! ]", one)[0] for one in PROJECT["optional-dependencies"][extra]}
+
+
+@pytest.mark.parametrize("extra", PROJECT["optional-dependencies"])
+def test_no_extra_is_hollow(extra):
+    """Every package that an extra installs is imported by code that is there for it."""
+    places = [ROOT / place for place in USED_IN.get(extra, ["src"])]
+    trees = [ast.parse(path.read_text("utf-8")) for place in places for path in place.rglob("*.py")]
+    imported = set().union(*map(foreign_imports, trees))
+    imported |= {name for tree in trees for node in ast.walk(tree) for name in _by_name(node)}
+    pages = [path.read_text("utf-8") for place in places for path in place.rglob("*.md")]
+    imported |= {name for page in pages for name in re.findall(r"^(?:import|from) (\w+)", page, re.MULTILINE)}
+    held = {NAMES.get(one, one).replace("-", "_") for one in _packages(extra) - TOOLS}
+    assert held <= imported
+
+
+def _by_name(node):
+    """Packages may be imported by name: `import_module("torch")`, `importorskip("skops.io")`."""
+    if isinstance(node, ast.Call) and "import" in ast.unparse(node.func):
+        for one in node.args:
+            if isinstance(one, ast.Constant) and isinstance(one.value, str):
+                yield one.value.partition(".")[0]
+
+
+def test_every_place_has_the_same_version():
+    version = PROJECT["version"]
+    assert gapfit.__version__ == version
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"\n## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
+    assert f'version: "{version}"' in (ROOT / "recipe" / "recipe.yaml").read_text()
+
+
+def test_the_conda_recipe_asks_for_what_pip_does():
+    recipe = (ROOT / "recipe" / "recipe.yaml").read_text()
+    needed = (
+        re.search(r"\n  run:\n((?:    - .*\n)+)", recipe)[1].replace("    - ", "").replace(" >", ">").split()
+    )
+    assert set(needed) == {*PROJECT["dependencies"], f"python{PROJECT['requires-python']}"}
+    assert "\n    - hatchling >=1.27\n" in recipe

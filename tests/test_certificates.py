@@ -9,6 +9,9 @@ from problems import make_problem
 from references import NoReference, best_objective, random_case, reference
 from tables import PAIRS
 
+# of a pair's cases, at most, which the two reference solvers do not settle; more where they differ often: on
+# seven of forty drawn cases of this pair, on none of the same penalty with the hinge
+UNSETTLED = {("novelty", "constrained(quadratic_form)"): 5}
 CASES_PER_PAIR = 11  # 142 pairs of loss and penalty: 1,562 problems
 
 
@@ -35,7 +38,7 @@ def test_the_optimum_lies_between_the_bounds(loss, penalty):
         assert certificate.dual <= optimum.upper + optimum.tiny
         assert certificate.primal >= optimum.lower - optimum.tiny
         assert certificate.primal - optimum.upper <= certificate.gap + optimum.tiny
-    assert without_reference <= 2
+    assert without_reference <= UNSETTLED.get((loss, penalty), 2)
 
 
 def test_there_are_enough_problems():

@@ -1,6 +1,10 @@
 """Parameters and attributes that are declared once: what follows from it."""
 
 import inspect
+import os
+import re
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -9,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gapfit
-from gapfit import LinearClassifier, ModelFileError, StructuredClassifier, load, save
+from gapfit import LinearClassifier, ModelFileError, StructuredClassifier, estimators, load, save
 from gapfit.declaration import attribute, attributes, check_parameters, declared, parameter, parameters
 from gapfit.estimators.certified import CertifiedFit
 from gapfit.estimators.kernel import KernelModel
@@ -17,6 +21,7 @@ from gapfit.estimators.linear import LinearModel, WithIntercept
 from gapfit.persistence.schema import known_classes
 from gapfit.persistence.values import COUNT, floats
 from gapfit.registry import SOLVERS
+from house import ROOT
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 Y = (X[:, 0] > 0).astype(int)
@@ -139,3 +144,28 @@ def test_linear_models_and_kernel_machines_are_siblings():
     assert issubclass(LinearModel, CertifiedFit) and issubclass(KernelModel, CertifiedFit)
     assert not issubclass(KernelModel, LinearModel) and not issubclass(LinearModel, KernelModel)
     assert "penalty" not in gapfit.KernelSVC().get_params()
+
+
+@pytest.mark.slow
+def test_checkers_and_editors_see_every_parameter(tmp_path):
+    """The constructors that follow from declarations have names and types for who reads the source alone."""
+    names = [name for name in estimators.__all__ if parameters(getattr(estimators, name))]
+    lines = [f"from gapfit.estimators import {', '.join(names)}"]
+    lines += [f"reveal_type({name}.__init__)" for name in names]
+    lines += [
+        'LinearClassifier(alpha="x")',
+        "LinearClassifier(C=1.0, max_time=2).fit([[1.0]], [0]).coef_.shape",
+    ]
+    (tmp_path / "asked.py").write_text("\n".join(lines) + "\n")
+    settings = ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(tmp_path)]
+    run = subprocess.run(
+        [sys.executable, "-m", "mypy", *settings, str(tmp_path / "asked.py")],
+        capture_output=True, text=True, cwd=ROOT, env={**os.environ, "MYPYPATH": str(ROOT / "src")},
+    )  # fmt: skip
+    revealed = re.findall(r'Revealed type is "def \((.*)\)"', run.stdout)
+    assert len(revealed) == len(names), run.stdout
+    for name, seen in zip(names, revealed, strict=True):
+        seen_names = set(re.findall(r"(\w+): ", seen))
+        assert seen_names >= set(inspect.signature(getattr(estimators, name)).parameters), name
+    wrong = [line for line in run.stdout.splitlines() if ": error:" in line]
+    assert len(wrong) == 1 and 'Argument "alpha"' in wrong[0], run.stdout

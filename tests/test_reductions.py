@@ -96,10 +96,11 @@ def test_two_numbers_are_found_without_sorting(y, pair):
 
 def test_balanced_classes_have_the_same_mass_of_weight():
     y, weight = np.array([0, 0, 0, 1]), np.array([1.0, 2.0, 1.0, 8.0])
-    weighted = weigh_classes("balanced", Labels.of(y), y, weight)
+    weighted, factors = weigh_classes("balanced", Labels.of(y), y, weight)
+    assert_allclose(weighted, weight * factors[y])
     assert weighted[y == 0].sum() == pytest.approx(weighted[y == 1].sum())
     copies = np.repeat(np.arange(4), weight.astype(int))
-    repeated = weigh_classes("balanced", Labels.of(y), y[copies], np.ones(12))
+    repeated, _ = weigh_classes("balanced", Labels.of(y), y[copies], np.ones(12))
     assert_allclose(np.bincount(copies, repeated), weighted)
 
 

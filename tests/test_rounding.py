@@ -7,7 +7,18 @@ from scipy import sparse
 
 from gapfit import Problem, Status, solve
 from gapfit.errors import IncompatibleSolver
-from gapfit.penalties import L1, L2, Box, ElasticNet, Entropy, QuadraticForm, SimplexEntropy, SquaredLp
+from gapfit.penalties import (
+    L1,
+    L2,
+    Box,
+    Constrained,
+    ElasticNet,
+    Entropy,
+    GroupLasso,
+    QuadraticForm,
+    SimplexEntropy,
+    SquaredLp,
+)
 from gapfit.rounding import EPS, exact_dot, exact_sum, gamma, two_product, two_sum
 from soak.cases import Case
 from soak.exact.numbers import numbers
@@ -156,7 +167,8 @@ def test_the_tolerance_does_not_know_the_start(solver, size):
 PENALTIES = [
     L2(), L1(), ElasticNet(0.3), Box(L2(), -0.5, 0.5), Box(L1(), -0.5, 0.5), Entropy(),
     Box(Entropy(), 0.1, 2.0), SimplexEntropy(), SquaredLp(1.05), SquaredLp(1.5),
-    QuadraticForm(np.diag([1e-6, 1.0, 3.0, 1e3])),
+    QuadraticForm(np.diag([1e-6, 1.0, 3.0, 1e3])), GroupLasso([0, 1, 0, 0]),
+    GroupLasso([1, 1, 0, 0], [1e-6, 1e3], 0.3), Constrained(L2(), [[1, 2, 0, 0], [-1, 0, 3, 1]], [-1, 0.5]),
 ]  # fmt: skip
 
 

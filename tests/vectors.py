@@ -20,7 +20,11 @@ CLASSES = {
     "softmax": {},
 }
 LABELS = {"hamming": {}, "label_ranking": {}, "macro_f": {}, "macro_f(2)": {"beta": 2.0}, "micro_f": {}}
-VECTORS = {**CLASSES, **LABELS}
+REAL = {
+    "quantiles": {"quantiles": [0.2, 0.5, 0.7]},
+    "quantiles(0)": {"quantiles": [0.1, 0.2, 0.9], "crossing": 0.0},
+}
+VECTORS = {**CLASSES, **LABELS, **REAL}
 
 
 def targets(name, n, rng, outputs=3):
@@ -29,6 +33,8 @@ def targets(name, n, rng, outputs=3):
         Y = (rng.random((n, outputs)) < 0.4).astype(float)
         Y[0], Y[1] = 1.0, 0.0
         return Y
+    if name in REAL:
+        return rng.normal(size=n)
     if "rows" in name:
         return rng.integers(0, 4, (n, outputs)) / 2.0  # with ties: several cheapest classes
     return np.concatenate([np.arange(outputs), rng.integers(0, outputs, n - outputs)]).astype(float)
@@ -72,6 +78,14 @@ def risk(name, y, weight, F):
             else:
                 terms = [c[k] + F[i, k] - F[i, t] for k in range(K)]
             total += p[i] * largest(*terms)
+        return total
+    if name in REAL:
+        crossing = REAL[name].get("crossing", 10.0)
+        for i in range(n):
+            for k, q in enumerate(REAL[name]["quantiles"]):
+                total += p[i] * largest(q * (y[i] - F[i, k]), (q - 1) * (y[i] - F[i, k]))
+            for k in range(K - 1):
+                total += p[i] * crossing * largest(0, F[i, k] - F[i, k + 1])
         return total
     if name == "hamming":
         return sum(p[i] / K * largest(0, 1 - (2 * y[i, k] - 1) * F[i, k]) for i in range(n) for k in range(K))

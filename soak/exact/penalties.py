@@ -37,6 +37,14 @@ def _quadratic_form(w: list[Any], Q: Any) -> Any:
     return total(x * dot(row, w) for x, row in zip(w, rows, strict=True)) / 2
 
 
+def _group_lasso(w: list[Any], groups: Any, weights: Any, ratio: float) -> Any:
+    names = list(np.unique(groups))
+    parts = [[x for x, g in zip(w, groups, strict=True) if g == name] for name in names]
+    steep = numbers(np.sqrt([len(part) for part in parts]) if weights is None else weights)
+    norms = total(s * mp.sqrt(dot(part, part)) for s, part in zip(steep, parts, strict=True))
+    return number(ratio) * norms + (1 - number(ratio)) / 2 * dot(w, w)
+
+
 def _entropy(w: list[Any]) -> Any:
     return INFINITY if min(w) < 0 else total(x_log_x(x) - x + 1 for x in w)
 
@@ -55,6 +63,12 @@ def _box(w: list[Any], inner: tuple[str, dict[str, Any]], lo: Any, hi: Any) -> A
     return _PENALTIES[name](w, **params) if inside else INFINITY
 
 
+def _constrained(w: list[Any], inner: tuple[str, dict[str, Any]], A: Any, b: Any) -> Any:
+    allowed = all(dot(numbers(row), w) <= number(end) for row, end in zip(np.asarray(A), b, strict=True))
+    name, params = inner
+    return _PENALTIES[name](w, **params) if allowed else INFINITY
+
+
 _PENALTIES: dict[str, Callable[..., Any]] = {
     "l2": _l2,
     "l1": _l1,
@@ -64,6 +78,8 @@ _PENALTIES: dict[str, Callable[..., Any]] = {
     "entropy": _entropy,
     "simplex_entropy": _simplex_entropy,
     "box": _box,
+    "constrained": _constrained,
+    "group_lasso": _group_lasso,
 }
 
 

@@ -84,6 +84,16 @@ def micro_f(params: dict[str, Any], y: Any, weight: list[Any], F: Rows) -> Any:
     return largest("f_beta", params, labels, weights, [s for f in F for s in f], [])
 
 
+def quantiles(params: dict[str, Any], y: Any, weight: list[Any], F: Rows) -> Any:
+    """The sum over quantiles of the pinball loss, and what crossing costs."""
+    levels, crossing = numbers(params["quantiles"]), number(params["crossing"])
+    terms = []
+    for w, t, f in zip(weight, numbers(y), F, strict=True):
+        own = total(max(q * (t - s), (q - 1) * (t - s)) for q, s in zip(levels, f, strict=True))
+        terms.append(w * (own + crossing * total(positive_part(a - b) for a, b in pairwise(f))))
+    return total(terms) / total(weight)
+
+
 SEVERAL: dict[str, Callable[..., Any]] = {
     "crammer_singer": crammer_singer,
     "softmax": softmax,
@@ -91,6 +101,7 @@ SEVERAL: dict[str, Callable[..., Any]] = {
     "label_ranking": label_ranking,
     "macro_f": macro_f,
     "micro_f": micro_f,
+    "quantiles": quantiles,
 }
 
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from gapfit.estimators.alpha_search import AlphaSearchCV, proven_regret
     from gapfit.estimators.conformal import ConformalRegressor
     from gapfit.estimators.conformal_labels import ConformalClassifier
-    from gapfit.exchange import to_onnx
+    from gapfit.exchange import skops_types, to_onnx
     from gapfit.path import path
     from gapfit.persistence import load, save
     from gapfit.plotting import plot_alpha_search, plot_convergence, plot_path, plot_selection
@@ -56,15 +56,15 @@ if TYPE_CHECKING:
 
 __all__ = ["AlphaSearchCV", "ConformalClassifier", "ConformalRegressor", "plot_alpha_search", "proven_regret"]
 __all__ += ["Certificate", "Problem", "Solution", "Status", "load", "path", "plot_convergence", "save"]
-__all__ += ["TableEncoder", "plot_path", "plot_selection", "show_versions", "solve", "to_onnx"]
+__all__ += ["TableEncoder", "plot_path", "plot_selection", "show_versions", "skops_types", "solve"]
+__all__ += ["Ranker", "to_onnx"]
 __all__ += ["LinearClassifier", "LinearRegressor", "MetricClassifier", "NoveltyDetector", "OrdinalClassifier"]
-__all__ += ["Ranker"]
 __all__ += ["KernelSVCCV", "LinearClassifierCV", "LinearRegressorCV", "OrdinalClassifierCV", "RankerCV"]
 __all__ += ["KernelNoveltyDetector", "KernelSVC", "KernelSVR", "SequenceLabeler", "StructuredClassifier"]
 __all__ += ["CheckpointError", "CheckpointWarning", "ContractError", "DataError", "GapfitError"]
 __all__ += ["IncompatibleSolver", "ModelFileError", "ModelVersionWarning", "TooLarge", "UnboundedProblem"]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # The modules that hold what is not in `errors`.
 _HOMES = {
@@ -101,6 +101,7 @@ _HOMES = {
     "proven_regret": "estimators.alpha_search",
     "save": "persistence",
     "show_versions": "versions",
+    "skops_types": "exchange",
     "solve": "solve",
     "to_onnx": "exchange",
 }

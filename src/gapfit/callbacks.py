@@ -82,13 +82,10 @@ class LiveProgress:
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import scale
-    >>> from gapfit import LinearClassifier
-    >>> from gapfit.callbacks import LiveProgress
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> live = LiveProgress()
-    >>> model = LinearClassifier(alpha=1e-4).set_callbacks(live).fit(scale(X), y)
+    >>> import gapfit
+    >>> live = gapfit.callbacks.LiveProgress()
+    >>> X = [[0.0, 1.0], [2.0, 1.5], [3.0, 0.5], [1.0, 0.0]]
+    >>> model = gapfit.LinearRegressor(alpha=0.1).set_callbacks(live).fit(X, [1.0, 2.0, 3.5, 0.5])
     >>> live.lines_[-1].startswith("step")
     True
     """

@@ -81,7 +81,7 @@ class Objective:
         if offset is not None:
             offset = as_offset(fetched(offset), n, present, design.shape[0])
             self.shifted = bool(offset.any())
-        offset = design.held(np.zeros(design.shape[0]) if offset is None else offset)
+        offset = design.zeros() if offset is None else design.held(offset)
         _check_sizes(X=design.largest, y=y, offset=offset if self.shifted else 0.0)
         self.penalty.check(design.shape[1])
         self.penalty = design.penalty(self.penalty)
@@ -105,7 +105,7 @@ class Objective:
         known = self.offset.reshape(len(self.y), -1)[rows] if self.shifted else None
         return type(self)(
             self.design.take(rows), self.y[rows], self.loss, self.penalty, self.alpha, self.weight[rows],
-            self.n_offsets > 0, known, None if self.groups is None else self.groups[rows],
+            self.n_offsets > 0, known, None if self.groups is None else self.groups[fetched(rows)],
         )  # fmt: skip
 
     def tilted(self, more: Vector) -> Self:

@@ -65,7 +65,7 @@ def _curves(history: list[Record]) -> tuple[Any, ...]:
 
 def _history(fit: Any) -> list[Record]:
     history = getattr(fit, "history_", getattr(fit, "history", fit))
-    if not isinstance(history, Sequence):
+    if not isinstance(history, Sequence) or isinstance(history, str):
         raise TypeError(
             f"fit must be a Solution, a fitted estimator of one convex problem or several, or a history; "
             f"{type(fit).__name__} has none"

@@ -127,6 +127,7 @@ class Labels(NamedTuple):
     """Classes as targets -1 and +1: one problem for two classes, else one for each class against the rest."""
 
     classes: NDArray[Any]
+    factors: Any = None  # by which the samples of each are weighed
 
     @classmethod
     def of(cls, y: NDArray[Any]) -> "Labels":
@@ -155,13 +156,13 @@ def two_numbers(y: NDArray[Any]) -> NDArray[Any] | None:
     return ends if ends[0] != ends[1] and ((y == ends[0]) | (y == ends[1])).all() else None
 
 
-def weigh_classes(class_weight: Any, labels: Labels, y: NDArray[Any], weight: Vector) -> Vector:
-    """The weights times those of the classes; "balanced" gives every class the same mass of weight.
+def class_factors(class_weight: Any, labels: Labels, y: NDArray[Any], weight: Vector) -> Vector:
+    """The weight of each class; "balanced" gives every class the same mass of weight.
 
     Mass, not number: a sample of weight k counts as k samples.
     """
     if class_weight is None:
-        return weight
+        return np.ones(len(labels.classes))
     balanced = isinstance(class_weight, str) and class_weight == "balanced"
     if not balanced and not isinstance(class_weight, Mapping):
         raise ValueError(f'class_weight must be None, "balanced" or a dictionary, got {class_weight!r}')
@@ -171,10 +172,20 @@ def weigh_classes(class_weight: Any, labels: Labels, y: NDArray[Any], weight: Ve
         raise ValueError(f"class_weight must give each class a number: {error}") from error
     if not ((factors >= 0) & np.isfinite(factors)).all():
         raise ValueError(f"class_weight must be finite and not negative, got {class_weight!r}")
+    return np.asarray(factors, dtype=np.float64)
+
+
+def weigh_classes(
+    class_weight: Any, labels: Labels, y: NDArray[Any], weight: Vector
+) -> tuple[Vector, Vector]:
+    """The weights times those of the classes, and these."""
+    factors = class_factors(class_weight, labels, y, weight)
+    if class_weight is None:
+        return weight, factors
     each = factors[np.searchsorted(labels.classes, y)]
     weighted = np.asarray(weight * each, dtype=np.float64)
     if not np.isfinite(weighted).all() or ((weighted == 0) & (each > 0)).any():
         raise ValueError(f"class_weight times sample_weight overflows or underflows: {class_weight!r}")
     if len(np.unique(y[weighted > 0])) < 2:
         raise ValueError(f"class_weight leaves fewer than two classes: {class_weight!r}")
-    return weighted
+    return weighted, factors

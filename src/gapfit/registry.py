@@ -21,6 +21,7 @@ LOSSES: dict[str, type[Loss]] = {
     "squared": losses.Squared,
     "absolute": losses.Absolute,
     "quantile": losses.Quantile,
+    "quantiles": losses.Quantiles,
     "epsilon_insensitive": losses.EpsilonInsensitive,
     "squared_epsilon_insensitive": losses.SquaredEpsilonInsensitive,
     "huber": losses.Huber,
@@ -64,6 +65,8 @@ PENALTIES: dict[str, type[Penalty]] = {
     "l1": penalties.L1,
     "elastic_net": penalties.ElasticNet,
     "box": penalties.Box,
+    "constrained": penalties.Constrained,
+    "group_lasso": penalties.GroupLasso,
 }
 
 # solvers by the module that holds the function of the same name; loaded when asked for

@@ -27,6 +27,10 @@ class Status(Enum):
     LOCAL = "local: the convex fits it began from are certified, nothing is proved of the model itself"
     STALLED = "stalled: tol is below what this precision can certify, or the solver makes no headway here"
 
+    def __reduce__(self) -> Any:
+        """By its sentence, which is how skops stores it."""
+        return type(self), (self.value,)
+
 
 class Iterate(NamedTuple):
     """What a solver hands to the driver at each step."""

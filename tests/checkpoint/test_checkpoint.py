@@ -11,7 +11,7 @@ from gapfit.checkpoint import store
 from gapfit.design.chain import ChainDesign
 from gapfit.design.kernel import KernelDesign
 from gapfit.design.kernel_functions import Gaussian
-from gapfit.penalties import ElasticNet, QuadraticForm, SquaredLp
+from gapfit.penalties import ElasticNet, GroupLasso, QuadraticForm, SquaredLp
 from gapfit.registry import SOLVERS, as_solver
 from gapfit.structures.margin import StructuredMargin, WeightDesign
 
@@ -73,6 +73,7 @@ CASES = {
     "bundle, f_beta": ("bundle", partial(linear, "f_beta")),
     "bundle, l1": ("bundle", partial(linear, "hinge", penalty="l1", alpha=1e-2)),
     "bundle, lp": ("bundle", partial(linear, "hinge", penalty=SquaredLp(1.5), alpha=1e-2)),
+    "bundle, groups": ("bundle", partial(linear, "hinge", penalty=GroupLasso(np.arange(D) // 2), alpha=1e-2)),
     "bundle, kernel": ("bundle", partial(kernel, "hinge", alpha=1e-2)),
     "bundle, plain": (PLAIN, partial(linear, "hinge", alpha=1e-2)),
     "line_search_bundle": ("line_search_bundle", partial(linear, "hinge", alpha=1e-1)),
@@ -106,6 +107,10 @@ CASES = {
     "primal_cd": ("primal_cd", partial(linear, "logistic", Y_WIDE, "l1", 1e-4, WIDE)),
     "primal_cd, sparse": ("primal_cd", partial(linear, "logistic", Y_THIN, "l1", 1e-4, THIN)),
     "primal_cd, net": ("primal_cd", partial(linear, "squared_hinge", Y_WIDE, ElasticNet(0.5), 1e-4, WIDE)),
+    "primal_cd, groups": (
+        "primal_cd",
+        partial(linear, "logistic", Y_WIDE, GroupLasso(np.arange(WIDE.shape[1]) // 3), 1e-4, WIDE),
+    ),
     "least_squares": ("least_squares", partial(linear, "squared", T, "l1", 1e-3, X + 1e3, intercept=False)),
     "rounded_cd": ("rounded_cd", partial(linear, "hinge", Y_WIDE, "l1", 1e-3, WIDE)),
     "rounded_cd, sparse": ("rounded_cd", partial(linear, "hinge", Y_THIN, "l1", 1e-4, THIN)),

@@ -115,7 +115,7 @@ def ranking_value(relevant, others, way):
 def test_positives_below_negatives(rng):
     y, weight, scores = rng.choice([-1.0, 1.0], 12), rng.random(12), rng.normal(size=12)
     ranks, u = np.argsort(-scores).astype(np.uint32), np.zeros(12)
-    total = rank.positives_below_negatives(ranks, y, weight, np.inf, u)
+    total = rank.positives_below_negatives(ranks, y * weight, np.inf, u)
     pairs = [(i, j) for i in range(12) for j in range(12) if y[i] > y[j] and scores[j] > scores[i]]
     assert total == pytest.approx(sum(weight[i] * weight[j] for i, j in pairs))
     expected = np.zeros(12)
@@ -125,7 +125,7 @@ def test_positives_below_negatives(rng):
     close(u, expected, atol=1e-14)
     top = ranks[y[ranks] < 0][0]  # the highest negative, in part
     half = np.zeros(12)
-    rank.positives_below_negatives(ranks, y, weight, 0.5 * weight[top], half)
+    rank.positives_below_negatives(ranks, y * weight, 0.5 * weight[top], half)
     close(half[y < 0], np.where(np.arange(12) == top, 0.5 * expected, 0.0)[y < 0], atol=1e-14)
 
 

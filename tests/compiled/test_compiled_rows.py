@@ -13,6 +13,7 @@ from gapfit.compiled import (
     compact_memory,
     duplicates,
     gram,
+    groups,
     mixing,
     packing,
     precise,
@@ -335,3 +336,44 @@ def test_compact_memory_is_the_inverse_hessian(rng):
     answer = np.linalg.solve(Q, gradient)
     compact_memory.apply(S, Z, SY, YZ, oldest, used, gradient, answer)
     close(answer, -H @ gradient, atol=1e-10)
+
+
+def prox_descent(H, a, w, members, strength, l2):
+    """The minimum of <a, v> + v'Hv / 2 + the penalty of w + v, by many small proximal steps."""
+    start, bend = w.copy(), float(np.linalg.eigvalsh(H)[-1])
+    for _ in range(20_000):
+        new = w - (a + H @ (w - start)) / bend
+        for some, s in zip(members, strength, strict=True):
+            size = np.linalg.norm(new[some])
+            new[some] *= max(1 - s / bend / size, 0.0) / (1 + l2 / bend) if size else 0.0
+        w = new
+    return w
+
+
+@either
+def test_sweeps_over_groups_find_the_minimum(rng, dense):
+    """By the matrix and by the columns, with an intercept and without: as small proximal steps do."""
+    X, D = rng.normal(size=(30, 5)), rng.uniform(0.5, 2.0, 30)
+    members = [np.array([1, 3]), np.array([0]), np.array([2, 4])]
+    strength, l2 = np.array([3.0, 0.5, 60.0]), 0.3
+    layout = groups.Groups(np.concatenate(members), np.array([0, 2, 3, 5]), strength, l2)
+    u, start = rng.normal(size=30), rng.normal(size=5)
+    for per_total in (0.0, 1.0 / D.sum()):
+        u = u - per_total * u.sum() * D
+        m = X.T @ D
+        H, a = X.T @ (D[:, None] * X) - per_total * np.outer(m, m), X.T @ u
+        best = prox_descent(H, a, start, members, strength, l2)
+        assert not best[[2, 4]].any() and best[[0, 1, 3]].all()
+        w, own = start.copy(), a.copy()
+        worst = [groups.sweep_group_matrix(H, w, own, layout) for _ in range(300)]
+        close(w, best, atol=1e-9)
+        close(own, a + H @ (w - start), atol=1e-8)
+        assert worst[-1] <= 1e-9 < worst[0]
+        w, r, shift = start.copy(), u.copy(), 0.0
+        model = columns.Model(H.diagonal().copy(), m, r, D, per_total)
+        for _ in range(600):
+            worst, shift = groups.sweep_groups(
+                as_columns(X, dense=dense), np.arange(5), model, layout, w, shift
+            )
+        close(w, best, atol=1e-8)
+        assert worst <= 1e-8

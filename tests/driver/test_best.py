@@ -5,7 +5,7 @@ from time import perf_counter
 import numpy as np
 import pytest
 
-from gapfit import ContractError, Status, solve
+from gapfit import ContractError, Problem, Status, solve
 from gapfit.driver.best import Best
 from gapfit.driver.known import Known
 from gapfit.solution import Iterate
@@ -72,3 +72,19 @@ def test_patience_is_lost_when_nothing_improves_over_half_of_a_long_run():
     assert best.out_of_patience() and not best.hopeless()  # not before a last look
     best.looked_at = 601
     assert best.hopeless()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_bound_is_not_lost_among_others_that_rounding_makes_alike(seed):
+    """Columns of 1e8 under L1: what the sums of A'u may be off by is most of every bound, so that the bounds
+    with it counted say little of which dual point is better. Sums of twice the digits prove the best one."""
+    rng = np.random.default_rng([17, seed])
+    n, d = int(rng.integers(800, 2500)), int(rng.integers(4, 8))
+    X = rng.standard_normal((n, d))
+    y = X @ rng.standard_normal(d) / 5 + rng.standard_t(3, size=n) / 10
+    large = np.arange(d) < d // 2
+    X[:, large] = 1e7 * (X[:, large] + 10 * rng.standard_normal(d // 2))
+    loss = ("absolute", "quantile", "epsilon_insensitive")[seed % 3]
+    solution = solve(Problem(X, y, loss, "l1", 1e-5), tol=1e-4, max_iter=2000)
+    assert solution.converged
+    assert solution.certificate.gap <= 1e-4 * solution.certificate.primal

@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 
 from gapfit import LinearClassifier, LinearRegressor, NoveltyDetector
 from gapfit.losses import EpsilonInsensitive, Hinge, Huber, Novelty, Quantile, SmoothedHinge, Squared
-from gapfit.penalties import L1, L2, Box, ElasticNet, QuadraticForm, SquaredLp
+from gapfit.penalties import L1, L2, Box, Constrained, ElasticNet, GroupLasso, QuadraticForm, SquaredLp
 
 N, D = 20, 3
 RNG = np.random.default_rng(0)
@@ -107,6 +107,11 @@ EVERYWHERE = {
     "penalty-none": ("penalty", {"params": {"penalty": None}}),
     "penalty-needs-parameters": ("penalty", {"params": {"penalty": "quadratic_form"}}),
     "penalty-Q-of-other-size": ("Q", {"params": {"penalty": QuadraticForm(np.eye(D + 1))}}),
+    "penalty-groups-of-other-size": ("groups", {"params": {"penalty": GroupLasso(range(D + 1))}}),
+    "penalty-constraints-of-other-size": (
+        "A",
+        {"params": {"penalty": Constrained(L2(), np.ones((1, D + 1)), [1.0])}},
+    ),
     "penalty-box-of-other-size": ("lo", {"params": {"penalty": Box(L2(), np.zeros(D + 1))}}),
     "positive-text": ("positive", {"params": {"positive": "yes"}}),
     "positive-none": ("positive", {"params": {"positive": None}}),
@@ -130,7 +135,7 @@ SUPERVISED = {
     "y-number": ("y", {"y": 1.0}),
     "y-short": ("y", {"y": slice(0, N - 1)}),
     "y-empty": ("y", {"y": slice(0, 0)}),
-    "y-2d": ("y", {"y": np.zeros((N, 2))}),
+    "y-3d": ("y", {"y": np.zeros((N, 2, 2))}),
     "y-nan": ("y", {"y": changed(TARGET, 3, np.nan)}),
     "y-inf": ("y", {"y": changed(TARGET, 3, np.inf)}),
     "y-object-nan": ("y", {"y": changed(TARGET.astype(object), 3, np.nan)}),
@@ -155,6 +160,7 @@ CASES = {
     LinearClassifier: EVERYWHERE
     | SUPERVISED
     | {
+        "y-2d": ("y", {"y": np.zeros((N, 2))}),
         "y-one-class": ("y", {"y": np.zeros(N)}),
         "y-one-class-with-weight": ("y", {"sample_weight": (LABELS == "yes").astype(float)}),
         "y-bytes": ("y", {"y": LABELS.astype(bytes)}),
@@ -195,7 +201,9 @@ every_estimator = pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: k
 
 @cache
 def fitted(kind):
-    return kind(alpha=0.1).fit(X, ESTIMATORS[kind])
+    model = kind(alpha=0.1).fit(X, ESTIMATORS[kind])
+    model._say_all()  # what is left for later is not compared
+    return model
 
 
 def same(a, b):
@@ -273,6 +281,18 @@ def test_a_failed_first_fit_leaves_no_trace(kind):
         *[(partial(ElasticNet, x), "l1_ratio") for x in (-1, 2, np.nan, np.inf, "x", None, True)],
         *[(partial(SquaredLp, x), "p") for x in (1, 0, -1, 3, np.nan, np.inf, "x", None, True)],
         *[(partial(QuadraticForm, x), "Q") for x in (1, [1.0], -np.eye(2), [[0, 1], [0, 0]], "x", None)],
+        *[(partial(GroupLasso, x), "groups") for x in (1, [[0]], [np.nan], None)],
+        *[(partial(GroupLasso, [0, 1], ratio=x), "ratio") for x in (0, -1, 2, np.nan, "x", None, True)],
+        *[(partial(GroupLasso, [0, 1], x), "weights") for x in (1, [1.0], [0, 1], [1, np.inf], "x")],
+        *[
+            (partial(Constrained, x, [[1.0]], [1.0]), "Constrained")
+            for x in ("l2", L1(), ElasticNet(0.5), None)
+        ],
+        *[(partial(Constrained, L2(), x, [1.0]), "A") for x in (1, [1.0], [[np.nan]], "x", None)],
+        *[(partial(Constrained, L2(), [[1.0]], x), "b") for x in (1, [1.0, 2.0], [np.nan], "x", None)],
+        (partial(Constrained, L2(), [[1, 0], [-1, 0]], [-1, -1]), "no w satisfies"),
+        (partial(Constrained, L2(), [[1, 0], [-1, 0]], [1, -1]), "no room"),
+        (partial(Constrained, L2(), [[1, 0], [0, 0]], [1, -1]), "row 1 of A is zero"),
         *[(partial(Box, L2(), x, y), "lo") for x, y in ((1, 0), (np.nan, 1), (np.inf, np.inf), ("x", 1))],
     ],
 )

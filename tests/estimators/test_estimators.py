@@ -686,3 +686,13 @@ def test_a_loss_of_ones_own():
     fitted = LinearClassifier(loss=Cubic(), alpha=0.1, warm_start=True).fit(X, LABELS)
     assert fitted.converged_ and fitted.certified(X).mean() > 0.5
     assert fitted.fit(X, LABELS[::-1]).converged_
+
+
+@pytest.mark.parametrize("loss", ["softmax", "crammer_singer"])
+def test_intercepts_of_classes_that_compete_sum_to_zero(loss):
+    """Only differences of their scores count: no common shift is added to them."""
+    fitted = LinearClassifier(loss=loss, C=1.0, tol=1e-10).fit(X, CLASSES)
+    assert abs(fitted.intercept_.sum()) <= 1e-12 and np.abs(fitted.coef_.sum(axis=0)).max() <= 1e-4
+    if loss == "softmax":
+        theirs = skl.LogisticRegression(tol=1e-10, max_iter=10_000).fit(X, CLASSES)
+        assert_allclose(fitted.intercept_, theirs.intercept_, atol=1e-4)

@@ -5,10 +5,13 @@ from html.parser import HTMLParser
 
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from gapfit import LinearClassifier, MetricClassifier
-from gapfit.estimators.html import gap_line
-from gapfit.solution import Record
+from gapfit.estimators.html import caption, gap_line
+from gapfit.solution import Record, Status
 
 X, SPECIES = load_iris(return_X_y=True)
 
@@ -33,10 +36,11 @@ class Balanced(HTMLParser):
 
 def panel(model):
     found = model._repr_html_()
-    return found[found.index('<div class="gapfit-certificate"') :]
+    start = found.index('<div class="gapfit-certificate"')
+    return found[start : found.index("</div>", start) + len("</div>")]
 
 
-def test_the_certificate_is_below_the_diagram():
+def test_the_certificate_is_in_the_diagram():
     model = LinearClassifier().fit(X, SPECIES == 1)
     assert "gapfit-certificate" not in LinearClassifier()._repr_html_()
     told = panel(model)
@@ -73,3 +77,26 @@ def test_a_line_needs_two_points():
 @pytest.mark.parametrize("gap", [0.0, float("inf")])
 def test_gaps_without_a_logarithm_are_left_out(gap):
     assert gap_line([Record(0, 0.0, 1.0, 0.0, 1.0), Record(1, 0.1, 1.0, 1.0, gap)]) == ""
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda m: m, lambda m: make_pipeline(StandardScaler(), m), OneVsRestClassifier]
+)
+def test_diagrams_of_others_show_it(wrap):
+    """A pipeline, and whatever else holds the estimator that was fitted."""
+    model = wrap(LinearClassifier())
+    assert "gapfit-certificate" not in model._repr_html_() and "certified, gap" not in model._repr_html_()
+    model.fit(X, SPECIES == 1)
+    if isinstance(model, OneVsRestClassifier):  # which keeps copies
+        model = make_pipeline(StandardScaler(), model.estimators_[0])
+    told = model._repr_html_()
+    assert told.count('class="gapfit-certificate"') == 1
+    assert '<div class="caption">certified, gap ' in told
+
+
+def test_every_end_has_a_caption():
+    model = LinearClassifier().fit(X, SPECIES == 1)
+    for status in Status:
+        model.status_ = status
+        assert caption(model).startswith(status.name.lower().replace("_", " "))
+    assert caption(LinearClassifier()) is None

@@ -174,3 +174,13 @@ def test_the_command_line(tmp_path, capsys):
     assert "chunk F1 1.0000" in capsys.readouterr().out
     assert (tmp_path / "labels.txt").read_text().split() == 2 * ["B-NP", "I-NP", "B-VP"]
     assert run(["tag", data]) == 1
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan"), np.nan])
+def test_partially_labelled_chains_are_refused_by_name(nothing):
+    chains = [np.eye(3), np.eye(3)]
+    for labels in (["a", "b", "a"], [0, 1, 0]):
+        with pytest.raises(ValueError, match="no label for token 1 of sequence 1: partially labelled chains"):
+            SequenceLabeler().fit(chains, [labels, [labels[0], nothing, labels[2]]])
+    with pytest.raises(ValueError, match="no label for token 2: partially"):
+        SequenceLabeler().fit((np.eye(3), [3]), np.array(["a", "b", nothing], dtype=object))

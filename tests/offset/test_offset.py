@@ -235,7 +235,7 @@ def test_free_offsets_equal_linear_programming():
         F = np.round(2 * rng.normal(size=(n, 3)), int(rng.integers(0, 3)))  # ties
         value, u, height, b, _ = minimise_offsets(risk, F.ravel(), rng.normal(size=3))
         assert value == pytest.approx(least_over_offsets(y, risk.p, F), rel=1e-9, abs=1e-9)
-        assert value - height <= 1e-14 * (1 + value)
+        assert value - height <= 1e-13 * (1 + value)  # rounding of tangents away from b is counted
         assert np.abs(u.reshape(-1, 3).sum(axis=0)).max() <= 1e-15  # it knows no offset
         for _ in range(20):
             G = F + 10.0 ** rng.uniform(-3, 1) * rng.normal(size=F.shape)

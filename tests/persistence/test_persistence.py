@@ -44,10 +44,12 @@ from gapfit.persistence.schema import known_classes
 from gapfit.registry import LOSSES, PENALTIES
 from gapfit.solvers.bundle import bundle
 from model_bytes import MODELS
+from problems import make_penalty
 
 CORPUS = Path(__file__).parent / "corpus"
 NOT_STORED = {
     "_kept",
+    "_dual",
     "_queries",
     "_warm",
 }  # the names of private attributes that a file does not hold, as its page says
@@ -107,18 +109,10 @@ def test_models_come_back(name, tmp_path):
     assert (tmp_path / "again.gapfit").read_bytes() == (tmp_path / "model.gapfit").read_bytes()
 
 
-def make_penalty(name, d):
-    parameters = tables.PENALTIES[name](d)
-    if "inner" in parameters:
-        inner = PENALTIES[parameters["inner"]](**parameters["inner_params"])
-        return PENALTIES["box"](inner, parameters["lo"], parameters["hi"])
-    return PENALTIES[name](**parameters)
-
-
 @pytest.mark.parametrize("name", tables.PENALTIES)
 @pytest.mark.parametrize("positive", [False, True])
 def test_every_penalty_comes_back_with_its_bounds(name, positive, tmp_path):
-    penalty = make_penalty(name, 3)
+    penalty = make_penalty(name, tables.PENALTIES[name](3))
     separable = isinstance(penalty, PENALTIES["elastic_net"] | PENALTIES["entropy"])
     model = LinearRegressor(penalty=penalty, alpha=0.1, positive=positive and separable).fit(X, T)
     loaded = through_a_file(model, tmp_path)

@@ -135,3 +135,21 @@ def test_a_start_helps_along_a_path():
         assert earlier.converged
         warm, cold = warm + earlier.n_iter, cold + alone.n_iter
     assert warm < cold
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_centre_is_left_only_with_every_column_that_wants_to_move_in_sight(seed):
+    """Few columns are thought plausible at first: the others are found when a rounded problem is solved, not
+    only when the driver looks."""
+    rng = np.random.default_rng(seed)
+    X = sparse.csr_array(sparse.random_array((200, 150), density=0.05, rng=rng))
+    y = np.where(X @ rng.standard_normal(150) > 0, 1.0, -1.0)
+    problem = Problem(X, y, Hinge(), L1(), 1e-3)
+    unseen = stages = 0
+    for _, iterate in zip(range(30), rounded_cd(problem, tuning=Tuning(margin=0.3)), strict=False):
+        stage = iterate.snapshot()["stage"]
+        if stage.steps == 0:  # what begins now is about another centre
+            u = -y * stage.rounding.centre / len(y)
+            wanting = np.flatnonzero(np.abs(X.T @ u) > problem.alpha * (1 + 1e-9))
+            unseen, stages = unseen + len(np.setdiff1d(wanting, stage.inner["ids"])), stages + 1
+    assert stages > 3 and unseen == 0

@@ -35,3 +35,15 @@ def test_wide_data_are_no_trouble():
 def test_what_cannot_be_projected_is_refused_by_name():
     with pytest.raises(IncompatibleSolver, match="Poisson"):
         solve(Problem(np.eye(3), [1.0, 2.0, 0.0], "poisson"), "smoothing")
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "absolute", "quantile", "huber"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_point_that_is_right_from_the_start_is_proved(loss, seed):
+    """Every row with both labels: w = 0 is best, about every centre; only the dual point has a way to go."""
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(-3, 4, size=(12, 1 + seed)).astype(float)
+    X, y = np.vstack([rows, rows]), np.r_[np.ones(12), -np.ones(12)]
+    for intercept in (True, False):
+        problem = Problem(X, y, loss, alpha=0.01, intercept=intercept)
+        assert solve(problem, "smoothing", tol=1e-7).converged

@@ -77,13 +77,13 @@ def make_machine(samples: Data, loss: str, options: dict[str, Any]) -> Any:
     return kind(**made)
 
 
-def make_ordinal(samples: Data, loss: str, penalty: Any, alpha: float, options: dict[str, Any]) -> Any:
+def make_ordinal(samples: Data, loss: str, weight: dict[str, Any], options: dict[str, Any]) -> Any:
     """Levels in their sorted order."""
-    made = {**declared_by(OrdinalClassifier, options), "loss": loss, "penalty": penalty, "alpha": alpha}
+    made = {**declared_by(OrdinalClassifier, options), **weight, "loss": loss}
     return OrdinalClassifier(**{**made, "class_weight": class_weights(samples.y, options["class_weight"])})
 
 
-def make_classifier(samples: Data, loss: str, penalty: Any, alpha: float, options: dict[str, Any]) -> Any:
+def make_classifier(samples: Data, loss: str, weight: dict[str, Any], options: dict[str, Any]) -> Any:
     """Of two classes or more, or of several labels a sample."""
     several = np.ndim(samples.y) == 2
     if several and (loss in COMPETING or options["class_weight"]):
@@ -91,8 +91,8 @@ def make_classifier(samples: Data, loss: str, penalty: Any, alpha: float, option
         raise click.UsageError(f"{given} is for one label a sample, and the data have several")
     if loss in SEVERAL and not several:
         raise click.UsageError(f"--loss {loss} is for several labels a sample, which svmlight files may have")
-    made = {**declared_by(LinearClassifier, options), "loss": make_loss(loss, options), "penalty": penalty}
-    made |= {"alpha": alpha, "fit_intercept": options["bias"] >= 0}
+    made = {**declared_by(LinearClassifier, options), **weight, "loss": make_loss(loss, options)}
+    made |= {"fit_intercept": options["bias"] >= 0}
     weights = None if several else class_weights(samples.y, options["class_weight"])
     return LinearClassifier(**{**made, "class_weight": weights})
 

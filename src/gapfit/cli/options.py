@@ -106,9 +106,15 @@ def one_of(alpha: float | None, other: float | None, name: str) -> None:
 
 def chosen_alpha(alpha: float | None, C: float | None, alpha_of: Callable[[float], float]) -> float:
     """The weight of the penalty, or what C amounts to."""
+    given = alpha_or_c(alpha, C)
+    return alpha_of(given["C"]) if "C" in given else given["alpha"]
+
+
+def alpha_or_c(alpha: float | None, C: float | None) -> dict[str, float]:
+    """The weight of the penalty as a parameter of an estimator, in the way in which it was given."""
     one_of(alpha, C, "-c")
     if C is None:
-        return _ALPHA if alpha is None else alpha
+        return {"alpha": _ALPHA if alpha is None else alpha}
     if not C > 0:
         raise click.UsageError(f"-c must be positive, got {C}")
-    return alpha_of(C)
+    return {"C": C}

@@ -25,7 +25,7 @@ from gapfit.cli.kinds import (
 )
 from gapfit.cli.measure import make_metric_classifier, measure_name, metric_option
 from gapfit.cli.options import (
-    chosen_alpha,
+    alpha_or_c,
     declared_by,
     limits,
     loss_parameter,
@@ -73,7 +73,7 @@ LIBLINEAR = {
 @click.option("--l1-ratio", type=float, default=0.5, show_default=True, help="For --penalty elastic_net.")
 @search_options
 @choose_option
-@click.option("-c", "--cost", "C", type=float, help="liblinear's C instead of alpha: alpha = 1 / (C n).")
+@click.option("-c", "--cost", "C", type=float, help="liblinear's C instead of alpha.")
 @kernel_options
 @loss_parameter("epsilon", "-p", "--epsilon")
 @option(NoveltyDetector, "nu", "-n", help="For --loss novelty.")
@@ -211,18 +211,18 @@ def make_estimator(samples: Data, asked: Asked) -> Any:
     if asked.others["kernel"] is not None:
         return make_machine(samples, loss, options)
     penalty = make_penalty(asked.penalty or known_penalty, asked.l1_ratio)
-    alpha = chosen_alpha(asked.alpha, asked.C, lambda C: 1 / (C * samples.X.shape[0]))
+    weight = {"penalty": penalty, **alpha_or_c(asked.alpha, asked.C)}
+    options = {name: value for name, value in options.items() if name not in ("alpha", "C", "penalty")}
     if loss == "novelty":
-        return NoveltyDetector(penalty=penalty, alpha=alpha, **declared_by(NoveltyDetector, asked.others))
+        return NoveltyDetector(**weight, **declared_by(NoveltyDetector, asked.others))
     if loss in ORDINAL:
-        return make_ordinal(samples, loss, penalty, alpha, options)
+        return make_ordinal(samples, loss, weight, options)
     if loss in CLASSIFICATION:
-        return make_classifier(samples, loss, penalty, alpha, options)
+        return make_classifier(samples, loss, weight, options)
     if asked.class_weight:
         raise click.UsageError("-w is for classification")
     made = {"loss": make_loss(loss, asked.others), "fit_intercept": asked.bias >= 0}
-    made |= {"penalty": penalty, "alpha": alpha}
-    return LinearRegressor(**made, **declared_by(LinearRegressor, asked.others))
+    return LinearRegressor(**made, **weight, **declared_by(LinearRegressor, asked.others))
 
 
 def _listed(samples: Data) -> str:

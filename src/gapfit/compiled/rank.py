@@ -6,24 +6,25 @@ from gapfit.compiled._jit import jit
 
 
 @jit
-def positives_below_negatives(order, y, weight, limit, u):
+def positives_below_negatives(order, signed, limit, u):
     """Write to u, for positives, minus the weight of the negatives above them, for negatives the weight of
     the positives below them, each times its own weight. Returns the sum over the pairs of the products.
 
-    Only the topmost negatives count, up to the weight `limit`, the last one in part.
+    Weights of negatives are negative. Only the topmost of these count, up to the weight `limit`, the last one
+    in part.
     """
     total = 0.0
-    for i in range(len(y)):
-        total += weight[i] if y[i] > 0.0 else 0.0
+    for i in range(len(signed)):
+        total += max(signed[i], 0.0)
     above, taken, pairs = 0.0, 0.0, 0.0  # weights of positives and negatives so far
     for k in range(len(order)):
         i = order[k]
-        if y[i] > 0.0:
-            above += weight[i]
-            u[i] = -weight[i] * taken
-            pairs += weight[i] * taken
+        if signed[i] > 0.0:
+            above += signed[i]
+            u[i] = -signed[i] * taken
+            pairs += signed[i] * taken
         else:
-            part = max(min(weight[i], limit - taken), 0.0)
+            part = max(min(-signed[i], limit - taken), 0.0)
             taken += part
             u[i] = part * max(total - above, 0.0)
     return pairs

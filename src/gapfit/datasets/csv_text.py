@@ -71,22 +71,18 @@ def read_csv(
     >>> data.X.tolist(), data.y.tolist(), data.names
     ([[30.0, 1.7], [41.0, 1.8]], ['no', 'yes'], ('age', 'height'))
     """
-    blocks = iter_csv(
-        source, None, target=target, qid=qid, drop=drop, header=header, delimiter=delimiter, dtype=dtype
-    )
-    return next(blocks)[0]
+    roles = Roles(target, qid, drop)
+    return next(iter_csv(source, None, roles, dtype, header=header, delimiter=delimiter))[0]
 
 
 def iter_csv(
     source: Source,
     block_bytes: int | None,
+    roles: Roles,
+    dtype: DTypeLike,
     *,
-    target: Column | None = None,
-    qid: Column | None = None,
-    drop: Sequence[Column] = (),
     header: bool = True,
     delimiter: str = ",",
-    dtype: DTypeLike = np.float64,
 ) -> Iterator[tuple[Data, float]]:
     """Read a table in blocks of about so many bytes (None: all at once): each, and the share of the file that
     is read by then. Parameters as of `read_csv`."""
@@ -101,7 +97,7 @@ def iter_csv(
         if header and sum(map(is_number, fields)) > len(fields) / 2:
             raise DataError("numbers instead of names; header=False reads a file without", lines.name, line)
         names = fields if header else [f"x{k}" for k in range(len(fields))]
-        table = _Table(lines.name, names, Roles(target, qid, drop))
+        table = _Table(lines.name, names, roles)
         if not header:
             table.add(line, fields)
         for line, fields in rows:

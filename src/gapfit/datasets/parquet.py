@@ -36,21 +36,14 @@ def read_parquet(
     `DataError` tells that the file is damaged or pyarrow is missing, or the column and row of a value that is
     missing, infinite or no number.
     """
-    return next(iter_parquet(source, None, target=target, qid=qid, drop=drop, dtype=dtype))[0]
+    return next(iter_parquet(source, None, Roles(target, qid, drop), dtype))[0]
 
 
 def iter_parquet(
-    source: Source,
-    block_bytes: int | None,
-    *,
-    target: Column | None = None,
-    qid: Column | None = None,
-    drop: Sequence[Column] = (),
-    dtype: DTypeLike = np.float64,
+    source: Source, block_bytes: int | None, roles: Roles, dtype: DTypeLike
 ) -> Iterator[tuple[Data, float]]:
     """Read a table in blocks of about so many bytes (None: all at once): each, and the share of the rows that
     is read by then. Parameters as of `read_parquet`."""
-    dtype = as_dtype(dtype)
     name = name_of(source)
     arrow, parquet = pyarrow_for(name)
     if source == "-":
@@ -62,7 +55,7 @@ def iter_parquet(
             step = rows if block_bytes is None else block_bytes // (8 * max(whole.metadata.num_columns, 1))
             for table in _tables(arrow, whole, None if block_bytes is None else max(step, 1)):
                 done += table.num_rows
-                yield _data(table, Roles(target, qid, drop), dtype, name), done / max(rows, 1)
+                yield _data(table, roles, as_dtype(dtype), name), done / max(rows, 1)
         except (arrow.ArrowException, OSError, UnicodeError) as error:
             raise DataError(f"not a Parquet file, or damaged: {error}", name) from error
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gapfit.datasets.columns import Roles
 from gapfit.datasets.csv_text import iter_csv
 from gapfit.datasets.lines import CHUNK_BYTES, Lines, opened
 from gapfit.datasets.npz import read_npz
@@ -76,14 +77,14 @@ def _rowwise(blocks: Iterator[tuple[Data, float]], start: dict[str, int]) -> Ite
 
 def _csv(path: Path, size: int, start: dict[str, int], *, target: Any, n_features: Any, dtype: Any) -> Any:
     delimiter = "\t" if path.name.removesuffix(".gz").endswith(".tsv") else ","
-    blocks = iter_csv(path, size, target=target, delimiter=delimiter, dtype=dtype)
+    blocks = iter_csv(path, size, Roles(target), dtype, delimiter=delimiter)
     return _rowwise(_checked(blocks, n_features, path), start)
 
 
 def _parquet(
     path: Path, size: int, start: dict[str, int], *, target: Any, n_features: Any, dtype: Any
 ) -> Any:
-    return _rowwise(_checked(iter_parquet(path, size, target=target, dtype=dtype), n_features, path), start)
+    return _rowwise(_checked(iter_parquet(path, size, Roles(target), dtype), n_features, path), start)
 
 
 def _checked(blocks: Any, n_features: int | None, path: Path) -> Iterator[tuple[Data, float]]:

@@ -39,6 +39,7 @@ class Design(HasForms, ABC):
     shape: tuple[int, int]  # scores, weights
     dtype: Any  # in which weights are returned
     size: int  # the work of a product with A: its stored entries
+    few_features: int = 2000  # whose Hessian is summed up and factorised in the time of some passes
 
     def __repr__(self) -> str:
         return type(self).__name__
@@ -80,6 +81,12 @@ class Design(HasForms, ABC):
         """Somebody will ask for A w and A'u of these w and u; a design whose products are dear can have them
         along with the next `adjoints`. Others need not know."""
 
+    @property
+    def picks(self) -> bool:
+        """Can it take some rows out in less time than a product with so many takes? Sparse rows are used
+        where they are."""
+        return self.size == self.shape[0] * self.shape[1] and self.has(Rows)
+
     @abstractmethod
     def take(self, rows: Any) -> "Design":
         """The design of some of the samples."""
@@ -104,6 +111,10 @@ class Design(HasForms, ABC):
     def held(self, vector: Any) -> Any:
         """A vector of samples, where this design has its own."""
         return vector
+
+    def zeros(self) -> Any:
+        """Zero for every score, there."""
+        return np.zeros(self.shape[0])
 
     def over(self, function: Callable[..., Any], *row_vectors: Any, **shared: Any) -> list[Any]:
         """function(part, its rows of the vectors, what is shared) for each part of the rows: for all."""

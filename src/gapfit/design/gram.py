@@ -28,6 +28,18 @@ Tile = Callable[[Indices], Any]  # rows -> K[rows, columns]
 Keep = Callable[[slice], Callable[[slice, Any], None]]  # columns -> (rows, tile) -> nothing
 
 
+class Over(NamedTuple):
+    """The rows that a sum of columns is for: all, or some, of these samples or of a source; `keep` is shown
+    every tile."""
+
+    rows: Indices | None = None
+    source: Any = None
+    keep: Keep | None = None
+
+
+EVERY_ROW = Over()
+
+
 class Tiles(ABC):
     """K for some samples; `columns` may be looked at from other samples, the rows of `source`."""
 
@@ -35,6 +47,8 @@ class Tiles(ABC):
     work: float = 1.0  # multiplications for an entry
     roundings: int = 8  # of an entry, whose length is that of its two samples
     unit: float = EPS  # of the precision that the entries were given in
+    most: int = 4096  # variables in a working set, at most
+    depth: float = 0.1  # how far a working set is solved, in terms of the violation of all variables
 
     @abstractmethod
     def columns(self, columns: Indices, dtype: Any, source: Any = None) -> Tile:
@@ -79,19 +93,12 @@ class Tiles(ABC):
         each = np.arange(self.n)
         return symmetric(self.tile(each, each, np.float64))
 
-    def sums(
-        self,
-        columns: Indices,
-        weights: Vector,
-        dtype: Any,
-        rows: Indices | None = None,
-        source: Any = None,
-        keep: Keep | None = None,
-    ) -> Vector:
-        """K[rows, columns] @ weights, added up in double precision; `keep` is shown all tiles."""
+    def sums(self, columns: Indices, weights: Vector, dtype: Any, over: Over = EVERY_ROW) -> Vector:
+        """K[rows, columns] @ weights, added up in double precision."""
         from gapfit.compiled.gram import add_weighted_sums  # compiled code is loaded only when it is to run
 
-        rows = np.arange((source or self).n) if rows is None else rows
+        source, keep = over.source, over.keep
+        rows = np.arange((source or self).n) if over.rows is None else over.rows
         out = np.zeros(len(rows))
         for first in range(0, len(columns), self.width):
             some = slice(first, first + self.width)
@@ -164,7 +171,10 @@ class FunctionTiles(Tiles):
     ) -> None:
         n, d = X.shape
         self.n, self.function = n, function
-        entries = X.nnz if sparse.issparse(X) else np.count_nonzero(X)
+        if sparse.issparse(X):
+            entries = X.nnz
+        else:
+            entries = n * d if thin is False else np.count_nonzero(X)
         self.thin = thin if thin is not None else _SPARSE * entries < n * d
         if self.thin != sparse.issparse(X):
             X = sparse.csr_array(X) if self.thin else X.toarray()
@@ -233,7 +243,8 @@ class CallableTiles(Tiles):
         mine, theirs = self.X[columns], self.X if source is None else source.X
 
         def tile(rows: Indices) -> Any:
-            values = np.asarray(self.function(theirs[rows], mine), dtype=dtype)
+            found = self.function(theirs[rows], mine)
+            values = np.asarray(found.toarray() if sparse.issparse(found) else found, dtype=dtype)
             if values.shape != (len(rows), len(columns)):
                 raise ValueError(
                     f"kernel returned an array of shape {values.shape}, not {(len(rows), len(columns))}"

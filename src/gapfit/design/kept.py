@@ -12,7 +12,7 @@ import numpy as np
 
 from gapfit import threads
 from gapfit._types import Indices, Vector
-from gapfit.design.gram import Tiles
+from gapfit.design.gram import Over, Tiles
 
 _DEAR = 60  # multiplications for an entry from which on memory that is new to the process costs less
 _ROWS = 2048  # of sums that are added up at once
@@ -100,7 +100,7 @@ class KeptColumns:
 
             return put
 
-        return self.tiles.sums(columns, weights, np.float32, keep=keep if len(self.kept) else None)
+        return self.tiles.sums(columns, weights, np.float32, Over(keep=keep if len(self.kept) else None))
 
     def _slots(self, columns: Indices) -> Indices:
         """Where the first of these columns go: to the slots that were not in use for longest."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from gapfit import threads
 from gapfit._types import Data, Indices, Vector
-from gapfit.design.gram import Keep, Tile, Tiles, strips
+from gapfit.design.gram import EVERY_ROW, Over, Tile, Tiles, strips
 from gapfit.rounding import EPS
 
 _RUNS = 8  # of rows one after the other, up to which blocks are copied rather than entries
@@ -38,18 +38,10 @@ class MatrixTiles(Tiles):
     def diagonal(self) -> Vector:
         return np.array(np.diagonal(self.K), dtype=np.float64)
 
-    def sums(
-        self,
-        columns: Indices,
-        weights: Vector,
-        dtype: Any,
-        rows: Indices | None = None,
-        source: Any = None,
-        keep: Keep | None = None,
-    ) -> Vector:
+    def sums(self, columns: Indices, weights: Vector, dtype: Any, over: Over = EVERY_ROW) -> Vector:
         """Of all rows: as the sum of rows of K, which is symmetric. They are read as they lie in memory."""
-        if rows is not None or source is not None or keep is not None:
-            return super().sums(columns, weights, dtype, rows, source, keep)
+        if any(part is not None for part in over):
+            return super().sums(columns, weights, dtype, over)
         from gapfit.compiled.gram import add_kept
 
         out, weights = np.zeros(self.n), np.ascontiguousarray(weights)

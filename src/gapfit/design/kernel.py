@@ -15,7 +15,7 @@ from gapfit._types import Data, Indices, Matrix, Slope, Vector
 from gapfit.design.base import Design, Precise
 from gapfit.design.definite import WHOLE, negative_direction, symmetric
 from gapfit.design.expansion import Expansion, Product
-from gapfit.design.gram import CallableTiles, FunctionTiles, Tiles
+from gapfit.design.gram import CallableTiles, FunctionTiles, Over, Tiles
 from gapfit.design.kept_matrix import MatrixTiles
 from gapfit.design.kernel_functions import KernelFunction
 from gapfit.design.memory import MemoryDesign
@@ -204,7 +204,7 @@ class OtherSamples(Design):
 
     def scores(self, w: Slope) -> Vector:
         support = np.flatnonzero(w)
-        return self.train.source.sums(support, w[support], np.float64, source=self.rows)
+        return self.train.source.sums(support, w[support], np.float64, Over(source=self.rows))
 
     def adjoint(self, u: Vector) -> Slope:
         raise TypeError("slopes of other samples have no coefficients in terms of the training samples")

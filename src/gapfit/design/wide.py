@@ -29,6 +29,7 @@ class WideDesign(Design):
         self.shape = (n * outputs, d * outputs)
         self.dtype = narrow.dtype
         self.size = narrow.size * outputs
+        self.few_features = narrow.few_features
 
     def forms(self) -> Iterator[Any]:
         yield Plain()

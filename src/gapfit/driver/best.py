@@ -5,7 +5,7 @@ from collections.abc import Callable
 from math import isfinite
 from operator import itemgetter
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from gapfit._types import Slope, Vector
 from gapfit.certify import proved, running
 from gapfit.driver.claims import claims
 from gapfit.driver.known import Known
+from gapfit.driver.proof import Proof
 from gapfit.errors import ContractError, UnboundedProblem
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
@@ -27,23 +28,12 @@ _LAST_OFFSETS = 0.3  # seconds for the offsets of the last iterate when time is 
 _CLEARLY = 0.999  # times a gap, one is smaller by more than rounding
 
 
-class Proof(NamedTuple):
-    """A point as it will be returned, and what is proved of it."""
-
-    w: Slope
-    b: Vector
-    certificate: Certificate
-    rests_on: Minorant
-    of: Slope  # the best point so far that it stands for, and the best minorant
-    minorant: Minorant
-
-
 class Best(Kept):
     """What the driver has seen of a fit: it certifies iterates, and keeps what improves a bound."""
 
     KEPT = (
-        "n_iter", "w", "b", "scores", "primal", "minorant", "dual", "plain", "demand", "best_gap",
-        "improved_at", "certificate", "scale", "atol", "looked_at", "given",
+        "n_iter", "w", "b", "scores", "primal", "minorant", "dual", "sharpest", "plain", "demand",
+        "best_gap", "improved_at", "certificate", "scale", "atol", "looked_at", "given",
     )  # fmt: skip
 
     def __init__(self, problem: Problem, known: Known, tol: float, began: float, deadline: float) -> None:
@@ -87,7 +77,8 @@ class Best(Kept):
         self.best_gap, self.improved_at = np.inf, 0
         self.certificate = self._certificate()
         self.proof: Proof | None = None
-        self.plain: float | None = None  # what the minorant proves without any allowance
+        self.sharpest = self.minorant  # the one that says most without any allowance for rounding
+        self.plain = self._plainly(self.minorant)  # which is that
         self.history.append(self._record())
         # for optima at zero; the data alone decide, not where the fit began
         self.scale = problem.scale
@@ -237,15 +228,23 @@ class Best(Kept):
     def _offer(self, minorant: Minorant) -> None:
         if minorant.maker != self.problem.maker:
             raise ContractError("a solver may report only minorants that its problem has made")
-        dual = self._bound(minorant)
+        dual, plain = self._bound(minorant), self._plainly(minorant)
+        if dual <= self.dual and plain <= self.plain:
+            return
+        if not minorant.made and minorant.u is not None:  # the solver may go on writing to it
+            minorant = minorant._replace(u=minorant.u.copy())
         if dual > self.dual:
-            if not minorant.made and minorant.u is not None:  # the solver may go on writing to it
-                minorant = minorant._replace(u=minorant.u.copy())
-            self.minorant, self.dual, self.plain = minorant, dual, None
+            self.minorant, self.dual = minorant, dual
+        if plain > self.plain:
+            self.sharpest, self.plain = minorant, plain
 
     def _bound(self, minorant: Minorant) -> float:
         """The lower bound that a minorant proves, rounding counted."""
         return float(self.problem.least(self.problem.feasible(minorant)).below)
+
+    def _plainly(self, minorant: Minorant) -> float:
+        """The lower bound as it is computed: about what sums of twice the digits will prove."""
+        return self.problem.dual(self.problem.feasible(minorant, proved=False))
 
     def _certificate(self) -> Certificate:
         return running(self.primal, self.minorant, self.dual)
@@ -253,7 +252,7 @@ class Best(Kept):
     def _final(self) -> Proof:
         """What will be returned: the best point in the precision of the data. Where that spoils the
         tolerance, as it is; and where the fit did not help, the point that it was given."""
-        if self.proof is not None and self.proof.of is self.w and self.proof.minorant is self.minorant:
+        if self.proof is not None and self.proof.stands_for(self.w, self.minorant, self.sharpest):
             return self.proof
         w = self.problem.penalty.rounded(self.w, self.problem.dtype)
         if w is self.w:
@@ -270,13 +269,14 @@ class Best(Kept):
 
     def _proof(self, w: Slope, b: Vector, scores: Vector | None) -> Proof:
         """The certificate of a point, from nothing but X, y, w and the evidence. Where rounding is most of
-        its gap, once more with sums of twice the digits."""
+        its gap, once more with sums of twice the digits, and with the minorant that has most to gain by them:
+        between others an allowance that is larger than what they differ by chose at random."""
         w64 = w.astype(np.float64, copy=False)
         certificate, rests_on = proved(self.problem, w64, b, self.minorant, scores, exact=False)
         if not self._meets(certificate, 1.0) and self._rounding_matters(certificate):
-            exactly = proved(self.problem, w64, b, self.minorant, None, exact=True)
+            exactly = proved(self.problem, w64, b, self.sharpest, None, exact=True)
             certificate, rests_on = min((certificate, rests_on), exactly, key=lambda pair: pair[0].gap)
-        return Proof(w, b, certificate, rests_on, self.w, self.minorant)
+        return Proof(w, b, certificate, rests_on, (self.w, self.minorant, self.sharpest))
 
     def _better(self, usual: Proof, other: Proof) -> Proof:
         """The other one only if it is better by more than rounding."""
@@ -288,8 +288,6 @@ class Best(Kept):
 
     def _as_computed(self) -> Certificate:
         """The running bounds without any allowance: whether a proof is worth trying."""
-        if self.plain is None:
-            self.plain = self.problem.dual(self.problem.feasible(self.minorant, proved=False))
         return self.certificate._replace(gap=max(self.primal - self.plain, 0.0))
 
     def _meets(self, certificate: Certificate, demand: float) -> bool:

@@ -70,7 +70,7 @@ class WithPath(LinearModel):
 
     def _again(self, given: Mapping[str, Any]) -> Any:
         """The same model on other samples: one that predicts, of which nothing else is known."""
-        (one,) = clone(self)._along(given, [{"alpha": self.alpha}])
+        (one,) = clone(self)._along(given, [{"alpha": self.alpha_}])
         return one
 
     def _along(
@@ -88,7 +88,7 @@ class WithPath(LinearModel):
     ) -> tuple[list[Any], list[tuple[Solution, ...]]]:
         """Those, and the solutions of the parts of each."""
         self.alpha_ = alphas[0]  # problems of all alphas are made from one of them
-        parts = LinearParts(self, *self._posed(**given))
+        parts = LinearParts(self, self._posed(**given))
         solver = seeded(self._solver(), self.random_state)
         max_time = np.inf if self.max_time is None else as_number("max_time", self.max_time)
         how = {

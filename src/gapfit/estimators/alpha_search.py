@@ -115,7 +115,7 @@ class AlphaSearchCV(MetaEstimatorMixin, BaseEstimator):
         inner = self.estimator.__sklearn_tags__()
         tags.estimator_type, tags.classifier_tags = inner.estimator_type, inner.classifier_tags
         tags.regressor_tags, tags.target_tags = inner.regressor_tags, inner.target_tags
-        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.sparse, tags.target_tags.multi_output = inner.input_tags.sparse, False
         if tags.classifier_tags is not None:
             tags.classifier_tags.multi_label = False
         return tags

@@ -50,9 +50,11 @@ class Altered(NamedTuple):
             raise ValueError(
                 f"{posed.loss!r} fits several scores at once; one_vs_rest models can be asked what if"
             )
-        parts, origin = LinearParts(model, *posed), posed.samples.origin
+        parts, origin = LinearParts(model, posed), posed.samples.origin
         problems = [parts.problem(k) for k in range(parts.count)]
-        coefs = np.atleast_2d(model.coef_).astype(np.float64)
+        if (parts.count > 1 and not is_classifier(model)) or problems[0].risk.outputs > 1:
+            raise ValueError("what if is asked of one score at a time: fit and ask for each target by itself")
+        coefs = model._dense_coef().astype(np.float64)
         solutions = [
             solve(problem, tol=_BASE, start=w.copy(), resumable=False)
             for problem, w in zip(problems, coefs, strict=True)

@@ -51,6 +51,10 @@ class Assertions(WithPath):
             raise ValueError(f"eps must not be negative, got {eps!r}")
         more = eps * abs(self.objective_) if relative else eps
         lo, hi = self._range_by_balls(more)
+        if lo.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"coef_range is for scores that are fitted one by one, and {self.loss!r} fits several at once"
+            )
         kept = self.__dict__.get("_kept")
         if X is not None:
             kept = clone(self)._posed(X, y, sample_weight, None)
@@ -72,8 +76,8 @@ class Assertions(WithPath):
         return centres - np.array(reach)[:, None], centres + np.array(reach)[:, None]
 
     def _tilt(self, posed: Posed, more: float, lo: Vector, hi: Vector) -> None:
-        parts = LinearParts(self, *posed)
-        for k, w in enumerate(np.atleast_2d(self.coef_).astype(np.float64)):
+        parts = LinearParts(self, posed)
+        for k, w in enumerate(self._dense_coef().astype(np.float64)):
             problem = parts.problem(k).sealed()
             fit = solve(problem, tol=_TIGHT, start=w.copy())
             for j in range(problem.design.shape[1]):

@@ -158,7 +158,7 @@ class ChoosesAlpha(Chooses):
     def _checked_first(self, given: Mapping[str, Any]) -> Any:
         probe = clone(self)
         probe.alpha_ = self.alpha_ = 1.0  # the checks need one
-        return LinearParts(probe, *probe._posed(**given)).data()
+        return LinearParts(probe, probe._posed(**given)).data()
 
 
 def chosen(name: str) -> Any:

@@ -41,6 +41,7 @@ class LinearClassifierCV(ChoosesAlpha, LinearClassifier):
     """
 
     alpha: ClassVar[Any] = chosen("alpha")  # type: ignore[misc]
+    C: ClassVar[None] = None  # type: ignore[misc]
     keep: ClassVar[Any] = not_by_parts("keep")  # type: ignore[misc]
     partial_fit: ClassVar[Any] = not_by_parts("partial_fit")
 
@@ -82,6 +83,7 @@ class LinearRegressorCV(ChoosesAlpha, LinearRegressor):
     """
 
     alpha: ClassVar[Any] = chosen("alpha")  # type: ignore[misc]
+    C: ClassVar[None] = None  # type: ignore[misc]
     keep: ClassVar[Any] = not_by_parts("keep")  # type: ignore[misc]
     partial_fit: ClassVar[Any] = not_by_parts("partial_fit")
 
@@ -114,6 +116,7 @@ class OrdinalClassifierCV(ChoosesAlpha, OrdinalClassifier):
     """
 
     alpha: ClassVar[Any] = chosen("alpha")  # type: ignore[misc]
+    C: ClassVar[None] = None  # type: ignore[misc]
 
     @all_or_nothing
     def fit(self, X: Any, y: ArrayLike, sample_weight: Maybe = None) -> "OrdinalClassifierCV":
@@ -144,6 +147,7 @@ class RankerCV(ChoosesAlpha, Ranker):
     """
 
     alpha: ClassVar[Any] = chosen("alpha")  # type: ignore[misc]
+    C: ClassVar[None] = None  # type: ignore[misc]
     _beside: ClassVar[tuple[str, ...]] = ("qid",)
 
     @all_or_nothing

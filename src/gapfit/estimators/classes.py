@@ -5,9 +5,10 @@ from typing import Any
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from gapfit._types import Vector
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.persistence.objects import CLASS_WEIGHT
-from gapfit.persistence.values import LABELS
+from gapfit.persistence.values import LABELS, floats
 
 
 @declared
@@ -25,3 +26,10 @@ class WeightedClasses(Classes):
         'Weights by class. "balanced" gives every class the same total weight.',
         'dict, "balanced" or None', default=None, form=CLASS_WEIGHT,
     )  # fmt: skip
+
+    class_weight_: Vector = attribute(
+        floats(1),
+        "array of shape (k,)",
+        "The weight of each class, in the order of `classes_`.",
+        optional=True,
+    )

@@ -9,19 +9,18 @@ from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gapfit._types import Data, Matrix, Maybe, Slope, Target, Vector
+from gapfit._types import Maybe, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
-from gapfit.design.memory import design_of
-from gapfit.design.wide import WideDesign
 from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing, warn_caller
 from gapfit.estimators.linear import LinearParts, Posed, WithIntercept
+from gapfit.estimators.outputs import joint_bounds, rows_of_outputs
 from gapfit.estimators.predictions import rows_to_watch
 from gapfit.estimators.probabilities import Probabilities
 from gapfit.estimators.streams import StreamOfClasses
 from gapfit.estimators.targets import (
-    Indicators,
+    Patterns,
     as_codes,
     as_indicators,
     as_labels,
@@ -37,7 +36,6 @@ from gapfit.losses.multilabel import least_error_threshold, threshold_range
 from gapfit.persistence.objects import LOSS
 from gapfit.persistence.values import FLAG, floats
 from gapfit.reductions import Labels
-from gapfit.statements import Ball
 
 JOINT = Target.CLASSES | Target.INDICATORS  # several scores a sample
 TAKES = Target.LABELS | JOINT
@@ -147,7 +145,7 @@ class LinearClassifier(
         else:
             posed = self._posed(X, y, sample_weight, offset)
             two = len(self.classes_) == 2 and not target_of(loss) & JOINT
-            self._solve(*posed._replace(watched=rows_to_watch(self, X, watch, two=two)))
+            self._solve(posed._replace(watched=rows_to_watch(self, X, watch, two=two)))
             self._calibrate({"X": X, "y": y, "sample_weight": sample_weight, "offset": offset})
         return self
 
@@ -158,7 +156,7 @@ class LinearClassifier(
             raise ValueError(f"y must be an indicator matrix of shape (n, L), L > 1, for {loss!r}")
         samples = self._samples(X, y, as_labels, sample_weight, offset)
         samples, labels = samples.weighed(self.class_weight)
-        self.classes_, self.multilabel_ = labels.classes, False
+        self.classes_, self.class_weight_, self.multilabel_ = *labels, False
         _check_plausible(len(labels.classes), samples.given)
         targets = labels.apply(samples.y)
         if Target.CLASSES in target:
@@ -176,7 +174,7 @@ class LinearClassifier(
             )
         return TOGETHER[type(loss)]()
 
-    def _fit_labels(self, X: Any, labels: Indicators, loss: Loss, sample_weight: Any, offset: Any) -> None:
+    def _fit_labels(self, X: Any, labels: Patterns, loss: Loss, sample_weight: Any, offset: Any) -> None:
         """Fit an indicator matrix: one problem for each label, or one for all if the loss is over labels."""
         if Target.CLASSES in target_of(loss):
             raise ValueError(f"y is an indicator matrix, and {loss!r} is for classes, of which one is true")
@@ -185,14 +183,14 @@ class LinearClassifier(
                 raise ValueError(f"{name} must be None where y is an indicator matrix")
         samples = self._samples(X, labels, as_codes, sample_weight, offset)
         Y = labels.patterns[samples.y]
-        self.classes_, self.multilabel_ = np.arange(Y.shape[1]), True
+        self.classes_, self.class_weight_, self.multilabel_ = np.arange(Y.shape[1]), np.ones(Y.shape[1]), True
         targets = [Y] if Target.INDICATORS in target_of(loss) else list(2.0 * Y.T - 1.0)
-        self._solve(samples, targets, loss, self.fit_intercept)
+        self._solve(Posed(samples, targets, loss, self.fit_intercept))
         if loss.relative:  # it is blind to a common shift: the one with the fewest errors
             scores, (ball,) = self._scores(samples.X), self._balls
             self.intercept_ = self.intercept_ - least_error_threshold(scores, Y, samples.weight)
             if ball is not None:  # the optimum's own threshold follows from its scores
-                bounds = _joint_bounds(ball, samples.X, Y.shape[1])
+                bounds = joint_bounds(ball, samples.X, Y.shape[1])
                 lowest, highest = threshold_range(*bounds, Y, samples.weight)
                 self._balls = [ball._replace(lo=ball.lo - highest, hi=ball.hi - lowest)]
 
@@ -200,7 +198,8 @@ class LinearClassifier(
         outputs = self._outputs(w[0])
         coef, intercept = np.stack(w), np.array(b, dtype=np.float64)
         if outputs > 1:
-            coef, intercept = _weights_and_intercepts(w[0], b[0], outputs)
+            blind = parts.loss.relative and not self.multilabel_  # to a common shift: none is added
+            coef, intercept = rows_of_outputs(w[0], b[0], outputs, centred=blind)
             if outputs == 2 and not self.multilabel_:
                 coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
         return {"coef_": coef, "intercept_": intercept}
@@ -258,10 +257,9 @@ class LinearClassifier(
         """
         check_is_fitted(self)
         ball = self._balls[0]
-        outputs = 1 if ball is None else self._outputs(ball.centre)
-        if ball is None or outputs == 1:
+        if ball is None or (outputs := self._outputs(ball.centre)) == 1:
             return super().score_bounds(X)
-        lo, hi = _joint_bounds(ball, self._checked(X), outputs)
+        lo, hi = joint_bounds(ball, self._checked(X), outputs)
         two = outputs == 2 and not self.multilabel_
         return (lo[:, 1] - hi[:, 0], hi[:, 1] - lo[:, 0]) if two else (lo, hi)
 
@@ -287,14 +285,3 @@ def _check_plausible(k: int, n: int) -> None:
             "predicted take LinearRegressor, for levels OrdinalClassifier",
             UserWarning,
         )
-
-
-def _weights_and_intercepts(w: Slope, b: Any, outputs: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """A row of weights and an intercept for each output."""
-    return np.ascontiguousarray(w.reshape(-1, outputs).T), np.array(np.broadcast_to(b, (outputs,)), float)
-
-
-def _joint_bounds(ball: Ball, X: Data, outputs: int) -> tuple[Matrix, Matrix]:
-    """Bounds on the scores of the optimum, a column for each output; infinite where there are intercepts."""
-    lo, hi = ball.score_bounds(WideDesign(design_of(X), outputs))
-    return lo.reshape(-1, outputs), hi.reshape(-1, outputs)

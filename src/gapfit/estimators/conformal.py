@@ -29,6 +29,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         inner = self.estimator.__sklearn_tags__()
         tags.input_tags.sparse, tags.target_tags = inner.input_tags.sparse, inner.target_tags
+        tags.target_tags.multi_output = False
         if tags.classifier_tags is not None:
             tags.classifier_tags = inner.classifier_tags
             tags.classifier_tags.multi_label = False
@@ -169,4 +170,4 @@ class ConformalRegressor(RegressorMixin, Conformal):
     def _problem(self, X: Data, y: Vector) -> Problem:
         model = self.estimator_
         loss, penalty = check_loss(model.loss, TAKES), model._penalty()
-        return Problem(X, y, loss, penalty, model.alpha, None, model.fit_intercept)
+        return Problem(X, y, loss, penalty, model._alpha(float(len(y))), None, model.fit_intercept)

@@ -115,7 +115,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):
     def _ends(self, rows: Data, label: Any, k: int) -> tuple[Ends, bool]:
         """Bounds of how little all samples conform if the last one has this label; was a fit needed?"""
         y = np.append(self._y, label)
-        parts = LinearParts(self.estimator_, *clone(self.estimator_)._posed(rows, y, None, None))
+        parts = LinearParts(self.estimator_, clone(self.estimator_)._posed(rows, y, None, None))
         problems, design = [parts.problem(j) for j in range(parts.count)], as_design(rows)
         places = np.searchsorted(self.classes_, y)
         points = list(zip(self.estimator_.coef_.astype(np.float64), self.estimator_.intercept_, strict=True))

@@ -20,7 +20,7 @@ from gapfit import limits, threads
 from gapfit.checkpoint import Checkpoint, Identity
 from gapfit.declaration import attribute, check_parameters, declared, parameter
 from gapfit.errors import as_number
-from gapfit.estimators.html import certificate_panel
+from gapfit.estimators.html import WithCertificate, box
 from gapfit.estimators.targets import naming
 from gapfit.persistence.fits import CERTIFICATES
 from gapfit.persistence.objects import SOLVER
@@ -120,10 +120,14 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
     def _solver(self) -> Solver:
         return as_solver(self.solver)
 
-    def _html_repr(self) -> str:
-        """scikit-learn's diagram; below it, the certificate of a fit."""
-        diagram: str = super()._html_repr()
-        return diagram + certificate_panel(self) if "certificates_" in vars(self) else diagram
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        """What scikit-learn's diagrams unfold of a fitted estimator, alone or in a pipeline."""
+        table = super()._get_fitted_attr_html(doc_link)
+        return WithCertificate(self, table) if "certificates_" in vars(self) else table
+
+    def _sk_visual_block_(self) -> Any:
+        """Its box in such a diagram; how the fit ended is told below the name."""
+        return box(self)
 
     @classmethod
     def _check_stored(cls, fit: dict[str, Any]) -> None:

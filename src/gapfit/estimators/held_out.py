@@ -30,6 +30,8 @@ def model_of(estimator: Any) -> Any:
             f"estimator must be a LinearClassifier or a LinearRegressor, or a Pipeline that ends with one, "
             f"got {estimator!r}"
         )
+    if model.C is not None:
+        raise ValueError(f"the search chooses alpha, and C={model.C!r} says what it is; leave C out")
     loss = model._loss() if isinstance(model, LinearClassifier) else model.loss
     if target_of(loss) & JOINT:
         raise ValueError(
@@ -72,7 +74,7 @@ def _fold(
     if before is not None:
         seen, held_out = before.fit_transform(seen, y[train]), before.transform(held_out)
     posed = model._posed(seen, y[train], None if weight is None else weight[train], None)
-    parts = LinearParts(model, *posed)
+    parts = LinearParts(model, posed)
     if classes is not None:
         if len(model.classes_) != len(classes):
             raise ValueError(f"a training fold lacks one of the classes {classes.tolist()}; take fewer folds")

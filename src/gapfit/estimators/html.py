@@ -1,9 +1,9 @@
-"""What a notebook shows of a fit below scikit-learn's diagram: the certificate, and the gap on its way."""
+"""What a notebook shows of a fit in scikit-learn's diagrams: the certificate, and the gap on its way."""
 
 from collections.abc import Sequence
 from html import escape
 from math import inf, isfinite, log10
-from typing import Any
+from typing import Any, NamedTuple
 
 from gapfit.solution import Record, Status
 
@@ -11,9 +11,40 @@ WIDTH, HEIGHT = 220, 48  # of the picture, in pixels
 
 # colours are those of the page, light or dark
 _STYLE = (
-    "display:inline-block;margin-top:.4em;padding:.3em .8em;border:1px solid currentColor;"
+    "display:block;width:fit-content;margin:.4em 0;padding:.3em .8em;border:1px solid currentColor;"
     "border-radius:.25em;font-size:.85em;line-height:1.5;color:inherit"
 )
+
+
+def box(model: Any) -> Any:
+    """scikit-learn's box of an estimator, with a line about the fit. (If it calls that otherwise, one day, it
+    draws the box without.)"""
+    from sklearn.utils._repr_html.estimator import _VisualBlock
+
+    name = type(model).__name__
+    return _VisualBlock("single", model, names=name, name_details=str(model), name_caption=caption(model))
+
+
+def caption(model: Any) -> str | None:
+    """How the fit ended, in a few words; None if there was none."""
+    if "certificates_" not in vars(model):
+        return None
+    words = model.status_.name.lower().replace("_", " ")
+    gap = max(one.relative_gap for one in model.certificates_)
+    return words if model.status_ is Status.LOCAL or not isfinite(gap) else f"{words}, gap {gap:.2g}"
+
+
+class WithCertificate(NamedTuple):
+    """scikit-learn's table of fitted attributes, with the certificate above it."""
+
+    model: Any
+    table: Any
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def _repr_html_inner(self) -> str:
+        return certificate_panel(self.model) + str(self.table._repr_html_inner())
 
 
 def certificate_panel(model: Any) -> str:

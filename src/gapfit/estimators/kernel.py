@@ -19,6 +19,7 @@ from gapfit.estimators.certified import CertifiedFit
 from gapfit.estimators.fitting import Solver
 from gapfit.estimators.kernel_bounds import SUPPORT_BALLS, SupportBall
 from gapfit.estimators.kernel_names import KERNEL, KERNEL_NAME, named_kernel
+from gapfit.estimators.kernel_objects import ObjectKernel, as_objects
 from gapfit.estimators.kernel_parts import KernelParts, Machine
 from gapfit.estimators.kernel_statements import Part
 from gapfit.estimators.later import SaidLater
@@ -44,7 +45,8 @@ class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
     kernel: Any = parameter(
         """"rbf" (exp(-gamma |x - z|^2)), "poly" ((gamma <x, z> + coef0)^degree), "linear", "sigmoid"
         (tanh(gamma <x, z> + coef0)), "precomputed" (then X is the kernel matrix), or a function of two
-        matrices of samples that returns their kernel values. Matrices and functions must be positive
+        matrices of samples, dense or sparse as X is, or of two arrays of objects where X is a list of such,
+        that returns their kernel values. Matrices and functions must be positive
         semidefinite. Those of "sigmoid" may not be: then the fit is a stationary point, `status_` is LOCAL
         and `dual_gap_` infinite.""",
         "str or function", default="rbf", form=KERNEL_NAME,
@@ -115,7 +117,7 @@ class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._is_given("precomputed")
-        tags.input_tags.sparse = not callable(self.kernel) and not self._is_given("precomputed")
+        tags.input_tags.sparse = not self._is_given("precomputed")
         return tags
 
     @property
@@ -123,7 +125,9 @@ class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
         """The weights of the features, a row for each pair of classes, for kernel="linear"."""
         if not self._is_given("linear"):
             raise AttributeError("coef_ is there for kernel='linear' only")
-        return np.asarray(self._expansion_coefficients() @ self.support_vectors_)
+        coef = np.asarray(self._expansion_coefficients() @ self.support_vectors_)
+        coef.flags.writeable = False  # made anew each time: what is written to it would be lost
+        return coef
 
     def _expansion_coefficients(self) -> Vector:
         """Of the support vectors: a row for each machine."""
@@ -135,8 +139,14 @@ class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
         return smo if is_auto(self.solver) else as_solver(self.solver)
 
     def _samples(self, X: Any, *targets: Any) -> Samples:
-        if sparse.issparse(X) and (callable(self.kernel) or self._is_given("precomputed")):
+        if sparse.issparse(X) and self._is_given("precomputed"):
             raise TypeError(f"sparse X does not go with kernel={self.kernel!r}; pass an array")
+        objects = as_objects(X) if callable(self.kernel) else None
+        if objects is not None:
+            kernel = ObjectKernel(self.kernel, objects)
+            samples = super()._samples(kernel.numbers(), *targets)
+            self._fitted_kernel, self.gamma_ = kernel, None
+            return samples
         samples = super()._samples(X, *targets)
         if self._is_given("precomputed") and np.shape(X)[0] == np.shape(X)[1]:
             symmetric(np.asarray(X, dtype=np.float64))  # here entries have the places that the user knows
@@ -173,6 +183,8 @@ class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
         self._certify(fit)
         self.fit_status_ = int(not self.converged_)
         self.shape_fit_ = (samples.given, self.n_features_in_)
+        if isinstance(self._fitted_kernel, ObjectKernel):  # the support vectors are all that is needed now
+            self._fitted_kernel = self._fitted_kernel._replace(objects=np.empty(0, dtype=object))
         return fit.machines
 
     def _point(self, samples: Samples, machines: Sequence[Machine]) -> dict[str, Any]:
@@ -192,6 +204,8 @@ class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
         each = np.stack([machine.w for machine in machines])[:, origin.place] * share
         support = order[each[:, order].any(axis=0)].astype(np.int32)
         vectors = np.empty((0, 0)) if self._precomputed else take_rows(samples.X, origin.place[support])
+        if isinstance(self._fitted_kernel, ObjectKernel):
+            vectors = self._fitted_kernel.named(vectors)
         return {
             "support_": support,
             "support_vectors_": vectors,
@@ -202,6 +216,10 @@ class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
 
     # -- predicting -----------------------------------------------------------------------------------
 
+    def _checked(self, X: Any) -> Data:
+        objects = as_objects(X) if isinstance(self.__dict__.get("_fitted_kernel"), ObjectKernel) else None
+        return super()._checked(X) if objects is None else objects
+
     @property
     def _precomputed(self) -> bool:
         return isinstance(self._fitted_kernel, str)
@@ -211,13 +229,15 @@ class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
         self._support = self._support_design(self.support_vectors_)
 
     def _support_design(self, vectors: Data) -> KernelDesign | None:
-        there = vectors.shape[0] and not self._precomputed
+        there = vectors.ndim == 2 and vectors.shape[0] and not self._precomputed
         return KernelDesign(vectors, self._fitted_kernel, 0) if there else None
 
     def _expansions(self, X: Data, coefficients: Vector) -> Vector:
         """sum_i c_i k(x, x_i) for each row x and each row c of coefficients of the support vectors."""
         if self._precomputed:
             return np.asarray(np.asarray(X, dtype=np.float64)[:, self.support_] @ coefficients.T)
+        if isinstance(self._fitted_kernel, ObjectKernel):
+            return self._fitted_kernel.between(X, self.support_vectors_) @ coefficients.T
         if self._support is None:
             return np.zeros((X.shape[0], len(coefficients)))
         with threads.using(self.n_jobs):
@@ -233,9 +253,9 @@ class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
                 "score_bounds are there for two classes and regression, without nu, and novelty detection, "
                 "where the kernel matrix is positive semidefinite"
             )
-        if self._precomputed:
+        if self._precomputed or isinstance(self._fitted_kernel, ObjectKernel):
             raise ValueError(
-                "score_bounds of other samples need their own kernel values, which a matrix lacks"
+                "score_bounds of other samples need their own kernel values, which matrices and objects lack"
             )
         f = self.dual_coef_[:1]
         both = np.concatenate([f, ball.point(f)])

@@ -79,7 +79,7 @@ class KernelSVC(ClassifierMixin, Probabilities, WeightedClasses, KernelModel):
         if not 0 < C < np.inf:
             raise ValueError(f"C must be positive and finite, got {self.C!r}")
         samples, labels = self._samples(X, y, as_labels, sample_weight).weighed(self.class_weight)
-        self.classes_ = labels.classes
+        self.classes_, self.class_weight_ = labels
         code = np.searchsorted(labels.classes, samples.y)
         k = len(labels.classes)
         if k > 2:  # then each pair of classes is two blocks of the kernel matrix on either side

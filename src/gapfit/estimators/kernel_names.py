@@ -18,6 +18,7 @@ FUNCTIONS: dict[str, type[KernelFunction]] = {
 }
 KERNEL_NAME = name_among([*FUNCTIONS, "precomputed"])
 KERNEL = registered("kernel", FUNCTIONS, ["precomputed"])
+_AT_ONCE = 2**18  # entries that stay in the cache
 _TAKES = {
     "linear": (),
     "rbf": ("gamma",),
@@ -59,4 +60,9 @@ def _variance(X: Data, weight: Vector) -> float:
         d = X.shape[1]
         return float(share @ second / d - (share @ first / d) ** 2)
     mean = float(share @ X.mean(axis=1, dtype=np.float64))
-    return float(share @ np.mean((X.astype(np.float64) - mean) ** 2, axis=1))
+    each = np.empty(len(X))
+    step = max(1, _AT_ONCE // X.shape[1])
+    for rows in (slice(first, first + step) for first in range(0, len(X), step)):
+        away = X[rows].astype(np.float64) - mean
+        each[rows] = np.einsum("ij,ij->i", away, away) / X.shape[1]
+    return float(share @ each)

@@ -7,22 +7,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from gapfit._types import Data, Matrix, Slope, Vector
+from gapfit._types import Data, Slope, Vector
 from gapfit.checkpoint import Checkpoint
 from gapfit.declaration import attribute, declared, parameter
-from gapfit.design.base import Design
 from gapfit.design.memory import MemoryDesign, design_of
 from gapfit.driver.at_once import at_once, is_plain
-from gapfit.elsewhere import fetched
 from gapfit.errors import UnboundedProblem
+from gapfit.estimators.alpha_or_c import AlphaOrC
 from gapfit.estimators.certified import CertifiedFit, Parts
+from gapfit.estimators.dual import DualPoint, WithDual
 from gapfit.estimators.fitting import Solver
 from gapfit.estimators.later import SaidLater
 from gapfit.estimators.placed import RowsOnADevice
 from gapfit.estimators.predictions import until_certain
+from gapfit.estimators.products import products
 from gapfit.estimators.samples import Rows, Samples
+from gapfit.estimators.sparse_weights import SparseWeights
 from gapfit.losses.base import Loss
 from gapfit.penalties import Box, Penalty
 from gapfit.persistence.agreement import check_linear
@@ -40,18 +41,17 @@ from gapfit.statements import ZERO, Ball, optimal_balls, support_status
 from gapfit.whereabouts.coefficients import zeros_and_signs
 from gapfit.whereabouts.newton import sharper
 
-_BLOCK_ELEMENTS = 2**20
 _SMALL = 2**17  # entries of X up to which statements are made when they are asked for
 _KEPT = 2**22  # entries of a copy of X that a model holds on to
 
 
 @declared
-class Linear(Rows):
+class Linear(SparseWeights, Rows):
     """A model with weights of the features, which a penalty keeps small."""
 
     penalty: Any = parameter(
         """Omega: "l2" (1/2 |w|^2), "l1", "elastic_net", "squared_lp", "entropy", "simplex_entropy", or an
-        object of `gapfit.penalties`, such as `ElasticNet(l1_ratio=0.1)` or `Box(L2(), -1, 1)`.""",
+        object of `gapfit.penalties`, such as `ElasticNet()`, `GroupLasso(g)`, `Constrained(L2(), A, b)`.""",
         "str or Penalty", default="l2", form=PENALTY,
     )  # fmt: skip
 
@@ -72,7 +72,7 @@ class WithIntercept(Linear):
     def _scores(self, X: Any) -> Vector:
         """X coef_' + intercept_, in float64: (n,) for a single model, (n, k) for several."""
         X = self._checked(X)
-        return _columns(products(X, np.atleast_2d(self.coef_).astype(np.float64)) + self.intercept_)
+        return _columns(products(X, self._dense_coef().astype(np.float64)) + self.intercept_)
 
 
 class Posed(NamedTuple):
@@ -86,12 +86,11 @@ class Posed(NamedTuple):
 
 
 @declared
-class LinearModel(Linear, RowsOnADevice, CertifiedFit, SaidLater):
+class LinearModel(Linear, WithDual, AlphaOrC, RowsOnADevice, CertifiedFit, SaidLater):
     """A linear model that is the solution of one convex problem or several."""
 
     LATER = ("support_status_", "certified_zeros_", "certified_signs_", "_balls")
 
-    alpha: float = parameter("Multiplies the penalty.", default=1e-4)
     positive: bool = parameter("Allow only coefficients w >= 0.", default=False)
 
     support_status_: NDArray[Any] = attribute(
@@ -118,26 +117,21 @@ class LinearModel(Linear, RowsOnADevice, CertifiedFit, SaidLater):
         if any(ball is None for ball in self._balls):
             raise ValueError(
                 f"penalty {self.penalty!r} is not strongly convex, so that a small gap does not confine the "
-                "optimum; L2, ElasticNet with l1_ratio < 1, QuadraticForm, SquaredLp and SimplexEntropy are"
+                "optimum; L2, ElasticNet with l1_ratio < 1, GroupLasso with ratio < 1, QuadraticForm, "
+                "Constrained, SquaredLp and SimplexEntropy are"
             )
         lo, hi = zip(*(ball.score_bounds(X) for ball in self._balls if ball), strict=True)
         return _columns(np.stack(lo, axis=1)), _columns(np.stack(hi, axis=1))
 
-    def _solve(
-        self,
-        samples: Samples,
-        targets: Sequence[Any],
-        loss: Loss,
-        intercept: bool,
-        watched: Data | None = None,
-    ) -> None:
+    def _solve(self, posed: Posed) -> None:
         """Solve one problem for each vector of targets, and set the fitted attributes."""
-        parts = LinearParts(self, samples, targets, loss, intercept, watched)
+        parts, samples = LinearParts(self, posed), posed.samples
         self._certify(parts)
         small = samples.copied and parts.design.size <= _KEPT
-        self._kept = Posed(samples, targets, loss, intercept) if small else None
+        self._kept = posed._replace(watched=None) if small else None
         self._unsay()
         here = isinstance(parts.design, MemoryDesign)
+        self._dual = DualPoint.of(parts.solved, samples) if here else None
         at_once = here and (parts.design.size > _SMALL or not samples.copied)
         shape = np.shape(self.coef_)
         sharply = here and not at_once
@@ -146,8 +140,9 @@ class LinearModel(Linear, RowsOnADevice, CertifiedFit, SaidLater):
             self._say_all()  # else on request, for it takes passes over what is elsewhere
 
     def __getstate__(self) -> Any:
-        """Without the samples."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_kept"}
+        """Without the samples, and what has a number for each."""
+        left = {"_kept", "_dual"}
+        return {name: value for name, value in super().__getstate__().items() if name not in left}
 
     @abstractmethod
     def _point(self, parts: "LinearParts", w: Sequence[Slope], b: Sequence[Any]) -> dict[str, Any]:
@@ -166,20 +161,14 @@ class LinearModel(Linear, RowsOnADevice, CertifiedFit, SaidLater):
 class LinearParts(Parts):
     """A problem for each vector of targets of the same samples."""
 
-    def __init__(
-        self,
-        model: LinearModel,
-        samples: Samples,
-        targets: Sequence[Any],
-        loss: Loss,
-        intercept: bool,
-        watched: Data | None = None,
-    ) -> None:
+    def __init__(self, model: LinearModel, posed: Posed) -> None:
+        samples, targets, loss, intercept, watched = posed
         self.model, self.samples, self.targets, self.loss = model, samples, targets, loss
         self.watched = None if watched is None else MemoryDesign(watched)
         self.intercept, self.penalty = intercept, model._penalty()
         self.design, self.count = design_of(samples.X), len(targets)
-        self.n_offsets = 0
+        self.n_offsets, self.total = 0, float(samples.weight.sum())
+        self.alpha = model._alpha(self.total)
         self.solved: list[tuple[Problem, Solution]] = []
 
     def data(self) -> Any:
@@ -197,12 +186,14 @@ class LinearParts(Parts):
         samples = self.samples
         try:
             problem = Problem(
-                self.design, self.targets[k], self.loss, self.penalty, self.model.alpha, samples.weight,
+                self.design, self.targets[k], self.loss, self.penalty, self.alpha, samples.weight,
                 self.intercept, samples.offset, samples.groups,
             )  # fmt: skip
         except UnboundedProblem as error:
             if self.count == 1:
                 raise
+            if not hasattr(self.model, "classes_"):
+                raise UnboundedProblem(f"column {k} of y: {error}") from error
             label = self.model.classes_[k]
             raise UnboundedProblem(
                 f"label {label}: {error}. All samples have it, or none: leave its column of y out"
@@ -237,11 +228,10 @@ class LinearParts(Parts):
         return self.model._point(self, ws, bs)
 
     def fitted(self) -> dict[str, Any]:
-        alpha, total = float(self.model.alpha), float(self.samples.weight.sum())
         _, last = self.solved[-1]
         return {
-            "alpha_": alpha,
-            "C_": 1.0 / alpha / total,  # their product may underflow
+            "alpha_": float(self.alpha),
+            "C_": 1.0 / float(self.alpha) / self.total,  # their product may underflow
             **self.attributes(self.count - 1, last.w, last.intercept),
         }
 
@@ -270,27 +260,6 @@ def _statements(
         "certified_signs_": signs.reshape(shape),
         "_balls": balls,
     }
-
-
-def products(X: Data | Design, W: Matrix) -> Matrix:
-    """X W' in float64, row by row.
-
-    With BLAS the rounding of a row depends on the rows around it, and an optimum has exact ties: samples on
-    the margins of two classes. The same row shall always be given the same label.
-    """
-    if isinstance(X, Design):
-        return np.concatenate(X.over(_part_products, W=W))
-    if sparse.issparse(X):
-        return np.asarray(X @ W.T)
-    size = max(1, _BLOCK_ELEMENTS // X.shape[1])
-    blocks = (X[first : first + size] for first in range(0, X.shape[0], size))
-    return np.concatenate([np.einsum("ij,kj->ik", np.ascontiguousarray(b, np.float64), W) for b in blocks])
-
-
-def _part_products(part: Design, W: Matrix) -> Matrix:
-    if isinstance(part, MemoryDesign):
-        return products(part.X, W)
-    return np.stack([fetched(part.scores(w)) for w in W], axis=1)
 
 
 def _columns(values: NDArray[Any]) -> NDArray[Any]:

@@ -241,7 +241,7 @@ class MetricClassifier(ClassifierMixin, Probabilities, WithIntercept, Classes, F
 
     def _to_calibrate(self, X: Any) -> Vector:
         """On other samples another member may win, with scores of another size, which means nothing."""
-        return self._scores(X) / (float(np.linalg.norm(self.coef_)) or 1.0)
+        return self._scores(X) / (float(np.linalg.norm(self._dense_coef())) or 1.0)
 
     def _take_over(self, found: Outcome, weight: float) -> None:
         """The fitted attributes: of one model or one for each class, of the problems that these solve, and of

@@ -6,7 +6,7 @@ from typing import Any
 from gapfit._types import Maybe, Slope, Vector
 from gapfit.declaration import declared
 from gapfit.estimators.fitting import all_or_nothing
-from gapfit.estimators.linear import LinearModel, LinearParts, WithIntercept
+from gapfit.estimators.linear import LinearModel, LinearParts, Posed, WithIntercept
 from gapfit.estimators.one_class import OneClass
 from gapfit.estimators.targets import as_none
 from gapfit.losses import Novelty
@@ -41,7 +41,7 @@ class NoveltyDetector(OneClass, WithIntercept, LinearModel):
         """y : ignored"""
         loss = Novelty(self.nu)
         samples = self._samples(X, y, as_none, sample_weight)
-        self._solve(samples, [samples.y], loss, True)
+        self._solve(Posed(samples, [samples.y], loss, True))
         self._told_if_nothing_is_novel()
         return self
 

@@ -14,8 +14,9 @@ from gapfit.declaration import attribute, declared, parameter
 from gapfit.estimators.along import WithPath
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing
-from gapfit.estimators.linear import LinearParts, Posed, products
+from gapfit.estimators.linear import LinearParts, Posed
 from gapfit.estimators.probabilities import Probabilities
+from gapfit.estimators.products import products
 from gapfit.estimators.targets import Levels, as_labels, check_loss, target_of
 from gapfit.losses import OrdinalPairs, OrdinalThresholds
 from gapfit.losses.base import Loss
@@ -104,7 +105,7 @@ class OrdinalClassifier(ClassifierMixin, Probabilities, WeightedClasses, WithPat
         """y : labels of shape (n,), whose sorted order is that of the levels
         Or an ordered Categorical of pandas, whose own order counts.
         """
-        self._solve(*self._posed(X, y, sample_weight))
+        self._solve(self._posed(X, y, sample_weight))
         self._calibrate({"X": X, "y": y, "sample_weight": sample_weight})
         return self
 
@@ -113,7 +114,7 @@ class OrdinalClassifier(ClassifierMixin, Probabilities, WeightedClasses, WithPat
         levels = Levels.of(y)
         samples = self._samples(X, levels.y, as_labels, sample_weight)
         samples, labels = samples.weighed(levels.numbered(self.class_weight))
-        self.classes_ = levels.named(labels.classes)
+        self.classes_, self.class_weight_ = levels.named(labels.classes), labels.factors
         level = np.searchsorted(labels.classes, samples.y).astype(np.float64)
         return Posed(samples, [level], loss, True)
 
@@ -127,7 +128,7 @@ class OrdinalClassifier(ClassifierMixin, Probabilities, WeightedClasses, WithPat
 
     def latent(self, X: Any) -> Vector:
         """The score x'coef_ of each row of X, to be compared with `thresholds_`."""
-        return _scores_of(self._checked(X), self.coef_)
+        return _scores_of(self._checked(X), self._dense_coef()[0])
 
     def decision_function(self, X: Any) -> Vector:
         """How far inside the interval of each level the score is: (n, m), positive for the predicted level.

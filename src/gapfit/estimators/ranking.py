@@ -108,7 +108,7 @@ class Ranker(WithIntercept, Calibrated, Assertions):
         sample_weight : array of shape (n,), default=None
             For "ndcg" and "map" whole numbers.
         """
-        self._solve(*self._posed(X, y, qid, sample_weight))
+        self._solve(self._posed(X, y, qid, sample_weight))
         self._calibrate({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight})
         return self
 

@@ -4,18 +4,23 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
+from sklearn.metrics import d2_pinball_score
+from sklearn.utils.validation import check_is_fitted
 
 from gapfit._types import Maybe, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.linear import LinearParts, Posed, WithIntercept
+from gapfit.estimators.outputs import joint_bounds, rows_of_outputs
 from gapfit.estimators.streams import StreamOfNumbers
-from gapfit.estimators.targets import as_real, check_loss, target_of
+from gapfit.estimators.targets import as_codes, as_real, as_several, check_loss, target_of
 from gapfit.estimators.what_if import WhatIf
+from gapfit.losses import Quantiles
 from gapfit.persistence.objects import LOSS
-from gapfit.persistence.values import FLAG
+from gapfit.persistence.values import FLAG, ONE_OR_A_ROW, floats
 
 TAKES = Target.REAL | Target.COUNTS
 
@@ -31,7 +36,7 @@ class LinearRegressor(RegressorMixin, WithIntercept, StreamOfNumbers, WhatIf):
     over w and the intercept b, which is *not* penalised. s_i are the weights, o_i known offsets, zero unless
     given. The loss is a weighted mean, so `C = 1 / (alpha * sum_i s_i)` gives the C of libraries that
     minimise Omega(w) + C * sum_i s_i phi_i. A sample of weight k counts as k samples, one of weight 0 is
-    absent.
+    absent. Each column of a matrix y has a problem of its own.
 
     Examples
     --------
@@ -50,47 +55,85 @@ class LinearRegressor(RegressorMixin, WithIntercept, StreamOfNumbers, WhatIf):
     loss: Any = parameter(
         """phi: "squared" (r^2 / 2), "absolute", "quantile", "epsilon_insensitive",
         "squared_epsilon_insensitive", "huber", "poisson" (the mean is exp of the score), or an object of
-        `gapfit.losses`, such as `Quantile(q=0.9)` or `Huber(delta=2)`, or a loss of your own.""",
+        `gapfit.losses`, such as `Quantile(q=0.9)`, `Quantiles([0.1, 0.5, 0.9])` or `Huber(delta=2)`, or one
+        of your own.""",
         "str or Loss", default="squared", form=LOSS,
     )  # fmt: skip
     fit_intercept: bool = parameter("Whether to have the intercept b.", default=True)
 
+    coef_: NDArray[Any] = attribute(
+        floats(1, 2), "array of shape (d,), or (k, d) for k targets or quantiles", "w, in the precision of X."
+    )
+    intercept_: Any = attribute(ONE_OR_A_ROW, "float, or array of shape (k,)", "b.")
     _exponential_mean: bool = attribute(FLAG)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = Target.COUNTS in target_of(self.loss)
+        counts = Target.COUNTS in target_of(self.loss)
+        # scikit-learn's checks of several outputs know no counts; these take several columns, too
+        tags.target_tags.positive_only, tags.target_tags.multi_output = counts, not counts
         return tags
 
     @all_or_nothing
     def fit(
         self, X: Any, y: Maybe = None, sample_weight: Maybe = None, offset: Maybe = None
     ) -> "LinearRegressor":
-        """offset : array of shape (n,), default=None
-        Known numbers added to the scores while fitting (and not when predicting), such as the logarithm
-        of the exposure for loss="poisson".
+        """y : array of shape (n,), or (n, k): then a problem for each column, with a certificate of its own
+        offset : array of shape (n,), default=None
+            Known numbers added to the scores while fitting (and not when predicting), such as the logarithm
+            of the exposure for loss="poisson".
         """
         self._end_stream()
-        self._solve(*self._posed(X, y, sample_weight, offset))
+        self._solve(self._posed(X, y, sample_weight, offset))
         return self
 
     def _posed(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Posed:
         loss = check_loss(self.loss, TAKES)
-        samples = self._samples(X, y, as_real, sample_weight, offset)
         self._exponential_mean = Target.COUNTS in target_of(loss)
+        if (several := as_several(y)) is not None:
+            if isinstance(loss, Quantiles):
+                k = several.patterns.shape[1]
+                raise ValueError(f"y must have one dimension for {loss!r}, got {k} columns")
+            samples = self._samples(X, several, as_codes, sample_weight, offset)
+            return Posed(samples, list(several.patterns[samples.y].T), loss, self.fit_intercept)
+        samples = self._samples(X, y, as_real, sample_weight, offset)
         return Posed(samples, [samples.y], loss, self.fit_intercept)
 
     def _point(self, parts: LinearParts, w: Sequence[Slope], b: Sequence[Any]) -> dict[str, Any]:
-        return {"coef_": w[0], "intercept_": b[0]}
+        outputs = len(w[0]) // self.n_features_in_
+        if outputs > 1:
+            coef, intercept = rows_of_outputs(w[0], b[0], outputs, centred=False)
+            return {"coef_": coef, "intercept_": intercept}
+        if parts.count == 1:
+            return {"coef_": w[0], "intercept_": b[0]}
+        return {"coef_": np.stack(w), "intercept_": np.array(b, dtype=np.float64)}
 
     @by_blocks
     def predict(self, X: Any) -> Vector:
-        """The prediction for each row of X: x'coef_ + intercept_, and its exponential for loss="poisson"."""
+        """The prediction for each row of X: x'coef_ + intercept_, and its exponential for loss="poisson"; of
+        shape (n, k) if y had k columns, or if the loss has k quantiles, which are sorted in each row."""
         scores = self._scores(X)
-        return self._mean(scores)
+        return np.sort(scores, axis=1) if self._is_joint() else self._mean(scores)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R^2; for loss=Quantiles(...) the mean over its quantiles of scikit-learn's d2_pinball_score."""
+        loss = check_loss(self.loss, TAKES)
+        if not isinstance(loss, Quantiles):
+            return float(super().score(X, y, sample_weight))
+        pairs = zip(loss.quantiles, self.predict(X).T, strict=True)
+        each = [d2_pinball_score(y, f, sample_weight=sample_weight, alpha=q) for q, f in pairs]
+        return float(np.mean(each))
+
+    def _is_joint(self) -> bool:
+        """Has one problem several scores a sample?"""
+        return isinstance(check_loss(self.loss, TAKES), Quantiles)
 
     def score_bounds(self, X: Any) -> tuple[Vector, Vector]:
         """Bounds lo, hi on the predictions of the exact optimum, true of every optimal model."""
+        check_is_fitted(self)
+        if self._is_joint() and (ball := self._balls[0]) is not None:
+            lo, hi = joint_bounds(ball, self._checked(X), len(self.coef_))
+            return np.sort(lo, axis=1), np.sort(hi, axis=1)
         lo, hi = super().score_bounds(X)
         return self._mean(lo), self._mean(hi)
 

@@ -21,7 +21,7 @@ from gapfit.design.memory import MemoryDesign, as_design
 from gapfit.design.rows import take_rows
 from gapfit.design.sparse_indices import check_sparse_indices
 from gapfit.elsewhere import fetched
-from gapfit.estimators.targets import naming
+from gapfit.estimators.columns import naming_columns
 from gapfit.persistence.values import COUNT, NAMES
 from gapfit.reductions import Labels, Multiset, weigh_classes
 from gapfit.rowwise import once
@@ -62,12 +62,11 @@ class Samples(NamedTuple):
     def weighed(self, class_weight: Any) -> tuple["Samples", Labels]:
         """With the weights of their classes, and these; classes of weight zero are absent."""
         labels = Labels.of(self.y)
-        weight = weigh_classes(class_weight, labels, self.y, self.weight)
-        samples = self._replace(weight=weight)
-        if weight.all():
-            return samples, labels
-        samples = samples.ordered(np.flatnonzero(weight))
-        return samples, Labels.of(samples.y)
+        weight, factors = weigh_classes(class_weight, labels, self.y, self.weight)
+        samples, there = self._replace(weight=weight), factors > 0
+        if not weight.all():
+            samples = samples.ordered(np.flatnonzero(weight))
+        return samples, Labels(labels.classes[there], factors[there])
 
 
 @declared
@@ -125,7 +124,7 @@ class Rows(BaseEstimator):
     def _rows(self, X: Any, *, reset: bool) -> Data:
         if sparse.issparse(X):
             check_sparse_indices(X)  # before any conversion follows them
-        with naming("X"):
+        with naming_columns(X, None if reset else getattr(self, "feature_names_in_", None)):
             return validate_data(
                 self,
                 X,

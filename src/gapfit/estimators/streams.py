@@ -90,7 +90,7 @@ class Stream(LinearModel):
         kept, usual = stream.kept, self.warm_start
         self.warm_start = True
         try:
-            self._solve(*self._posed(kept.X, kept.y, stream.weights, None))
+            self._solve(self._posed(kept.X, kept.y, stream.weights, None))
         finally:
             self.warm_start = usual
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import assert_all_finite
 
 from gapfit._types import Matrix, Target, Vector
 from gapfit.checks import as_column, check_finite
+from gapfit.elsewhere import fetched
 from gapfit.losses.base import Loss
 from gapfit.names import meant
 from gapfit.registry import LOSSES, as_loss
@@ -97,26 +98,50 @@ def as_none(y: Any, n: int) -> Vector:
     return np.ones(n)
 
 
-class Indicators(NamedTuple):
-    """An indicator matrix, as the different rows that it has and which of them each sample's is."""
+class Patterns(NamedTuple):
+    """A matrix of targets, as the different rows that it has and which of them each sample's is."""
 
     patterns: Matrix
     code: NDArray[np.intp]
 
+    @classmethod
+    def of(cls, y: NDArray[Any]) -> "Patterns":
+        patterns, code = np.unique(y.astype(np.float64), axis=0, return_inverse=True)
+        return cls(patterns, code.ravel())
 
-def as_codes(labels: Indicators, n: int) -> NDArray[np.intp]:
+
+def as_codes(labels: Patterns, n: int) -> NDArray[np.intp]:
     """The row of each of n samples, as a number: samples with the same can be merged."""
     if len(labels.code) != n:
         raise ValueError(f"y has {len(labels.code)} rows but X has {n}")
     return labels.code
 
 
-def as_indicators(y: Any) -> Indicators | None:
+def as_several(y: Any) -> Patterns | None:
+    """y if it is a matrix of numbers with two columns or more; None if it has one dimension."""
+    if sparse.issparse(y) or y is None:
+        return None
+    with naming("y"):
+        y = _table(fetched(y))
+    if y.ndim != 2 or y.shape[1] < 2:
+        return None
+    if y.dtype.kind not in "biuf":
+        with naming("y"):
+            y = y.astype(np.float64)
+    check_finite("y", y)
+    return Patterns.of(y)
+
+
+def _table(y: Any) -> NDArray[Any]:
+    return np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+
+
+def as_indicators(y: Any) -> Patterns | None:
     """y if it is a matrix of zeros and ones with two columns or more; None if it has one dimension."""
     if sparse.issparse(y):
         y = y.toarray()
     with naming("y"):
-        y = np.asarray(y) if not hasattr(y, "to_numpy") else y.to_numpy()
+        y = _table(y)
     if y.ndim != 2 or y.shape[1] < 2:
         return None
     if y.dtype.kind not in "biuf" or not np.isin(y, (0, 1)).all():
@@ -124,10 +149,10 @@ def as_indicators(y: Any) -> Indicators | None:
             f"y has shape {y.shape}: an indicator matrix holds zeros and ones, a column for each label; "
             "labels of which one is true go into a single column"
         )
-    patterns, code = np.unique(y.astype(np.float64), axis=0, return_inverse=True)
-    if len(patterns) < 2:
+    labels = Patterns.of(y)
+    if len(labels.patterns) < 2:
         raise ValueError("y holds the same labels in all rows; there is nothing to tell apart")
-    return Indicators(patterns, code.ravel())
+    return labels
 
 
 # -- losses -------------------------------------------------------------------------------------------

@@ -91,6 +91,7 @@ def as_tokens(X: Any) -> Any:
 def as_labels(y: Any, batch: Batch) -> NDArray[Any]:
     """The labels of all tokens, given for each sequence or in one array."""
     if batch.flat:
+        _check_complete(y)
         labels = np.asarray(y)
     else:
         sizes = _sizes(y)
@@ -101,12 +102,26 @@ def as_labels(y: Any, batch: Batch) -> NDArray[Any]:
         wrong = [i for i, (own, n) in enumerate(zip(sizes, batch.lengths, strict=True)) if own != n]
         if wrong:
             raise ValueError(f"y and X differ in the length of sequence {wrong[0]}")
+        for i, own in enumerate(y):
+            _check_complete(own, f" of sequence {i}")
         labels = np.concatenate([np.asarray(own) for own in y])
     if labels.shape != (batch.X.shape[0],):
         raise ValueError(f"y has {labels.shape} labels and X {batch.X.shape[0]} tokens")
     if labels.dtype.kind == "f" and not (np.isfinite(labels).all() and (labels == np.floor(labels)).all()):
         raise ValueError("y must hold labels, not measurements")
     return labels
+
+
+def _check_complete(labels: Any, where: str = "") -> None:
+    """A chain is labelled as a whole: every token, or it says nothing."""
+    if getattr(getattr(labels, "dtype", None), "kind", "O") in "iubUS":
+        return
+    for k, label in enumerate(labels):
+        if label is None or (isinstance(label, float | np.floating) and label != label):
+            raise ValueError(
+                f"y holds no label for token {k}{where}: partially labelled chains are not learned from. "
+                "Leave the sequence out, or cut it there"
+            )
 
 
 def sorted_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

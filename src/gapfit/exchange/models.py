@@ -76,7 +76,7 @@ def _(model: AlphaSearchCV, g: Graph, X: Name) -> Outputs:
 @written.register(estimators.MetricClassifier)
 def _linear_classifier(model: Any, g: Graph, X: Name) -> Outputs:
     scores = _linear_scores(model, g, X)
-    width = len(np.atleast_2d(model.coef_))
+    width = len(model._dense_coef())
     if getattr(model, "multilabel_", False):
         found = {"label": Output(g.place(g("Greater", scores, 0.0)), np.int64, width)}
         found["scores"] = Output(scores, np.float64, width)
@@ -88,8 +88,12 @@ def _linear_classifier(model: Any, g: Graph, X: Name) -> Outputs:
 
 @written.register
 def _(model: estimators.LinearRegressor, g: Graph, X: Name) -> Outputs:
-    scores = g.flat(_linear_scores(model, g, X))
-    return {"prediction": Output(g("Exp", scores) if model._exponential_mean else scores, np.float64)}
+    if model._is_joint():
+        raise TypeError(f"{model.loss!r} sorts its quantiles, which is not written as a graph")
+    scores, targets = _linear_scores(model, g, X), len(model._dense_coef())
+    scores, columns = (scores, targets) if targets > 1 else (g.flat(scores), None)
+    mean = g("Exp", scores) if model._exponential_mean else scores
+    return {"prediction": Output(mean, np.float64, columns)}
 
 
 @written.register
@@ -108,7 +112,7 @@ def _(model: estimators.NoveltyDetector, g: Graph, X: Name) -> Outputs:
 
 @written.register
 def _(model: estimators.OrdinalClassifier, g: Graph, X: Name) -> Outputs:
-    above = g("Sub", g.product(X, np.atleast_2d(model.coef_)), model.thresholds_[None])
+    above = g("Sub", g.product(X, model._dense_coef()), model.thresholds_[None])
     passed = g("ReduceSum", g.place(g("Greater", above, 0.0)), np.array([1]), keepdims=0)
     found = {"label": _label(model.classes_, g, passed)}
     found["scores"] = Output(above, np.float64, len(model.thresholds_))
@@ -156,7 +160,7 @@ def _(model: estimators.KernelNoveltyDetector, g: Graph, X: Name) -> Outputs:
 
 
 def _linear_scores(model: Any, g: Graph, X: Name) -> Name:
-    return g("Add", g.product(X, np.atleast_2d(model.coef_)), np.atleast_1d(model.intercept_)[None])
+    return g("Add", g.product(X, model._dense_coef()), np.atleast_1d(model.intercept_)[None])
 
 
 def _expansions(model: KernelModel, g: Graph, X: Name, coefficients: NDArray[Any]) -> Name:

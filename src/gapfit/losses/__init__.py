@@ -13,6 +13,7 @@ from gapfit.losses.multilabel import Hamming, LabelRanking, MacroF, MicroF
 from gapfit.losses.ordinal import OrdinalThresholds
 from gapfit.losses.piecewise import PiecewiseLoss
 from gapfit.losses.pointwise import PointwiseLoss
+from gapfit.losses.quantiles import Quantiles
 from gapfit.losses.queries import NDCG, MeanAveragePrecision, PairwiseRanking
 from gapfit.losses.ranking import OrdinalPairs, PartialRocArea, RocArea
 from gapfit.losses.regression import (
@@ -32,7 +33,7 @@ from gapfit.losses.table import Contingency, Matthews
 __all__ = ["Atoms", "ContingencyLoss", "Loss", "PiecewiseLoss", "PointwiseLoss", "Risk", "Smoothed"]
 __all__ += ["Target"]
 __all__ += ["Exponential", "Hinge", "Logistic", "Novelty", "SmoothedHinge", "SquaredHinge"]
-__all__ += ["Absolute", "EpsilonInsensitive", "Huber", "Poisson", "Quantile", "Squared"]
+__all__ += ["Absolute", "EpsilonInsensitive", "Huber", "Poisson", "Quantile", "Quantiles", "Squared"]
 __all__ += ["SquaredEpsilonInsensitive"]
 __all__ += ["BalancedAccuracy", "BreakEven", "Contingency", "ErrorRate", "FBeta", "Jaccard", "Lift"]
 __all__ += ["Matthews", "PrecisionAtK", "PrecisionAtRecall", "RecallAtK", "RecallAtPrecision"]

@@ -26,6 +26,7 @@ from gapfit.forms import loss_form
 from gapfit.losses.base import FREE, Cone, Loss, Risk
 from gapfit.losses.sorting import Ranked, ranked
 from gapfit.rounding import gamma
+from gapfit.rowwise import once
 from gapfit.threads import each
 
 MOST_LABELLED = 20_000  # samples, by weight: sums over all labellings of more take too much memory
@@ -116,6 +117,23 @@ class Classes(NamedTuple):
     negative: Ranked
 
 
+class _Taken(NamedTuple):
+    """The samples of a class with the highest scores, up to some weight."""
+
+    rows: Any
+    samples: Ranked
+    amount: float
+    whole: int  # how many are taken as a whole
+
+    def lowest(self) -> float:
+        """The score of the last one."""
+        return float(self.samples.scores[self.whole - 1]) if self.whole else np.inf
+
+    def apart(self) -> bool:
+        """Has the next one another score?"""
+        return self.whole == len(self.rows) or self.lowest() > self.samples.scores[self.whole]
+
+
 class SortedRisk(ContingencyRisk):
     """A contingency risk whose maximiser is found in the scores of each class, sorted."""
 
@@ -123,6 +141,8 @@ class SortedRisk(ContingencyRisk):
         super().__init__(loss, y, weight)
         self.rows = np.flatnonzero(self.positive), np.flatnonzero(~self.positive)
         self.weights = weight[self.rows[0]], weight[self.rows[1]]
+        if loops_of(weight) is not None:  # sums of one number are known there
+            self.weights = once(self.weights[0]), once(self.weights[1])
         self.last: tuple[Vector, Classes] | None = None
 
     def classes(self, scores: Vector) -> Classes:
@@ -137,12 +157,20 @@ class SortedRisk(ContingencyRisk):
             last = self.last = scores.copy(), Classes(*parts)
         return last[1]
 
-    def label(self, classes: Classes, tp: float, fp: float) -> Vector:
+    def label(self, scores: Vector, classes: Classes, tp: float, fp: float) -> Vector:
         """Label the highest scores positive: of positives the weight tp, of negatives the weight fp."""
-        share = np.zeros_like(self.weight)
-        for rows, samples, amount in zip(self.rows, classes, (tp, fp), strict=True):
-            k = int(np.searchsorted(samples.mass, amount, side="right")) - 1  # so many as a whole
-            share[rows[samples.rows[:k]]] = 1.0
+        taken = [
+            _Taken(rows, part, amount, int(np.searchsorted(part.mass, amount, side="right")) - 1)
+            for rows, part, amount in zip(self.rows, classes, (tp, fp), strict=True)
+        ]
+        if all(one.apart() for one in taken):  # a score tells who they are
+            (first, second) = (one.lowest() for one in taken)
+            share = np.where(self.positive, scores >= first, scores >= second).astype(np.float64)
+        else:
+            share = np.zeros_like(self.weight)
+            for one in taken:
+                share[one.rows[one.samples.rows[: one.whole]]] = 1.0
+        for rows, samples, amount, k in taken:
             if k < len(rows):
                 width = samples.mass[k + 1] - samples.mass[k]
                 share[rows[samples.rows[k]]] = (amount - samples.mass[k]) / width

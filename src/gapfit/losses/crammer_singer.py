@@ -41,6 +41,7 @@ class CrammerSinger(Loss):
     """
 
     target = Target.CLASSES
+    relative = True
 
     def __init__(
         self,

@@ -69,4 +69,4 @@ class RatioRisk(SortedRisk):
         sums = ((part.mass, part.moment) for part in classes)
         search = looped(linear_fractional, scores)
         tp, fp = search(*sums, classes.negative.scores, b, self.scale, c, x, d, self.whole)
-        return float(self.delta(tp, fp)), self.label(classes, tp, fp)
+        return float(self.delta(tp, fp)), self.label(scores, classes, tp, fp)

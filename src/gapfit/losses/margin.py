@@ -1,5 +1,7 @@
 """Losses of the margin y * f, for labels y in {-1, +1}, and one-class novelty detection."""
 
+from math import log
+
 import numpy as np
 from scipy.special import xlogy
 
@@ -78,8 +80,8 @@ class Logistic(_Likelihood):
         t = np.exp(-np.abs(margin))
         # log(1 + t), with the digits of t that 1 + t has lost (log1p has no fast version for whole arrays)
         u = 1.0 + t
-        log = np.log(u) + (t - (u - 1.0)) / u
-        return np.maximum(-margin, 0.0) + log, -y * np.where(margin < 0, 1.0, t) / u
+        rest = np.log(u) + (t - (u - 1.0)) / u
+        return np.maximum(-margin, 0.0) + rest, -y * np.where(margin < 0, 1.0, t) / u
 
     def curvature(self, f: Vector, y: Vector) -> Vector:
         t = np.exp(-np.abs(f))
@@ -89,12 +91,22 @@ class Logistic(_Likelihood):
         t = -y * v
         rest = 1.0 - t
         # t log t is zero at zero (and xlogy, which knows that, has no fast version for whole arrays)
-        log = np.log(np.maximum(rest, TINY))
+        log_rest = np.log(np.maximum(rest, TINY))
         lost = np.where(rest > 0, (1.0 - rest) - t, 0.0)  # by rounding 1 - t, whose logarithm would show it
-        return t * np.log(np.maximum(t, TINY)) + rest * log + lost * (1.0 + log)
+        return t * np.log(np.maximum(t, TINY)) + rest * log_rest + lost * (1.0 + log_rest)
 
     def slope_range(self, y: Vector) -> tuple[Vector, Vector]:
         return np.minimum(-y, 0.0), np.maximum(-y, 0.0)
+
+    def best_offset(self, f: Vector, y: Vector, p: Vector) -> tuple[float, float] | None:
+        """At equal scores, as at w = 0: the logarithm of the odds."""
+        least = float(f.min(initial=np.inf))
+        if least != float(f.max(initial=-np.inf)):
+            return None
+        positive, negative = (float((p * np.maximum(s * y, 0.0)).sum()) for s in (1, -1))
+        if not (positive > 0 and negative > 0):
+            return None
+        return (log(positive) - log(negative) - least,) * 2
 
 
 class Exponential(_Likelihood):

@@ -86,18 +86,18 @@ class AreaRisk(RankRisk):
     """The mean over positives and a share of the negatives, those with the highest scores."""
 
     def __init__(self, loss: Loss, share: float, y: Any, weight: Vector) -> None:
-        self.y = loss.prepare(y, weight)[0].copy()  # may be written to: one version of the kernel will do
+        y = loss.prepare(y, weight)[0]
         self.loss = loss
-        P, N = weight[self.y > 0].sum(), weight[self.y < 0].sum()
-        self.weight = weight / np.where(self.y > 0, P, share * N)
-        self.half = 0.5 * self.y
+        P, N = weight[y > 0].sum(), weight[y < 0].sum()
+        self.signed = y * (weight / np.where(y > 0, P, share * N))  # of negatives, less than zero
+        self.half = 0.5 * y
 
     def highest_plane(self, scores: Vector, u: Vector) -> float:
         from gapfit.compiled.rank import positives_below_negatives
 
         order, _ = descending(scores - self.half)  # i is below j in this order where f_i - f_j < 1
         count = looped(positives_below_negatives, u)
-        return float(count(order, self.y, self.weight, 1.0, u))
+        return float(count(order, self.signed, 1.0, u))
 
 
 class OrdinalPairs(Loss):

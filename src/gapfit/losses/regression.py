@@ -1,5 +1,7 @@
 """Losses of the residual r = f - y, for real targets, and Poisson counts."""
 
+from typing import Any
+
 import numpy as np
 from scipy.special import xlog1py, xlogy
 
@@ -8,6 +10,7 @@ from gapfit.errors import as_number, as_positive
 from gapfit.losses.atoms import Atoms
 from gapfit.losses.piecewise import PiecewiseLoss
 from gapfit.losses.pointwise import PointwiseLoss, log_sum_exp
+from gapfit.losses.quantiles import Quantiles
 from gapfit.rounding import TINY
 
 
@@ -30,7 +33,10 @@ class Absolute(_Residual):
 
 
 class Quantile(_Residual):
-    """max(q (y - f), (1 - q) (f - y)): the q-th quantile, 0 < q < 1."""
+    """max(q (y - f), (1 - q) (f - y)): the q-th quantile, 0 < q < 1. Of several q it makes `Quantiles`."""
+
+    def __new__(cls, q: Any = 0.5) -> Any:
+        return Quantiles(q) if np.ndim(q) else super().__new__(cls)
 
     def __init__(self, q: float = 0.5) -> None:
         if not 0 < as_number("q", q) < 1:

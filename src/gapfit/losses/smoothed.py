@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from gapfit._types import Matrix, Vector
+from gapfit.bracket import Bracket
 from gapfit.errors import IncompatibleSolver, as_positive
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.contingency import MOST_LABELLED, ContingencyLoss, ContingencyRisk
@@ -138,7 +139,7 @@ def _level(height: Vector, lift: Vector, b: float) -> float:
         if lift.any():
             raise IncompatibleSolver("no intercept suits all labellings that are allowed: they lean one way")
         return 0.0
-    left, right, before, out = -np.inf, np.inf, np.inf, 1.0
+    bracket = Bracket()
     while True:
         weights = height + b * lift
         weights = np.exp(weights - weights.max())
@@ -148,16 +149,9 @@ def _level(height: Vector, lift: Vector, b: float) -> float:
         if abs(mean) <= 4 * EPS * float(np.abs(pulls).sum()):
             return b
         variance = float(pulls @ lift) - mean * mean
-        left, right = (left, b) if mean > 0 else (b, right)
-        slow, before = abs(mean) > 0.5 * before, abs(mean)
-        new = b - mean / variance if variance > 0 else np.nan
-        if right - left < np.inf and (slow or not left < new < right):
-            new = 0.5 * (left + right)
-        elif not left < new < right:
-            new, out = b - np.copysign(out, mean), 2 * out
-        if not left < new < right:  # neighbouring floats
+        if (following := bracket.after(b, mean, variance)) is None:
             return b
-        b = float(new)
+        b = following
 
 
 def _log_binomial(n: int, k: Vector) -> Vector:

@@ -27,6 +27,7 @@ class Softmax(Loss):
     """
 
     target = Target.CLASSES
+    relative = True
     likelihood = True
 
     def __init__(self, n_classes: int | None = None) -> None:

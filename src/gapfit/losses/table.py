@@ -109,7 +109,7 @@ class TableRisk(SortedRisk):
         )
         tp, fp = self.search(positive, negative)
         delta = self.delta(np.array([tp]), np.array([fp]))
-        return float(delta[0]), self.label(classes, tp, fp)
+        return float(delta[0]), self.label(scores, classes, tp, fp)
 
     def anywhere(self, positive: Vector, negative: Vector) -> tuple[float, float]:
         """The best table of all, a block of rows at a time."""

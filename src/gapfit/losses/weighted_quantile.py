@@ -7,7 +7,7 @@ from gapfit._types import Vector
 from gapfit.elsewhere import loops_of
 
 _FEW, _SAMPLE = 4096, 2048
-_WIDTH = _SAMPLE // 24  # of half a window: four standard deviations of the middle of a sample
+_THERE = 2**19, 2**16  # the same on a device, which sorts many at once, and waits for each answer
 _WORK = 8  # multiplications for a position
 
 
@@ -37,13 +37,15 @@ def _first(positions: Vector, masses: Vector, total: float, target: float) -> tu
     most of the candidates go; if not, it lies to one side.
     """
     passed = 0.0
-    while len(positions) > _FEW:
-        some = slice(None, None, len(positions) // _SAMPLE)
+    few, drawn = (_FEW, _SAMPLE) if loops_of(positions) is None else _THERE
+    width = int(1.9 * drawn**0.5)  # of half a window: four standard deviations of the middle of a sample
+    while len(positions) > few:
+        some = slice(None, None, len(positions) // drawn)
         order = np.argsort(positions[some])
         sample, reached = positions[some][order], np.cumsum(masses[some][order])
         last = len(sample) - 1
         middle = min(int(np.searchsorted(reached, reached[-1] * (target - passed) / total)), last)
-        below, above = float(sample[max(middle - _WIDTH, 0)]), float(sample[min(middle + _WIDTH, last)])
+        below, above = float(sample[max(middle - width, 0)]), float(sample[min(middle + width, last)])
         if 2 * np.count_nonzero((sample >= below) & (sample <= above)) > last:
             below = above = float(sample[middle])  # ties; the answer may be one of them
         window = _Window(positions, masses, below, above)

@@ -20,7 +20,7 @@ from gapfit.losses.base import Rest, Risk
 from gapfit.losses.forms import Smooth
 from gapfit.offset.non_negative import non_negative
 from gapfit.offset.single import resolution_of
-from gapfit.rounding import EPS
+from gapfit.rounding import EPS, additions, gamma
 
 _FAR = 1e18  # in units of the scores: offsets beyond this count as infinite
 _LOOKS = 1000
@@ -69,6 +69,14 @@ class Tangents:
     def heights(self, point: Vector) -> Vector:
         """Of all tangents at the point."""
         return np.asarray(self.values + np.einsum("jk,jk->j", self.slopes, point - self.points))
+
+    def rounding(self, shares: Vector, point: Vector, height: float) -> float:
+        """What rounding may have added to the height of a mixture at the point. Tangents can be so far away
+        that their own heights are much larger; what is of its size is counted by whoever uses it."""
+        more = np.maximum(np.abs(self.values) - abs(height), 0.0)
+        away = np.abs(self.points - point).sum(axis=1) * self.sizes
+        roundings = additions(self.scores) + self.risk.roundings(self.scores)
+        return gamma(roundings) * float(shares @ (more + away))
 
     def subgradient(self, shares: Vector) -> Vector:
         """Of the mixture, in the scores."""
@@ -176,4 +184,5 @@ def _mixture(
     steps = np.where(free, 0.0, point - tangents.cone.floor)  # down to the walls
     exact = np.zeros(len(shares))
     exact[used] = chosen
-    return Mixture(exact, float(chosen @ heights[used] - slope @ steps))
+    height = float(chosen @ heights[used] - slope @ steps)
+    return Mixture(exact, height - tangents.rounding(exact, point, height))

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gapfit._types import Data, Matrix, Slope, Vector
+from gapfit._types import Data, Indices, Matrix, Slope, Vector
 from gapfit.design.rows import row_norms
 from gapfit.forms import HasForms
 from gapfit.penalties.forms import Differentiable, Euclidean, Quadratic
@@ -31,6 +31,7 @@ class Penalty(HasForms, ABC):
     euclidean: bool = False  # is Omega 1/2 |w|^2?
     quadratic: bool = False  # is the conjugate a quadratic form? Then masters work on a Gram matrix
     polyhedral: bool = False  # is Omega piecewise linear? Then masters are linear programs
+    conic: bool = False  # is Omega another norm? Then masters hold on to a centre, by `held`
     least_is_zero: bool = True  # as a box may spoil
     smooth: bool = False  # is Omega differentiable on its whole domain R^d?
 
@@ -125,6 +126,14 @@ class Penalty(HasForms, ABC):
     def dual_norms(self, X: Data, centre: Vector) -> Vector:
         """The dual norm of each row of X - centre: how far a score can move with w."""
         return row_norms(X, centre)
+
+    def take(self, columns: Indices) -> "Penalty":
+        """The penalty of some of the weights, all others at rest."""
+        return self
+
+    def held(self, ratio: float) -> "Penalty":
+        """ratio * Omega(w) + (1 - ratio) / 2 |w|^2, of a norm."""
+        raise NotImplementedError(f"{type(self).__name__} is not conic")
 
     def check(self, d: int) -> None:
         """Raise a ValueError if the parameters do not fit d features."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from gapfit._types import Indices, Vector
 from gapfit.forms import penalty_form
 
 
@@ -29,6 +30,15 @@ class Net(NamedTuple):
     """Omega(w) = l1 |w|_1 + l2/2 |w|^2 within the penalty's `bounds`."""
 
     l1: float
+    l2: float
+
+
+@penalty_form("the group lasso")
+class Grouped(NamedTuple):
+    """Omega(w) = sum over groups of strength_g |w_g| + l2/2 |w|^2; `groups` has the group of each weight."""
+
+    groups: Indices
+    strength: Vector
     l2: float
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gapfit._types import Matrix, Slope, Vector
+from gapfit._types import Indices, Matrix, Slope, Vector
 from gapfit.errors import as_number, as_numbers
 from gapfit.penalties.base import Penalty
 from gapfit.penalties.forms import Everywhere, Net
@@ -219,6 +219,9 @@ class Box(Separable):
         lo = np.where(lo < self.lo, np.nextafter(lo, lo.dtype.type(np.inf)), lo)
         hi = np.where(hi > self.hi, np.nextafter(hi, hi.dtype.type(-np.inf)), hi)
         return np.clip(w.astype(dtype, copy=False), lo, hi) if (lo <= hi).all() else w
+
+    def take(self, columns: Indices) -> "Box":
+        return Box(self.penalty, *(end[columns] if end.ndim else end for end in (self.lo, self.hi)))
 
     def check(self, d: int) -> None:
         for name, bound in (("lo", self.lo), ("hi", self.hi)):

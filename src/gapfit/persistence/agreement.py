@@ -14,10 +14,12 @@ def check_linear(fit: dict[str, Any]) -> None:
     thresholds = fit.get("thresholds_")  # of a single part, one less than there are classes
     several = classes is not None and (len(classes) != 2 or fit.get("multilabel_", False))
     parts = len(classes) if classes is not None and several and thresholds is None else 1
+    if classes is None and np.ndim(coef) == 2:  # several targets, or several quantiles of one
+        parts = len(coef)
     names = fit.get("feature_names_in_")
     agree = {
         "coef_": d > 0 and np.atleast_2d(coef).shape == (parts, d),
-        "intercept_": classes is None or thresholds is not None or len(fit["intercept_"]) == parts,
+        "intercept_": thresholds is not None or _fits_in(fit["intercept_"], classes, coef, parts),
         "thresholds_": thresholds is None
         or classes is None
         or (len(thresholds) == len(classes) - 1 and bool((np.diff(thresholds) >= 0).all())),
@@ -30,6 +32,12 @@ def check_linear(fit: dict[str, Any]) -> None:
     _need_all(agree, "features and classes")
 
 
+def _fits_in(intercept: Any, classes: Any, coef: Any, parts: int) -> bool:
+    """A number for each part; just one where there are neither classes nor parts."""
+    shape: tuple[int, ...] = np.shape(intercept)
+    return shape == (() if classes is None and np.ndim(coef) == 1 else (parts,))
+
+
 def _need_all(agree: dict[str, bool], what: str) -> None:
     for name, fits_in in agree.items():
         need(fits_in, f"attribute {name} does not fit the {what}")
@@ -39,6 +47,8 @@ def _check_problems(fit: dict[str, Any], parts: int) -> dict[str, bool]:
     outputs = 1
     if len(fit["certificates_"]) == 1 and fit.get("classes_") is not None:  # all parts may be one problem
         parts, outputs = 1, len(fit["classes_"])
+    elif len(fit["certificates_"]) == 1 < parts:
+        parts, outputs = 1, parts
     balls = fit["balls"] = fit["balls"] or [None] * parts
     support, d = fit["support_status_"], fit["n_features_in_"]
     return {

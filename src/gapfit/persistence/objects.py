@@ -12,7 +12,19 @@ from gapfit.persistence.container import need
 from gapfit.persistence.values import Kind, Shelf, fields, one_of, read_plain, write_plain
 from gapfit.registry import LOSSES, PENALTIES, SOLVERS
 
-_ARRAYS = {"Q": (2,), "lo": (0, 1), "hi": (0, 1), "costs": (2,)}  # parameters, and their dimensions
+_ARRAYS = {
+    "Q": (2,),
+    "lo": (0, 1),
+    "hi": (0, 1),
+    "costs": (2,),
+    "quantiles": (1,),
+    "groups": (1,),
+    "weights": (1,),
+    "A": (2,),
+    "b": (1,),
+}  # parameters, and their dimensions
+
+_AROUND = ("box", "constrained")  # penalties with another one inside
 
 
 def registered(kind: str, table: Mapping[str, Any], names: Collection[str]) -> Kind:
@@ -30,7 +42,11 @@ def registered(kind: str, table: Mapping[str, Any], names: Collection[str]) -> K
     def write_one(name: str, value: Any, shelf: Shelf) -> Any:
         if name == "penalty":
             return write(value, shelf)
-        return shelf.put(value) if name in _ARRAYS and value is not None else write_plain(value)
+        return (
+            shelf.put(np.asarray(value, np.float64))
+            if name in _ARRAYS and value is not None
+            else write_plain(value)
+        )
 
     def read(value: Any, shelf: Shelf) -> Any:
         if isinstance(value, str):
@@ -38,14 +54,14 @@ def registered(kind: str, table: Mapping[str, Any], names: Collection[str]) -> K
         name, parameters = fields(value, kind, "parameters")
         make = table[one_of(name, table)]
         need(isinstance(parameters, dict), f"the parameters of {name} are not an object")
-        found = {key: read_one(key, part, shelf) for key, part in parameters.items()}
+        found = {key: read_one(key, part, shelf, name) for key, part in parameters.items()}
         with np.errstate(all="ignore"):  # the class itself says what it does not take
             return make(**found)
 
-    def read_one(name: str, value: Any, shelf: Shelf) -> Any:
+    def read_one(name: str, value: Any, shelf: Shelf, outer: str) -> Any:
         if name == "penalty":
             inner, _ = fields(value, "penalty", "parameters")
-            need(inner != "box", "a box inside a box")
+            need(inner not in _AROUND, f"a {inner} inside a {outer}")
             return read(value, shelf)
         if name in _ARRAYS and value is not None:
             return shelf.take(value, "<f8", *_ARRAYS[name])

@@ -133,15 +133,34 @@ STATUS = Kind(
 # -- arrays -------------------------------------------------------------------------------------------
 
 
-def floats(ndim: int) -> Kind:
-    """Finite numbers in single or double precision."""
+def floats(*ndim: int) -> Kind:
+    """Finite numbers in single or double precision, in as many dimensions as one of these."""
 
     def read(value: Any, shelf: Shelf) -> NDArray[Any]:
-        array = shelf.take(value, "<f4 <f8", ndim)
+        array = shelf.take(value, "<f4 <f8", *ndim)
         need(np.isfinite(array).all(), "it holds infinite numbers")
         return array
 
-    return Kind(lambda array, shelf: shelf.put(array), read)
+    return Kind(lambda array, shelf: shelf.put(_dense(array, ndim)), read)
+
+
+def _dense(array: Any, ndim: tuple[int, ...]) -> Any:
+    """Sparse weights as an array; those of a single model may have no second axis."""
+    if not hasattr(array, "toarray"):
+        return array
+    return array.toarray().ravel() if 1 in ndim and array.shape[0] == 1 else array.toarray()
+
+
+def _write_number_or_numbers(value: Any, shelf: Shelf) -> Any:
+    return shelf.put(value) if np.ndim(value) else FINITE.write(value, shelf)
+
+
+def _read_number_or_numbers(value: Any, shelf: Shelf) -> Any:
+    stored = isinstance(value, dict) and "array" in value
+    return floats(1).read(value, shelf) if stored else FINITE.read(value, shelf)
+
+
+ONE_OR_A_ROW = Kind(_write_number_or_numbers, _read_number_or_numbers)  # of finite numbers
 
 
 def integers(dtype: str, *ndim: int) -> Kind:

@@ -66,6 +66,7 @@ def bundle(
         best = point = at_best_offsets(problem, w, problem.scores(w))
     while True:
         master.add(problem.minorant(point, point.scores))
+        master.stay_near(best.w, best.J)
         model, target = master.minimise()
         now: dict[str, Any] = {**master.state(), "best": best, "target": target}
         yield Iterate(best.w, best.b, model, best.J, now.copy)

@@ -5,8 +5,8 @@ With rows and targets about their means where there is an intercept, and weights
     J(w) = alpha Omega(w) + w'Gw / 2 - <c, w> + constant,     G = X'diag(p)X,   c = X'diag(p)y,
 
 so the minimum takes no more of X once G and c are there: by one factorisation under a quadratic penalty, by
-sweeps and steps on the matrix under L1 or the elastic net. They do not depend on alpha, and problems of all
-alphas share them: then a fit is little more than its proof, which reads X twice.
+sweeps and steps on the matrix under L1, the elastic net or the group lasso. They do not depend on alpha, and
+problems of all alphas share them: then a fit is little more than its proof, which reads X twice.
 
 Moments are sums of products, and lose half of the digits where columns are nearly dependent. So no bound is
 made of them: should the proof not do, the next step corrects w by derivatives that were computed from X.
@@ -19,14 +19,14 @@ import numpy as np
 from gapfit._types import Matrix, Slope
 from gapfit.design.forms import RowSums
 from gapfit.losses.forms import Parabola
-from gapfit.penalties.forms import Net, Quadratic
+from gapfit.penalties.forms import Grouped, Net, Quadratic
 from gapfit.problem import Problem
 from gapfit.rounding import EPS
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.columns.by_matrix import ByMatrix
+from gapfit.solvers.columns.kinds import terms_of
 from gapfit.solvers.columns.model import ROUNDS, Model
-from gapfit.solvers.columns.terms import Terms
 from gapfit.solvers.point import at_best_offsets
 from gapfit.solvers.second_order.definite import factorised
 
@@ -39,7 +39,7 @@ def _effort(problem: Problem) -> Effort:
     return Effort(0.5 * d * size, 2.0 * size + d**3 / 3, 1, 8.0 * 4 * d**2)
 
 
-@needs(Parabola, (Quadratic, Net), RowSums, squares=4, effort=_effort)
+@needs(Parabola, (Quadratic, Net, Grouped), RowSums, squares=4, effort=_effort)
 def least_squares(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     """One step: the minimum of the model by its moments. The first is all, but for rounding."""
     state = state or {}
@@ -115,10 +115,10 @@ class _ByFactor:
 
 
 class _BySweeps:
-    """Under L1, L2 or the elastic net, in a box or not."""
+    """Under L1, L2 or the elastic net, in a box or not, or under the group lasso."""
 
     def __init__(self, problem: Problem, moments: Moments) -> None:
-        self.terms, self.gram = Terms.of(problem), moments.gram
+        self.terms, self.gram = terms_of(problem), moments.gram
         self.rounding = 16 * EPS * moments.gram.diagonal()
 
     def minimiser(self, w: Slope, a: Slope) -> Slope:

@@ -22,6 +22,7 @@ Three things make steps few and cheap:
 
 from collections.abc import Generator
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,7 +53,7 @@ class Tuning(NamedTuple):
 
     again: float = 0.3  # of the last decrement: a step with the same H must promise no more
     little: float = 0.2  # of the mean second derivative: smaller changes are left out while steps are large
-    shares: tuple[int, ...] = (64, 16, 4)  # the first steps see a 64th of the samples, and so on
+    shares: tuple[int, ...] = (1024, 64, 16, 4)  # the first steps see so small a part of the samples
     least_per_feature: int = 10  # samples: a share of fewer would teach too little
     enough_per_feature: int = 100  # samples: a share four times as large would teach little more
     small: int = 200_000  # entries of X, of which no share is worth the trouble
@@ -116,13 +117,15 @@ def _learn_from_shares(problem: Problem, tuning: Tuning, seed: int) -> Generator
     """A first point, found on ever larger shares of the samples if there are enough of them."""
     n, d = problem.design.shape
     least, enough = tuning.least_per_feature * d, tuning.enough_per_feature * d
-    shares = [share for share in tuning.shares if least * share <= n < 4 * enough * share]
+    # what is followed by a share more than four times as large is to teach accordingly more
+    steps = [(share, max(share / (4 * larger), 1.0)) for share, larger in pairwise((*tuning.shares, 1))]
+    shares = [share for share, more in steps if least * more * share <= n < 4 * enough * share]
     known: Start = (problem.start(), None)
     if not shares or problem.design.size < tuning.small:
         return known
     for share in shares:
         try:
-            part = problem.take(one_of_each(n, share, seed))
+            part = problem.take(one_of_each(n, share, seed, problem.y))
         except UnboundedProblem:
             continue  # one class is missing
         descent = _Descent(part, tuning, place(part, *known))

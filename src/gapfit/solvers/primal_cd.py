@@ -1,7 +1,8 @@
-"""Coordinate descent on the weights, for sparse models: smooth losses with L1 or elastic net.
+"""Coordinate descent on the weights, for sparse models: smooth losses with L1, elastic net or group lasso.
 
     minimise over w, b:   l1 |w|_1 + l2 |w|^2 / 2 + R(X w + offset, b)     over lower <= w <= upper
 
+or with norms of groups of weights in place of |w|_1: their columns then come and go together.
 At the optimum most weights are zero, and three nested sets of columns keep the work where it matters:
 
 * the plausible columns, copied out of X once: those whose |x_j|'|u| could ever reach l1 (if X is dense, all
@@ -28,16 +29,16 @@ from gapfit.design.forms import Rows
 from gapfit.losses.atoms import Atoms
 from gapfit.losses.forms import Conjugate, Curvature, Smooth
 from gapfit.minorant import Minorant
-from gapfit.penalties import Box, Penalty
-from gapfit.penalties.forms import Net
+from gapfit.penalties import Penalty
+from gapfit.penalties.forms import Grouped, Net
 from gapfit.problem import Problem
 from gapfit.rounding import EPS
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Steps, needs
 from gapfit.solvers.columns.columns import Columns, Selection
+from gapfit.solvers.columns.kinds import AnyTerms, terms_of
 from gapfit.solvers.columns.line import search
 from gapfit.solvers.columns.model import ColumnModel, Effort
-from gapfit.solvers.columns.terms import Terms
 from gapfit.solvers.point import Point, at_best_offsets
 
 _LEAST = 1e-9  # of their bound, or of the mean of all derivatives, second derivatives count at least
@@ -60,7 +61,7 @@ class Tuning(NamedTuple):
 USUAL = Tuning()
 
 
-@needs(Smooth, Curvature, Net, Rows)
+@needs(Smooth, Curvature, (Net, Grouped), Rows)
 def primal_cd(problem: Problem, state: dict[str, Any] | None = None, *, tuning: Tuning = USUAL) -> Steps:
     """One step: sweeps or Newton steps on one working set of columns.
 
@@ -69,7 +70,7 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None, *, tuning: 
     tuning : which columns are worked on, and how far.
     """
     state = state or {}
-    whole, rest = Terms.of(problem), problem.start()
+    whole, rest = terms_of(problem), problem.start()
     recent, n_moving, effort = np.empty(0, np.int64), -1, Effort()
     if state.get("same"):
         ids, recent, n_moving, point, lowest, effort = (
@@ -78,7 +79,7 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None, *, tuning: 
     else:
         w = np.clip(state.get("w", rest), whole.lower, whole.upper)
         point = at_best_offsets(problem, w, problem.scores(w))
-        ids = _plausible(problem, whole.l1, point, rest, tuning.margin)
+        ids = _plausible(problem, whole, point, rest, tuning.margin)
         point, lowest = point._replace(w=w[ids]), (np.inf, np.inf)
     columns, fresh = Columns(problem.form(Rows).matrix, ids), False
     if state.get("same"):
@@ -111,9 +112,9 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None, *, tuning: 
                 continue
             if stuck:
                 return  # what is left to gain is rounding
-        moving, before = point.w != part.rest, n_moving
+        moving, before = part.terms.whole(point.w != part.rest), n_moving
         n_moving = int(np.count_nonzero(moving))
-        working, few_others = _working_set(urges, moving, tuning)
+        working, few_others = _working_set(part.terms, urges, moving, tuning)
         if not _nearly(working, chosen.positions):
             chosen = part.columns.at(working)
         cheap = chosen.entries <= tuning.cheap * part.columns.entries
@@ -128,28 +129,26 @@ class _Part(NamedTuple):
     """The problem in its plausible columns."""
 
     columns: Columns
-    terms: Terms
+    terms: AnyTerms
     penalty: Penalty
     rest: Slope
 
     @classmethod
-    def of(cls, problem: Problem, columns: Columns, terms: Terms, rest: Slope) -> "_Part":
-        terms, penalty = terms.take(columns.ids), problem.penalty
-        if isinstance(penalty, Box):
-            penalty = Box(penalty.penalty, terms.lower, terms.upper)
-        return cls(columns, terms, penalty, rest[columns.ids])
+    def of(cls, problem: Problem, columns: Columns, terms: AnyTerms, rest: Slope) -> "_Part":
+        ids = columns.ids
+        return cls(columns, terms.take(ids), problem.penalty.take(ids), rest[ids])
 
 
-def _plausible(problem: Problem, l1: float, start: Point, rest: Slope, margin: float) -> Indices:
-    """The columns whose derivatives could reach l1 if those of the loss grew, and those not at rest."""
+def _plausible(problem: Problem, terms: AnyTerms, start: Point, rest: Slope, margin: float) -> Indices:
+    """The columns that could leave zero if derivatives of the loss grew, and those not at rest."""
     d = problem.design.shape[1]
-    if l1 == 0 or rest.any() or not sparse.issparse(problem.form(Rows).matrix.X):
+    if not terms.selects or rest.any() or not sparse.issparse(problem.form(Rows).matrix.X):
         return np.arange(d)
     from gapfit.compiled.columns import reach
     from gapfit.compiled.rows import as_rows
 
     most = reach(as_rows(*problem.form(Rows).matrix.rows()), start.u, d)
-    return np.flatnonzero((margin * most >= l1) | (start.w != 0))
+    return np.flatnonzero(terms.within_reach(margin * most) | terms.whole(start.w != 0))
 
 
 def _gap(problem: Problem, part: _Part, point: Point, a: Slope) -> float:
@@ -184,27 +183,32 @@ class Look:
     """
 
     def __init__(
-        self, problem: Problem, point: Point, ids: Indices, terms: Terms, w: Slope, a: Slope
+        self, problem: Problem, point: Point, ids: Indices, terms: AnyTerms, w: Slope, a: Slope
     ) -> None:
         self.problem, self.point, self.ids, self.terms, self.w, self.a = problem, point, ids, terms, w, a
+        self.of_all: Slope | None = None
 
     def __call__(self) -> Minorant:
-        a = np.empty_like(self.w)
-        if len(self.a) == len(a):
-            a[self.ids] = self.a  # columns that were added later are not in their places
-        else:
-            a = self.problem.design.adjoint(self.point.u)
-            urges = self.terms.urges(a, self.w)
+        return _minorant(self.problem, self.point, self.slopes())
+
+    def slopes(self) -> Slope:
+        """The derivatives in all weights. Columns that want to move are among `ids` from then on."""
+        if self.of_all is None and len(self.a) == len(self.w):
+            self.of_all = np.empty_like(self.w)
+            self.of_all[self.ids] = self.a  # columns that were added later are not in their places
+        elif self.of_all is None:
+            self.of_all = self.problem.design.adjoint(self.point.u)
+            urges = self.terms.urges(self.of_all, self.w)
             urges[self.ids] = -np.inf
             self.ids = np.concatenate([self.ids, np.flatnonzero(urges > 0)])
-        return _minorant(self.problem, self.point, a)
+        return self.of_all
 
     def known(self, now: dict[str, Any]) -> dict[str, Any]:
         """The state, with what the look has found out."""
         return {**now, "ids": self.ids, "point": self.point._replace(w=self.w[self.ids])}
 
 
-def _working_set(urges: Vector, moving: Any, tuning: Tuning) -> tuple[Indices, bool]:
+def _working_set(terms: AnyTerms, urges: Vector, moving: Any, tuning: Tuning) -> tuple[Indices, bool]:
     """The columns that are not at rest, and others that want to move, the most urgent first and up to a few
     times as many; and whether those that want to are few."""
     n_moving = int(np.count_nonzero(moving))
@@ -214,7 +218,9 @@ def _working_set(urges: Vector, moving: Any, tuning: Tuning) -> tuple[Indices, b
     chosen = moving.copy()
     if size > 0:
         chosen[np.argpartition(others, -size)[-size:]] = True
-    return np.flatnonzero(chosen), wanting <= tuning.few * n_moving or len(urges) <= tuning.fewest
+    return np.flatnonzero(terms.whole(chosen)), wanting <= tuning.few * n_moving or len(
+        urges
+    ) <= tuning.fewest
 
 
 def _nearly(working: Indices, recent: Indices) -> bool:

@@ -24,7 +24,7 @@ from gapfit.losses.atoms import Atoms
 from gapfit.losses.forms import Conjugate
 from gapfit.losses.piecewise import PiecewiseRisk
 from gapfit.minorant import Minorant
-from gapfit.penalties.forms import Net
+from gapfit.penalties.forms import Grouped, Net
 from gapfit.problem import Problem
 from gapfit.records import storable
 from gapfit.solution import Iterate
@@ -45,7 +45,7 @@ _TOLD = 0.25  # of the first mu, if there is a w that tells the first centre
 _LEAST = 1e-12  # of the first mu: then what is left to gain is rounding
 
 
-@needs(Atoms, Net, Rows)
+@needs(Atoms, (Net, Grouped), Rows)
 def rounded_cd(problem: Problem, state: dict[str, Any] | None = None, *, tuning: Tuning = USUAL) -> Steps:
     """One step: a step of `primal_cd` on the rounded problem.
 
@@ -72,6 +72,8 @@ def rounded_cd(problem: Problem, state: dict[str, Any] | None = None, *, tuning:
             estimate = iterate.estimate + above + below
             stuck = iterate.primal is not None
             solved = stuck or iterate.estimate <= _SOLVED * estimate
+            if solved:  # about another centre other columns matter: a pass finds them before a stage
+                look.slopes()
             then = partial(stage.after, problem, iterate, solved=solved, stuck=stuck)
             snapshot, bound = partial(_snapshot, then), partial(_bound, problem, look)
             primal = problem.alpha * problem.penalty.value(iterate.point()) + risk
@@ -149,7 +151,6 @@ def _snapshot(then: Any) -> dict[str, Any]:
 
 def _bound(problem: Problem, look: Look) -> Minorant:
     """The lower bound that the maximiser proves, scaled down as far as the penalty demands."""
-    look()  # for columns that matter after all
     u = look.point.u
-    keep = problem.penalty.shrinkage(problem.design.adjoint(u) / -problem.alpha)
+    keep = problem.penalty.shrinkage(look.slopes() / -problem.alpha)
     return problem.minorant_at(keep * u)

@@ -107,7 +107,7 @@ def _learn_from_a_share(
     n, d = problem.design.shape
     if n < tuning.share * tuning.least_per_feature * d:
         return {}
-    path = _Path(problem.take(one_of_each(n, tuning.share, seed)), problem, tuning)
+    path = _Path(problem.take(one_of_each(n, tuning.share, seed, problem.y)), problem, tuning)
     path.start({}, tuning.learnt)
     for _ in range(tuning.lessons):
         if path.look() <= tuning.rough * abs(path.primal) or not path.step():

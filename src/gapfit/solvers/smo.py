@@ -27,13 +27,11 @@ from gapfit.solvers.pairs.whole import among_all, is_small
 from gapfit.solvers.pairs.working_set import nearest, working_set
 
 _SMALLEST = 1024  # variables in a working set in single precision, at least
-_LARGEST = 4096  # and at most
 _KEPT = 0.5  # of the memory is for columns in single precision
 _ROUGH = 1e-3  # the violation, in units of the targets, up to which single precision serves
 _EARLY = 1e-2  # the same, where an exact step is cheap
 _CHEAP_STEP = 3  # working sets: an exact step that costs no more is cheap
 _PER_ENTRY = 15  # multiplications, at most: the entries of a working set that are kept need not be computed
-_DEPTH = 0.1  # how far a working set is solved, in terms of the violation of all variables
 _PER_VARIABLE = 100  # steps at most in one working set, for each variable
 _UNSEEN = 16  # working sets between two looks, if the violation does not halve before
 _PATIENCE = 30  # working sets without a lower violation, after which single precision is given up
@@ -83,7 +81,7 @@ def smo(
 
 def _rough(dual: Dual, draw: Any, trace: Identification, known: Any) -> Steps:
     """Working sets in single precision, until the violation is small."""
-    largest = int(np.clip(np.sqrt(dual.gram.memory / 32), 4, _LARGEST))  # two pairs at least
+    largest = int(np.clip(np.sqrt(dual.gram.memory / 32), 4, dual.gram.tiles.most))  # two pairs at least
     columns = KeptColumns(dual.gram.tiles, _KEPT * dual.gram.memory)
     work = min(dual.gram.tiles.work, _PER_ENTRY) * len(dual.v)  # for a column
     last: Indices = np.zeros(0, dtype=np.intp)
@@ -113,7 +111,7 @@ def _rough(dual: Dual, draw: Any, trace: Identification, known: Any) -> Steps:
         if violation <= enough or waited > _PATIENCE + len(dual.v) // 100:
             yield _guess(dual, slopes, lambda: {"fine": (np.inf, 0), "trace": trace.state()})
             return
-        target = max(_DEPTH * violation, 0.5 * enough)
+        target = max(dual.gram.tiles.depth * violation, 0.5 * enough)
         size = int(np.clip(2 * free, min(_SMALLEST, largest), largest))
         last = working_set(dual, slopes, last, size, 0.5 * target, draw)
         box = _box(dual, last, columns.tile(last))

@@ -34,6 +34,7 @@ _EASY = 40  # steps about one centre: after more, mu stays
 _PATIENCE = 200  # steps about one centre, at most
 _MEMORY = 40  # pairs that L-BFGS remembers
 _FLAT = 0.4  # of the first slope: there a line search ends
+_LEAST = 1e-200  # mu: then a maximiser does not depend on its centre any more
 _SEARCH = 30  # looks at the slope in a line search, at most
 
 
@@ -92,7 +93,7 @@ class _Path(Kept):
 
     def move(self) -> bool:
         """An L-BFGS step, about a new centre if that is due; False if nothing moves any more."""
-        if self._unsolved() <= _SOLVED * self.gap or self.steps >= _PATIENCE:
+        if self._solved() or self.steps >= _PATIENCE:
             if self.centre is not self.Q.centre:
                 self.Q.recycle(self.centre)
             self.centre, self.mu = self.z, self.mu * (_SHARPEN if self.steps <= _EASY else 1.0)
@@ -111,10 +112,11 @@ class _Path(Kept):
         return True
 
     def _forget(self) -> bool:
-        """What is remembered misleads: the next step goes down the gradient. False if this one did."""
+        """What is remembered misleads: the next step goes down the gradient. If this one did, w is where it
+        should be, but for rounding: about another centre the dual point may still move on. False if not."""
         misled = bool(self.memory.used)
         self.memory.clear()
-        return misled
+        return misled or (self._solved() and self.mu > _LEAST)
 
     def _respond(self) -> None:
         self.z, self.b = self.Q.step(self.centre, self.scores, 1.0 / self.mu)
@@ -126,9 +128,10 @@ class _Path(Kept):
         self.pull = self.problem.alpha * self.problem.penalty.subgradient(self.w)
         self.gradient = self.pull + self.a
 
-    def _unsolved(self) -> float:
-        """How far J_mu(w) can be from its minimum."""
-        return self.problem.inner(self.gradient, self.gradient) / (2 * self.problem.alpha)
+    def _solved(self) -> bool:
+        """Is J_mu(w) near its minimum, in view of the whole gap?"""
+        left = self.problem.inner(self.gradient, self.gradient) / (2 * self.problem.alpha)
+        return bool(left <= _SOLVED * self.gap)
 
     def _search(self, initial: float, direction: Slope) -> Slope | None:
         """Go along the direction to where the slope of J_mu nearly vanishes; it rises all the way."""

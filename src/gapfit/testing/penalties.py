@@ -6,7 +6,7 @@ import numpy as np
 
 from gapfit._types import Slope
 from gapfit.penalties import Penalty
-from gapfit.penalties.forms import Net
+from gapfit.penalties.forms import Grouped, Net
 from gapfit.rounding import exact_sum
 from gapfit.testing.require import require
 
@@ -153,10 +153,18 @@ def _check_facts(penalty: Penalty, mu: Slope, w: Slope, other: Slope) -> None:
     if (net := penalty.form(Net)) is not None:
         sum_ = net.l1 * float(np.abs(other).sum()) + 0.5 * net.l2 * float(other @ other)
         require(abs(value - sum_) <= 1e-12 * (1 + value), penalty, f"{net} gives another value")
+    if (group := penalty.form(Grouped)) is not None:
+        norms = np.sqrt(np.bincount(group.groups, other**2))
+        sum_ = float(group.strength @ norms) + 0.5 * group.l2 * float(other @ other)
+        require(abs(value - sum_) <= 1e-12 * (1 + value), penalty, "its groups give another value")
+    if penalty.conic:
+        mixed = 0.7 * value + 0.15 * float(other @ other)
+        there = penalty.held(0.7).value(other)
+        require(abs(there - mixed) <= 1e-12 * (1 + mixed), penalty, "held is not the mixture with 1/2 |w|^2")
 
 
 def _check_curvature(penalty: Penalty, mu: Slope, rng: np.random.Generator) -> None:
-    if penalty.polyhedral:
+    if penalty.polyhedral or penalty.conic:
         return
     V = rng.normal(size=(len(mu), 2))
     H = penalty.curvature(mu, V)

@@ -70,6 +70,10 @@ class Adaptive:
 
 Recipe = Plain | Adaptive
 
+_FEW = 4  # alphas that are all tried
+_LARGER = 3  # steps of the path, up to which adaptive models may want a larger alpha than their pilot
+_SHARE = 0.5  # of the time left for the models that come next; there are three rounds of them
+
 
 class Chosen(NamedTuple):
     """The recipe of least log loss, what its models say of samples left out, and all that was tried."""
@@ -80,14 +84,24 @@ class Chosen(NamedTuple):
 
 
 def choose(folds: Sequence[Fold], settings: Settings, alphas: Sequence[float]) -> Chosen:
-    """Along both paths on every fold. Features have no sizes of their own where rows are elsewhere, or under
-    other penalties than L2: then there is one path."""
-    twice = isinstance(settings.penalty, L2) and all(fold.train.design.form(Rows) for fold in folds)
-    left = len(folds) * (2 if twice else 1)
-    tried = _along(folds, [Plain(alpha) for alpha in alphas], settings, left)
+    """Plain models at every other alpha, then beside the best of these; adaptive ones from there on, towards
+    larger alphas. Features have no sizes of their own where rows are elsewhere, or under other penalties than
+    L2: then plain models are all.
+
+    Held-out log loss falls and then rises along a path, but for its last digits, and features in the size of
+    their weights want no less of a penalty than before.
+    """
+    alphas = sorted(alphas, reverse=True)
+    first = alphas if len(alphas) <= _FEW else [*alphas[:-1:2], alphas[-1]]
+    tried = _along(folds, [Plain(alpha) for alpha in first], settings)
+    near = alphas.index(_least(tried).alpha)
+    beside = [alpha for alpha in alphas[max(near - 1, 0) : near + 2] if alpha not in first]
+    tried |= _along(folds, [Plain(alpha) for alpha in beside], settings)
     pilot = _least(tried)
-    if twice and len(alphas) * len(folds):
-        tried |= _along(folds, [Adaptive(pilot, alpha) for alpha in alphas], settings, len(folds))
+    if isinstance(settings.penalty, L2) and all(fold.train.design.form(Rows) for fold in folds):
+        near = alphas.index(pilot.alpha)
+        larger = alphas[max(near - _LARGER, 0) : near + 1]
+        tried |= _along(folds, [Adaptive(pilot, alpha) for alpha in larger], settings)
     recipe = _least(tried)
     return Chosen(recipe, tried[recipe][1], {one: result for one, (result, _) in tried.items()})
 
@@ -106,11 +120,11 @@ def _least(tried: Tried) -> Any:
     return max(tried, key=lambda one: tried[one][0].score)
 
 
-def _along(folds: Sequence[Fold], recipes: Sequence[Recipe], settings: Settings, left: int) -> Tried:
-    """All recipes, which differ by their alphas, on each fold along a path. `left`: paths within the time."""
+def _along(folds: Sequence[Fold], recipes: Sequence[Recipe], settings: Settings) -> Tried:
+    """All recipes, which differ by their alphas, on each fold along a path."""
     seen: dict[Recipe, list[Seen]] = {recipe: [] for recipe in recipes}
     gaps = dict.fromkeys(recipes, 0.0)
-    for fold in folds:
+    for k, fold in enumerate(folds if recipes else ()):
         problem, size = recipes[0].problem(fold.train, settings.penalty, fold.done)
         solutions = path(
             problem,
@@ -118,10 +132,9 @@ def _along(folds: Sequence[Fold], recipes: Sequence[Recipe], settings: Settings,
             settings.solver,
             tol=settings.tol,
             max_iter=settings.max_iter,
-            max_time=settings.left() / (left * len(recipes)),
+            max_time=_SHARE * settings.left() / ((len(folds) - k) * len(recipes)),
             resumable=False,
         )
-        left -= 1
         for recipe, solution in zip(recipes, solutions, strict=True):
             if solution.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gapfit.estimators.linear import products
 from gapfit.estimators.pool import recipes
 from gapfit.estimators.pool.adaptive import choose, fits_of
 from gapfit.estimators.pool.collapse import warn_of_collapse
@@ -15,6 +14,7 @@ from gapfit.estimators.pool.folds import CrossValidation, Fold, Result
 from gapfit.estimators.pool.members import Done, Fitted, Member, Settings, Surrogate, TwoClasses
 from gapfit.estimators.pool.offsets import offsets_of
 from gapfit.estimators.pool.splits import against_rest, one_against_rest
+from gapfit.estimators.products import products
 from gapfit.metrics import best_threshold
 
 _AVERAGED = 10  # members

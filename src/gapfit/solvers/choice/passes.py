@@ -11,8 +11,8 @@
 | anything else                               | `bundle`            | 31 to 350                     |
 
 "Rows here" are parts that this process loads itself: on a cluster there are none. "Few" are features whose
-Hessian is summed up and factorised in the time of a pass. `dual_cd` goes first in haste, counted in passes:
-on hard problems it is endless.
+Hessian is summed up and factorised in the time of some passes; the design knows how many these are. `dual_cd`
+goes first in haste, counted in passes: on hard problems it is endless.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +22,6 @@ from gapfit.losses.forms import Smooth
 from gapfit.problem import Problem
 from gapfit.solvers.choice.shapes import has_lines
 
-FEW = 2000  # features
 HASTE = 12  # passes, from the first one on
 
 
@@ -35,7 +34,7 @@ def is_elsewhere(problem: Problem) -> bool:
 
 def by_passes(problem: Problem, takes: Callable[[str], bool]) -> Iterator[tuple[str, str, int]]:
     """Solvers in the order in which they are to try: name, reason, haste."""
-    few = problem.design.shape[1] <= FEW
+    few = problem.design.shape[1] <= problem.design.few_features
     lines = has_lines(problem) and not problem.has(Smooth)
     if few and takes("least_squares"):
         yield "least_squares", "moments are one pass", 0

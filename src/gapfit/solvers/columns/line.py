@@ -5,7 +5,7 @@ import numpy as np
 from gapfit._types import Slope, Vector
 from gapfit.problem import Problem
 from gapfit.rounding import EPS
-from gapfit.solvers.columns.terms import Terms
+from gapfit.solvers.columns.kinds import AnyTerms
 from gapfit.solvers.point import Point, at_best_offsets
 
 _LOOKS = 20  # at J along a step, at most
@@ -15,7 +15,7 @@ _NO_LESS = 1e-4  # of the way to the last look is where the next one goes, at le
 
 
 def search(
-    problem: Problem, terms: Terms, point: Point, a: Slope, target: Slope, f: Vector, D: Vector
+    problem: Problem, terms: AnyTerms, point: Point, a: Slope, target: Slope, f: Vector, D: Vector
 ) -> tuple[Point | None, float]:
     """The target, where the scores change by f, if J falls there by half of what the model says; else a point
     on the way to it where the slope of J nearly vanishes, or the lowest that was met. And its share of the

@@ -22,9 +22,10 @@ import numpy as np
 from gapfit import limits
 from gapfit._types import Indices, Slope, Vector
 from gapfit.records import storable
+from gapfit.solvers.columns.bend import AnyBend
 from gapfit.solvers.columns.by_matrix import ByMatrix
 from gapfit.solvers.columns.columns import Selection
-from gapfit.solvers.columns.terms import Terms
+from gapfit.solvers.columns.kinds import AnyTerms
 
 ROUNDS = 20  # of sweeps and of steps among the coordinates that are not zero
 _SWEEPS = 5  # in a round, until no sign changes; all of them while it is not settled who is zero
@@ -60,7 +61,7 @@ class Model:
     """A model around a point. `w` moves away from the point's weights."""
 
     def __init__(
-        self, form: "ByMatrix | _ByColumns", terms: Terms, w: Slope, *, settled: bool, rounds: int
+        self, form: "ByMatrix | _ByColumns", terms: AnyTerms, w: Slope, *, settled: bool, rounds: int
     ) -> None:
         self.form, self.terms, self.w, self.settled, self.rounds = form, terms, w.copy(), settled, rounds
 
@@ -70,68 +71,16 @@ class Model:
         for _ in range(self.rounds):
             for _ in range(self.form.sweeps if self.settled else _SWEEPS):
                 limits.look()
-                signs = np.sign(self.w)
+                signs = self.terms.signs(self.w)
                 if self.form.sweep(self.terms, self.w) <= tolerance:
                     return self.w
-                if self.settled and np.array_equal(np.sign(self.w), signs):
+                if self.settled and np.array_equal(self.terms.signs(self.w), signs):
                     break
             for _ in range(_RUNS if self.settled else 0):
                 limits.look()
-                if not self.glide(tolerance):
+                if not self.terms.glide(self.form, self.w, tolerance):
                     return self.w
         return self.w
-
-    def glide(self, tolerance: float) -> bool:
-        """Minimise among the coordinates at which the model is smooth; did a kink stop that?"""
-        form, (l1, l2, lower, upper) = self.form, self.terms
-        smooth = np.flatnonzero((self.w > lower) & (self.w < upper) & ((self.w != 0) | (l1 == 0)))
-        if not len(smooth):
-            return False
-        here, low, high = self.w[smooth], lower[smooth], upper[smooth]
-        if l1 > 0:  # no further than to zero
-            low = np.where(here > 0, np.maximum(low, 0.0), low)
-            high = np.where(here < 0, np.minimum(high, 0.0), high)
-        gradient = form.derivatives(smooth) + l1 * np.sign(here) + l2 * here
-
-        def beyond_a_kink(v: Slope) -> bool:
-            return bool(((here + v < low) | (here + v > high)).any())
-
-        way = form.solve(smooth, l2, -gradient, tolerance, beyond_a_kink)
-        if not np.isfinite(way).all():
-            return False  # beyond single precision; sweeps are not
-        with np.errstate(divide="ignore", invalid="ignore"):
-            reach = np.where(way > 0, (high - here) / way, np.where(way < 0, (low - here) / way, np.inf))
-        whole_way = form.image(smooth, way)
-
-        def towards(length: float) -> tuple[float, Slope, Vector]:
-            """Go that length, each coordinate up to its kink: how far on the straight line to that target the
-            model falls (it is a parabola, since no sign changes), the target, and the image of the step."""
-            target = np.clip(here + length * way, low, high)
-            there = np.flatnonzero(reach <= length)
-            target[there] = np.where(way > 0, high, low)[there]
-            step = target - here
-            image = length * whole_way
-            if len(there):
-                image += form.image(smooth[there], (step - length * way)[there])
-            slope, bend = float(gradient @ step), form.bend(smooth, step, image) + l2 * float(step @ step)
-            return 1.0 if bend <= -slope else max(-slope / bend, 0.0), target, image
-
-        kinks = np.unique(reach[reach < 1])
-        share, target, image = towards(1.0)
-        if share < 1 and len(kinks):
-            # to the last kink up to which the model falls all the way; to the first it does
-            near, far = 0, len(kinks)
-            share, target, image = towards(float(kinks[0]))
-            while far - near > 1:
-                middle = (near + far) // 2
-                trial = towards(float(kinks[middle]))
-                if trial[0] == 1:
-                    near, (share, target, image) = middle, trial
-                else:
-                    far = middle
-        form.go(smooth, share * (target - here), share * image)
-        self.w[smooth] = target if share == 1 else here + share * (target - here)
-        return len(kinks) > 0
 
 
 class ColumnModel(Model):
@@ -143,7 +92,7 @@ class ColumnModel(Model):
 
     def __init__(
         self,
-        columns: Selection, terms: Terms, w: Slope, a: Slope, u: Vector, D: Vector,
+        columns: Selection, terms: AnyTerms, w: Slope, a: Slope, u: Vector, D: Vector,
         *, centred: bool, settled: bool, effort: "Effort",
     ) -> None:  # fmt: skip
         per_total = 1.0 / float(D.sum()) if centred else 0.0
@@ -171,14 +120,14 @@ class _ByColumns:
         self.m, self.square = columns.moments(D)
         self.h = np.maximum(self.square - per_total * self.m**2, 1e-15 * self.square)
 
-    def sweep(self, terms: Terms, w: Slope) -> float:
+    def sweep(self, terms: AnyTerms, w: Slope) -> float:
         """See `ByMatrix`."""
-        from gapfit.compiled.columns import Model, sweep
+        from gapfit.compiled.columns import Model
 
         self.passes += 1.0
         model = Model(self.h, self.m, self.r, self.D, self.per_total)
-        worst, self.shift = sweep(self.columns.flat, self.columns.slots, model, terms, w, self.shift)
-        return float(worst)
+        worst, self.shift = terms.sweep(self.columns.flat, self.columns.slots, model, w, self.shift)
+        return worst
 
     @cached_property
     def curved(self) -> Callable[[Slope], Slope]:
@@ -189,7 +138,7 @@ class _ByColumns:
         """See `ByMatrix`."""
         return self.columns.take(some).adjoint(self.r) + self.shift * self.m[some]
 
-    def solve(self, some: Indices, l2: float, b: Slope, tolerance: float, far_enough: Any) -> Slope:
+    def solve(self, some: Indices, more: AnyBend, b: Slope, tolerance: float, far_enough: Any) -> Slope:
         """Nearly, or as far as makes sense."""
         m = self.m[some]
 
@@ -197,13 +146,15 @@ class _ByColumns:
             self.passes += 2.0
             whole = np.zeros_like(self.m)
             whole[some] = v
-            return self.curved(whole)[some] - self.per_total * float(m @ v) * m + l2 * v
+            return self.curved(whole)[some] - self.per_total * float(m @ v) * m + more.times(v)
 
-        way, left = _conjugate_gradients(times, b, self.h[some] + l2, tolerance, far_enough)
+        way, left = _conjugate_gradients(times, b, self.h[some] + more.diagonal(), tolerance, far_enough)
         if not far_enough(way):
             worst = np.sort(np.argsort(-np.abs(left))[:_WORST])
             part = ByMatrix.of(self.columns.take(some[worst]), left[worst], self.D, self.per_total)
-            way[worst] += part.solve(np.arange(len(worst)), l2, left[worst], tolerance, far_enough)
+            way[worst] += part.solve(
+                np.arange(len(worst)), more.take(worst), left[worst], tolerance, far_enough
+            )
         return way
 
     def image(self, some: Indices, step: Slope) -> Vector:

@@ -1,12 +1,13 @@
 """L1, L2 and the elastic net, in a box or not, as sums over columns."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapfit._types import Indices, Slope, Vector
+from gapfit._types import Indices, Matrix, Slope, Vector
 from gapfit.penalties.forms import Net
 from gapfit.problem import Problem
+from gapfit.solvers.columns.glide import glide
 
 
 class Terms(NamedTuple):
@@ -46,3 +47,37 @@ class Terms(NamedTuple):
         from gapfit.compiled.columns import urges
 
         return np.asarray(urges(a, w, self))
+
+    @property
+    def selects(self) -> bool:
+        """Does it keep weights at zero whose derivatives are small?"""
+        return self.l1 > 0
+
+    def within_reach(self, most: Slope) -> Any:
+        """Whose derivatives, of this size at most, could move a weight from zero."""
+        return most >= self.l1
+
+    def whole(self, chosen: Any) -> Any:
+        """Those chosen, and all that must go with them."""
+        return chosen
+
+    def signs(self, w: Slope) -> Vector:
+        """What is settled when it no longer changes."""
+        return np.sign(w)
+
+    def sweep(self, columns: Any, chosen: Indices, model: Any, w: Slope, shift: float) -> tuple[float, float]:
+        """See `compiled.columns.sweep`."""
+        from gapfit.compiled.columns import sweep
+
+        worst, shift = sweep(columns, chosen, model, self, w, shift)
+        return float(worst), float(shift)
+
+    def sweep_matrix(self, H: Matrix, w: Slope, a: Slope) -> float:
+        """See `compiled.columns.sweep_matrix`."""
+        from gapfit.compiled.columns import sweep_matrix
+
+        return float(sweep_matrix(H, w, a, self))
+
+    def glide(self, form: Any, w: Slope, tolerance: float) -> bool:
+        """See `columns.glide`."""
+        return glide(form, self, w, tolerance)

@@ -42,6 +42,9 @@ class Master(ABC):
         ):
             self._append(cut)
 
+    def stay_near(self, w: Slope, J: float) -> None:
+        """The best point known before the next solution; for models that are to stay near it."""
+
     def mixed_slope(self, shares: Vector) -> Slope:
         """sum_i shares_i a_i, each slope read once."""
         total = np.zeros_like(self.cuts[0].a)

@@ -1,7 +1,7 @@
 """The masters of all kinds of penalty.
 
 A quadratic conjugate is a QP on the Gram matrix of the cuts; any other differentiable conjugate a sequence of
-such QPs; a polyhedral penalty a linear program.
+such QPs; a polyhedral penalty a linear program; another norm such a sequence about a centre.
 """
 
 from collections.abc import Callable
@@ -12,21 +12,29 @@ import numpy as np
 from scipy.optimize import linprog
 
 from gapfit import limits
-from gapfit._types import Slope, Vector
+from gapfit._types import Matrix, Slope, Vector
+from gapfit.penalties import Penalty
 from gapfit.problem import Problem
 from gapfit.solvers.cuts.master import Master
 from gapfit.solvers.cuts.quadratic_master import QuadraticMaster
 from gapfit.solvers.cuts.simplex_qp import maximise_on_simplex
 
+_RIGHT = 0.1  # of what a model promised: J has come down by that, if it was right
+_FARTHEST = 1e10  # from the weight of the penalty that of a centre may be
 _SECONDS = 2e-6  # for each entry of a linear program, at least
 
 
 class SmoothMaster(Master):
     """A differentiable conjugate: Newton's method on the simplex, a QP and an exact line search a step."""
 
-    def _solve(self) -> None:
-        A, c, x = np.column_stack([cut.a for cut in self.cuts]), self.constants, self.shares
-        alpha, penalty = self.problem.alpha, self.problem.penalty
+    def _solve(self) -> Slope | None:
+        A = np.column_stack([cut.a for cut in self.cuts])
+        self._maximise(A, self.constants, self.problem.alpha, self.problem.penalty)
+        return None  # the shares determine it
+
+    def _maximise(self, A: Matrix, c: Vector, alpha: float, penalty: Penalty) -> None:
+        """The shares for cuts of these slopes and heights under this penalty."""
+        x = self.shares
 
         def gradient(x: Vector) -> Vector:
             return np.asarray(c + A.T @ penalty.argmax(A @ x / -alpha))
@@ -45,6 +53,43 @@ class SmoothMaster(Master):
             step = maximise_on_simplex(H, g + H @ x, x) - x
             x = x + _line_maximum(partial(_slope_along, gradient, x, step)) * step
         self.shares = np.maximum(x, 0.0) / np.maximum(x, 0.0).sum()
+
+
+class HeldMaster(SmoothMaster):
+    """A norm that is no polyhedron: its conjugate is zero or infinite, so that the model is to stay near the
+    best point c. With eps / 2 |w - c|^2 beside the penalty that is a strongly convex penalty, and a slope of
+    -eps c in each cut. Eps falls when the model was right, and rises when it was not. As the points come to
+    rest, so does what the term adds to the slopes of the mixture."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.centre, self.best, self.eps = np.zeros(problem.design.shape[1]), np.inf, problem.alpha
+        self.range = problem.alpha / _FARTHEST, problem.alpha * _FARTHEST
+
+    def stay_near(self, w: Slope, J: float) -> None:
+        if self.best < np.inf:
+            right = self.best - _RIGHT * abs(self.promised) > J
+            self.eps = float(np.clip(self.eps * (0.3 if right else 1.3), *self.range))
+        self.centre, self.best = w, J
+
+    def state(self) -> dict[str, Any]:
+        return {**super().state(), "held": (self.centre, self.best, self.eps, self.promised)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        super().restore(state)
+        if state.get("same") and "held" in state:
+            self.centre, self.best, self.eps, self.promised = state["held"]
+
+    def _solve(self) -> Slope:
+        alpha, eps, centre = self.problem.alpha, self.eps, self.centre
+        A = np.column_stack([cut.a for cut in self.cuts])
+        held = self.problem.penalty.held(alpha / (alpha + eps))
+        shift = eps * centre
+        self._maximise(A - shift[:, None], self.constants, alpha + eps, held)
+        w = held.argmax((self.mixed_slope(self.shares) - shift) / -(alpha + eps))
+        there = alpha * self.problem.penalty.value(w) + float((self.constants + A.T @ w).max())
+        self.promised = self.best - there  # by how much J falls, if the model is right
+        return w
 
 
 def _slope_along(gradient: Callable[[Vector], Vector], x: Vector, step: Vector, s: float) -> float:
@@ -120,4 +165,6 @@ def master_for(problem: Problem) -> Master:
     """The master that fits the penalty."""
     if problem.penalty.quadratic:
         return QuadraticMaster(problem)
-    return LinearMaster(problem) if problem.penalty.polyhedral else SmoothMaster(problem)
+    if problem.penalty.polyhedral:
+        return LinearMaster(problem)
+    return HeldMaster(problem) if problem.penalty.conic else SmoothMaster(problem)

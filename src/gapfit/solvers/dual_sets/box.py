@@ -6,6 +6,7 @@ import numpy as np
 
 from gapfit import threads
 from gapfit._types import Vector
+from gapfit.bracket import Bracket
 from gapfit.elsewhere import looped, loops_of
 from gapfit.losses.atoms import Atoms
 from gapfit.losses.forms import Conjugate
@@ -127,26 +128,18 @@ class BoxLine(Line):
     def _balance(self, b: float, share: float) -> tuple[float, float, float, float, float]:
         """Write the step to u whose sum is too large by no more than a share of its terms, and find its b.
 
-        Newton's method within a bracket, which is halved where a step has not halved the excess. Returns the
-        excess, its derivative in b, the sum of its terms, <u, along>, and the excess's derivative in t.
+        Returns the excess, its derivative in b, the sum of its terms, <u, along>, and the derivative in t.
         """
-        left, right, before, out = -np.inf, np.inf, np.inf, 1.0
+        bracket = Bracket()
         while True:
             total, rate, size, work, cross = self._look(b)
             excess, scale = total + self.box.total, size + self.box.total
             self.b, self.found = b, (excess, rate, scale, work, cross)
             if abs(excess) <= share * scale:
                 return self.found
-            left, right = (left, b) if excess > 0 else (b, right)
-            slow, before = abs(excess) > 0.5 * before, abs(excess)
-            new = b - excess / rate if rate > 0 else np.nan
-            if right - left < np.inf and (slow or not left < new < right):
-                new = 0.5 * (left + right)
-            elif not left < new < right:
-                new, out = b - np.copysign(out, excess), 2 * out
-            if not left < new < right:
+            if (following := bracket.after(b, excess, rate)) is None:
                 return self.found  # neighbouring floats: what is left is rounding
-            b = new
+            b = following
 
     def _look(self, b: float) -> Any:
         box = self.box

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from gapfit._types import Indices, Matrix, Vector
+from gapfit.design.gram import Over
 from gapfit.design.kept import KeptColumns
 from gapfit.design.kernel import Gram
 from gapfit.losses.atoms import Atoms
@@ -116,7 +117,7 @@ class Dual(Kept):
         others[variables] = 0.0
         rest = np.flatnonzero(others)
         self.f[variables] = K @ self.v[variables]
-        self.f[variables] += self.gram.tiles.sums(rest, others[rest], np.float64, rows=variables)
+        self.f[variables] += self.gram.tiles.sums(rest, others[rest], np.float64, Over(rows=variables))
 
     def settle(self) -> Minorant:
         """Make v feasible to the last bit, its scores exact, and prove a bound with it."""
