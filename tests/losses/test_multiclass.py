@@ -1,8 +1,10 @@
 """Losses over classes and over labels against their definitions, other solvers and other libraries."""
 
+import math
 import warnings
 
 import cvxpy as cp
+import mpmath
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -15,6 +17,7 @@ from gapfit import IncompatibleSolver, LinearClassifier, LinearRegressor, Proble
 from gapfit.losses import CrammerSinger, Loss, Softmax, Target
 from gapfit.losses.multiclass import transport
 from gapfit.registry import LOSSES, SOLVERS
+from gapfit.rounding import EPS
 from gapfit.testing import check_loss, check_solver
 from metrics import registry_name
 from references import CLARABEL, SCS
@@ -107,7 +110,7 @@ def test_transport_keeps_shares_and_reaches_what_is_wanted():
         has, wanted = rng.dirichlet(np.ones(4)), rng.dirichlet(np.ones(4))
         has[0] *= rng.random() < 0.7
         has /= has.sum()
-        M = transport(has, wanted)
+        M = transport(has - wanted, has)
         assert (M >= 0).all()
         assert_allclose(M.sum(axis=1), 1.0)
         assert_allclose(has @ M, wanted, atol=1e-15)
@@ -447,3 +450,53 @@ def test_a_loss_over_classes_of_ones_own_works_in_the_classifier():
 
 def test_every_loss_of_the_registry_says_what_its_targets_are():
     assert all(loss.target for loss in LOSSES.values())
+
+
+@pytest.mark.parametrize("name", ["softmax", "crammer_singer"])
+@pytest.mark.parametrize("seed", range(20))
+def test_dual_points_keep_their_small_shares(name, seed):
+    """Samples that are right have slopes far below one, which are not to be rounded as if they were ones."""
+    rng = np.random.default_rng(seed)
+    n, K = 12, int(rng.integers(2, 5))
+    y = np.append(np.arange(K), rng.integers(0, K, n - K))
+    p = 10.0 ** rng.uniform(-12, 3, n)
+    risk_ = make(name).bind(y.astype(float), p)
+    a = rng.dirichlet(np.full(K, 0.3), n) * 10.0 ** rng.uniform(-14, 0, (n, 1))
+    U = risk_.p[:, None] * a
+    U[np.arange(n), y] = 0.0
+    U[np.arange(n), y] = -U.sum(axis=1)
+    free = risk_.project_dual(U.ravel(), balanced=False)
+    assert_allclose(free, U.ravel(), rtol=1e-14)
+    balanced = risk_.project_dual(U.ravel(), balanced=True)
+    left = np.array([abs(math.fsum(column)) for column in balanced.reshape(n, K).T])
+    moved = np.abs(U.sum(axis=0)).sum()
+    assert (left <= 8 * EPS * (np.abs(balanced).reshape(n, K).sum(axis=0) + moved)).all()
+    for u in (free, balanced):
+        made = risk_.conjugate_above(u, exact=False)
+        with mpmath.workdps(60):
+            assert abs(made.value - _exact_conjugate(risk_, u.reshape(n, K), name)) <= made.error
+
+
+def _exact_conjugate(risk_, U, name):
+    """At the very numbers of other classes than the truth, which has what they leave."""
+    total = mpmath.mpf(0)
+    for u, p, y in zip(U, risk_.p, risk_.truth, strict=True):
+        others = [mpmath.mpf(float(x)) / mpmath.mpf(float(p)) for k, x in enumerate(u) if k != y]
+        rest = max(1 - mpmath.fsum(others), mpmath.mpf(0))
+        if name == "softmax":
+            total += mpmath.mpf(float(p)) * sum(a * mpmath.log(a) for a in [*others, rest] if a > 0)
+        else:
+            total -= mpmath.mpf(float(p)) * mpmath.fsum(others)
+    return total
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_classes_of_very_different_weights_are_certified(seed):
+    """One class has nearly all the weight, so that nearly all slopes are tiny, and balanced by large ones."""
+    rng = np.random.default_rng(seed)
+    K = int(rng.integers(2, 5))
+    y = rng.permutation(np.arange(60) % K)
+    X = 10.0 ** rng.uniform(1, 2) * (rng.normal(size=(60, 2)) + rng.normal(size=(K, 2))[y])
+    weight = np.where(y == 0, 10.0 ** rng.uniform(2, 3), 10.0 ** rng.uniform(-4, -3))
+    problem = Problem(X, y, Softmax(), alpha=10.0 ** rng.uniform(-5, -3), sample_weight=weight)
+    assert solve(problem, tol=1e-4, solver="newton_cg").converged

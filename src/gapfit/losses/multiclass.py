@@ -25,7 +25,7 @@ from gapfit.losses.base import Loss
 from gapfit.losses.forms import Conjugate
 from gapfit.losses.leaning import Leaning
 from gapfit.losses.vector import VectorRisk, one_hot
-from gapfit.rounding import Estimate, gamma, plain_sum
+from gapfit.rounding import EPS, Estimate, gamma, plain_sum
 
 if TYPE_CHECKING:
     from gapfit.losses.softmax import SoftmaxHessian
@@ -47,15 +47,37 @@ class Simplices(NamedTuple):
     entropic: bool
 
     def shares(self, u: Vector) -> Matrix:
-        """The nearest a in the simplices with u_i = p_i (a_i - e_y)."""
+        """The nearest a in the simplices with u_i = p_i (a_i - e_y).
+
+        Where there is one, those of other classes than the truth are what u says, however small they are: one
+        plus a small number, and less one again, would be another number.
+        """
+        K = self.costs.shape[1]
+        a = u.reshape(-1, K) / self.p[:, None]
+        a[np.arange(len(a)), self.truth] = 0.0
+        taken = a.sum(axis=1)
+        inside = (taken <= 1.0 + gamma(2 * K + 8)) & (a.min(axis=1, initial=0.0) >= 0.0)
+        a[np.arange(len(a)), self.truth] = np.maximum(1.0 - taken, 0.0)
+        if not inside.all():
+            a[~inside] = self._nearest(u.reshape(-1, K)[~inside], ~inside)
+        return np.asarray(a)
+
+    def slopes(self, a: Matrix) -> Matrix:
+        """u of these shares, one row a sample: that of the truth makes up for the others, to the last bit."""
+        U = a * self.p[:, None]
+        truth = np.arange(len(a)), self.truth
+        U[truth] = 0.0
+        U[truth] = -U.sum(axis=1)
+        return np.asarray(U)
+
+    def _nearest(self, U: Matrix, rows: NDArray[np.bool_]) -> Matrix:
         from gapfit.compiled.simplices import project_rows  # compiled code is loaded only when it is to run
 
-        a = one_hot(self.truth, self.costs.shape[1])
-        a += u.reshape(a.shape) / self.p[:, None]
+        a = one_hot(self.truth[rows], U.shape[1]) + U / self.p[rows, None]
         threads.each(
-            lambda rows: project_rows(a, rows.start, rows.stop), threads.parts(len(a), WORK * a.size)
+            lambda some: project_rows(a, some.start, some.stop), threads.parts(len(a), WORK * a.size)
         )
-        return a
+        return np.asarray(a)
 
 
 @loss_form("a margin loss over classes")
@@ -129,16 +151,23 @@ class SimplexRisk(ClassRisk):
     def conjugate(self, u: Vector) -> float:
         return float((self.p * self.conjugates(self.simplices.shares(u))).sum())
 
+    def steepness(self, share: Vector) -> Vector:
+        """That of h in the share of the truth, at most: zero, if h is linear and the truth costs nothing."""
+        return np.zeros_like(share)
+
     def conjugate_above(self, u: Vector, *, exact: bool) -> Estimate:
-        terms = self.p * self.conjugates(self.simplices.shares(u))
-        return plain_sum(terms, 4 * self.outputs + 16, float((np.abs(terms) + self.p).sum()))
+        a = self.simplices.shares(u)
+        terms, known = self.p * self.conjugates(a), a[np.arange(len(a)), self.truth]
+        made = plain_sum(terms, 4 * self.outputs + 16, float((np.abs(terms) + self.p).sum()))
+        off = gamma(2 * self.outputs + 8) * np.minimum(a.sum(axis=1) - known, 1.0)
+        astray = float((self.p * off * self.steepness(np.maximum(known, off))).sum())
+        return Estimate(made.value, made.error + 2 * astray)
 
     def dual_error(self, u: Vector) -> Vector:
-        """What rounding moves shares by: off their simplices, and off those that u was made of."""
-        a = self.simplices.shares(u)
-        exactly = (a - one_hot(self.truth, self.outputs)) * self.p[:, None]
-        rounded = gamma(4 * self.outputs + 8) * (a + one_hot(self.truth, self.outputs)) * self.p[:, None]
-        return np.asarray(np.abs(u - exactly.ravel()) + rounded.ravel())
+        """How far u is from slopes that are exactly those of some shares: from those of its own shares, and
+        what rounding makes of them."""
+        exactly = self.simplices.slopes(self.simplices.shares(u)).ravel()
+        return np.asarray(np.abs(u - exactly) + gamma(2 * self.outputs + 8) * np.abs(exactly))
 
     def leaning(self, scores: Vector, b: Vector) -> Leaning:
         """Those of the vertices: all samples of one class, phi >= cost_k + f_k - f_y."""
@@ -157,23 +186,24 @@ class SimplexRisk(ClassRisk):
 
     def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
         """The nearest point; if `balanced`, near it one in whose shares every class has its weight of old."""
-        a, truth = self.simplices.shares(u), one_hot(self.truth, self.outputs)
+        simplices = self.simplices
+        U = simplices.slopes(simplices.shares(u))
         if balanced:
-            has, wanted = self.p @ a, self.p @ truth
-            a = a @ transport(has, wanted)
-        return np.asarray(((a - truth) * self.p[:, None]).ravel())
+            excess = U.sum(axis=0)  # what is more than rounding
+            excess = np.where(np.abs(excess) > 2 * EPS * np.abs(U).sum(axis=0), excess, 0.0)
+            a = U / self.p[:, None] + one_hot(self.truth, self.outputs)
+            U = simplices.slopes(a @ transport(excess, self.p @ a))
+        return np.asarray(U.ravel())
 
 
-def transport(has: Vector, wanted: Vector) -> Matrix:
-    """A matrix of shares, its rows adding up to one, that carries the masses `has` to those wanted.
-
-    What a class has too much goes to those that have too little, by what they lack.
-    """
-    surplus, lack = np.maximum(has - wanted, 0.0), np.maximum(wanted - has, 0.0)
+def transport(excess: Vector, has: Vector) -> Matrix:
+    """A matrix of shares, its rows adding up to one, that takes the excess away from the masses that classes
+    have: what one has too much goes to those that have too little, by what they lack."""
+    surplus, lack = np.maximum(excess, 0.0), np.maximum(-excess, 0.0)
     total = lack.sum()
     if total == 0:
         return np.eye(len(has))
-    away = surplus / np.where(has > 0, has, 1.0)
+    away = np.minimum(surplus / np.where(has > 0, has, 1.0), 1.0)
     return np.asarray(np.diag(1.0 - away) + np.outer(away, lack / total))
 
 

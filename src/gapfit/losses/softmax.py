@@ -13,7 +13,7 @@ from gapfit.errors import as_count
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.forms import Smooth
 from gapfit.losses.multiclass import WORK, ClassCurvature, SimplexRisk, Simplices, as_labels, count_classes
-from gapfit.rounding import EPS
+from gapfit.rounding import EPS, TINY
 
 
 class Softmax(Loss):
@@ -78,6 +78,9 @@ class SoftmaxRisk(SimplexRisk):
 
     def conjugates(self, a: Matrix) -> Vector:
         return np.asarray(xlogy(a, a).sum(axis=1))
+
+    def steepness(self, share: Vector) -> Vector:
+        return np.asarray(1.0 - np.log(np.maximum(share, TINY)))
 
     def unattained(self) -> str | None:
         missing = np.setdiff1d(np.arange(self.outputs), self.truth)

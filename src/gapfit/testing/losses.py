@@ -86,7 +86,7 @@ def _check_offset(loss: Loss, risk: Risk, scores: Vector) -> None:
             there = risk.value_and_subgradient(scores, np.array([end]))[0]
             require(there <= value + noise, loss, f"best_offset says {end}, where the risk is not the least")
     require(cone.contains(b), loss, f"the offsets {b} are not in order")
-    # the height is a bound: what rounding may add to tangents as far from b as the scores are wide is taken off
+    # the height is a bound: what rounding may add to tangents as far away as scores are wide is taken off
     width = float(np.abs(u).sum() * (1.0 + np.ptp(scores) + np.ptp(b)))
     short = noise + gamma(risk.roundings(scores)) * (abs(value) + width)
     what = "the tangent at the best offsets is not as high as the risk"

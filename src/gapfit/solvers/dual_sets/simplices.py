@@ -102,7 +102,7 @@ class SimplexLine(Line):
         if np.abs(excess).max() > _BALANCED:
             excess = self._balance(self.b, 4 * EPS)[0]
         Q.b = self.b
-        return Response(self.A @ transport(excess + Q.wanted, Q.wanted), self.b)
+        return Response(self.A @ transport(excess, excess + Q.wanted), self.b)
 
     def _balance(self, b: Vector, share: float) -> Any:
         """Write a step that leaves no class with more than such a share too much, and find its offsets.
