@@ -11,6 +11,7 @@ from gapfit.losses.base import NONE, Loss, Risk
 from gapfit.penalties import QuadraticForm
 from gapfit.solvers.bundle import bundle
 from gapfit.solvers.cuts import master as master_module
+from gapfit.solvers.cuts.masters import master_for
 from gapfit.solvers.cuts.quadratic_master import QuadraticMaster
 from gapfit.solvers.cuts.segment import search
 from gapfit.solvers.cuts.simplex_qp import Face, maximise_on_simplex
@@ -298,3 +299,29 @@ def test_a_ridge_is_found_where_rounding_left_no_square(least):
     assert np.isfinite(np.triu(face.R)).all()
     with pytest.raises(OverflowError):
         Face(np.array([[1.0, np.nan], [np.nan, 1.0]]), np.array([0, 1]), 1.0)
+
+
+@pytest.mark.parametrize("penalty", ["l2", "elastic_net"])
+def test_the_minimum_of_cuts_that_cancel(penalty):
+    """Cuts are a thousand to a million times as large as their best mixture: from below and from above, the
+    minimum of the model is known far better than their Gram matrix tells."""
+    rng = np.random.default_rng(9)
+    for _ in range(40):
+        d = int(rng.integers(2, 6))
+        X = rng.normal(size=(12, d)) * 10 ** rng.uniform(-4, 4, d)
+        problem = Problem(
+            X,
+            np.sign(rng.normal(size=12)),
+            "hinge",
+            penalty,
+            alpha=10 ** rng.uniform(-6, -1),
+            intercept=False,
+        )
+        master = master_for(problem)
+        for _ in range(40):
+            master.add(problem.oracle(rng.normal(size=d) * 10 ** rng.uniform(-2, 2)).minorant)
+        model, w = master.minimise()
+        below = problem.dual(model)
+        heights = [cut.a.astype(np.longdouble) @ w + cut.c for cut in master.cuts]
+        above = float(problem.alpha * problem.penalty.value(w) + max(heights))
+        assert above - below <= 1e-8 * max(abs(above), 1e-3)

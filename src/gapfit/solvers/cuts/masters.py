@@ -16,9 +16,10 @@ from gapfit._types import Matrix, Slope, Vector
 from gapfit.penalties import Penalty
 from gapfit.problem import Problem
 from gapfit.solvers.cuts.master import Master
-from gapfit.solvers.cuts.quadratic_master import QuadraticMaster
-from gapfit.solvers.cuts.simplex_qp import maximise_on_simplex
+from gapfit.solvers.cuts.quadratic_master import REFINEMENTS, QuadraticMaster
+from gapfit.solvers.cuts.simplex_qp import Face, maximise_on_simplex
 
+_SMALL = 1e-9  # promise of a cut above the mixture
 _RIGHT = 0.1  # of what a model promised: J has come down by that, if it was right
 _FARTHEST = 1e10  # from the weight of the penalty that of a centre may be
 _SECONDS = 2e-6  # for each entry of a linear program, at least
@@ -29,11 +30,10 @@ class SmoothMaster(Master):
 
     def _solve(self) -> Slope | None:
         A = np.column_stack([cut.a for cut in self.cuts])
-        self._maximise(A, self.constants, self.problem.alpha, self.problem.penalty)
-        return None  # the shares determine it
+        return self._maximise(A, self.constants, self.problem.alpha, self.problem.penalty)
 
-    def _maximise(self, A: Matrix, c: Vector, alpha: float, penalty: Penalty) -> None:
-        """The shares for cuts of these slopes and heights under this penalty."""
+    def _maximise(self, A: Matrix, c: Vector, alpha: float, penalty: Penalty) -> Slope:
+        """The shares for cuts of these slopes and heights under this penalty, and the minimiser w."""
         x = self.shares
 
         def gradient(x: Vector) -> Vector:
@@ -41,18 +41,41 @@ class SmoothMaster(Master):
 
         # D is flat at its maximum, so the optimality of the shares (and with it the accuracy of w) is judged
         # by the gradient: no cut may promise more than the mixture has
-        residual = np.inf
+        best, least = x, np.inf
         for _ in range(60):
             limits.look()
             g = gradient(x)
-            previous, residual = residual, float((g - g @ x).max())
+            residual = float((g - g @ x).max())
+            worse = residual >= least
+            best, least = (best, least) if worse else (x, residual)
             exact = residual <= 4e-16 * float(np.abs(c).max() + np.abs(g).max())
-            if exact or previous <= residual < 1e-9:
+            if exact or (worse and least < _SMALL):  # what is left is rounding
                 break
             H = penalty.curvature(A @ x / -alpha, A) / alpha
             step = maximise_on_simplex(H, g + H @ x, x) - x
             x = x + _line_maximum(partial(_slope_along, gradient, x, step)) * step
-        self.shares = np.maximum(x, 0.0) / np.maximum(x, 0.0).sum()
+        self.shares = np.maximum(best, 0.0) / np.maximum(best, 0.0).sum()
+        return self._refined(A, c, alpha, penalty)
+
+    def _refined(self, A: Matrix, c: Vector, alpha: float, penalty: Penalty) -> Slope:
+        """The minimiser, more exactly than shares near one can express it: heights differ on the face by what
+        is to be changed, and the mixture moves by the mixture of that change."""
+        members = np.flatnonzero(self.shares)
+        x, used, tops = self.shares[members], A[:, members], c[members]
+        mixture = used @ x
+        w = penalty.argmax(mixture / -alpha)
+        uneven = float(np.ptp(tops + used.T @ w))
+        for _ in range(REFINEMENTS):
+            H = penalty.curvature(mixture / -alpha, used) / alpha
+            heights = tops + used.T @ w
+            change = Face(H, np.arange(len(x)), float(H.diagonal() @ x)).to_maximum(heights - heights @ x)
+            moved = mixture + used @ change
+            there = penalty.argmax(moved / -alpha)
+            still = float(np.ptp(tops + used.T @ there))
+            if not still < uneven:
+                break
+            mixture, w, uneven = moved, there, still
+        return np.asarray(w)
 
 
 class HeldMaster(SmoothMaster):
@@ -85,8 +108,7 @@ class HeldMaster(SmoothMaster):
         A = np.column_stack([cut.a for cut in self.cuts])
         held = self.problem.penalty.held(alpha / (alpha + eps))
         shift = eps * centre
-        self._maximise(A - shift[:, None], self.constants, alpha + eps, held)
-        w = held.argmax((self.mixed_slope(self.shares) - shift) / -(alpha + eps))
+        w = self._maximise(A - shift[:, None], self.constants, alpha + eps, held)
         there = alpha * self.problem.penalty.value(w) + float((self.constants + A.T @ w).max())
         self.promised = self.best - there  # by how much J falls, if the model is right
         return w
