@@ -13,8 +13,8 @@ from gapfit._types import Maybe, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.estimators.along import WithPath
 from gapfit.estimators.classes import WeightedClasses
-from gapfit.estimators.cuts import cuts_of
 from gapfit.estimators.fitting import all_or_nothing
+from gapfit.estimators.level_cuts import cuts_of
 from gapfit.estimators.linear import LinearParts, Posed
 from gapfit.estimators.probabilities import Probabilities
 from gapfit.estimators.products import products

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 from gapfit import OrdinalClassifier, load, save
 from gapfit.errors import ModelFileError
-from gapfit.estimators.cuts import cuts_of
+from gapfit.estimators.level_cuts import cuts_of
 from gapfit.losses import OrdinalThresholds
 
 
