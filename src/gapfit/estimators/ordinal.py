@@ -14,6 +14,7 @@ from gapfit.declaration import attribute, declared, parameter
 from gapfit.estimators.along import WithPath
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing
+from gapfit.estimators.level_cuts import cuts_of
 from gapfit.estimators.linear import LinearParts, Posed
 from gapfit.estimators.probabilities import Probabilities
 from gapfit.estimators.products import products
@@ -49,7 +50,7 @@ class OrdinalClassifier(ClassifierMixin, Probabilities, WeightedClasses, WithPat
     """A linear model of ordered levels whose fit carries a proof of how close to optimal it is.
 
     A sample's score x'w is compared with thresholds b_1 <= ... <= b_(m-1), one between each of the m levels
-    and the next: the predicted level is that of the interval in which the score lies. It minimises ::
+    and the next: the level is that of the interval in which the score lies. It minimises ::
 
         J(w, b) = alpha * Omega(w) + sum_i s_i sum over k in K_i of phi(t_ik (x_i'w - b_k)) / sum_i s_i
 
@@ -57,6 +58,10 @@ class OrdinalClassifier(ClassifierMixin, Probabilities, WeightedClasses, WithPat
     and -1 if it is below; s_i are the weights, `sample_weight` times `class_weight`. K_i are all thresholds,
     or the one or two next to the level of sample i. A sample of weight k counts as k samples, one of weight 0
     is absent.
+
+    `predict` cuts scores at `cuts_`. These are the thresholds, with one exception: all logistic thresholds
+    have one slope in common, and where levels differ in their spread a slope for each threshold would put the
+    cut elsewhere. If that lowers the absolute error of the training samples, by a margin, it is cut there.
 
     Notes
     -----
@@ -93,6 +98,10 @@ class OrdinalClassifier(ClassifierMixin, Probabilities, WeightedClasses, WithPat
 
     classes_: NDArray[Any] = attribute(LEVELS, "array of shape (m,)", "The levels, from the lowest on.")
     thresholds_: Vector = attribute(floats(1), "array of shape (m - 1,)", "b, in ascending order.")
+    cuts_: Vector = attribute(
+        floats(1), "array of shape (m - 1,)", "Where `predict` cuts scores, in ascending order.",
+        optional=True,
+    )  # fmt: skip
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -120,14 +129,20 @@ class OrdinalClassifier(ClassifierMixin, Probabilities, WeightedClasses, WithPat
 
     def _point(self, parts: LinearParts, w: Sequence[Slope], b: Sequence[Any]) -> dict[str, Any]:
         thresholds = np.atleast_1d(b[0]).astype(np.float64)
+        cuts, level, weight = thresholds, parts.targets[0].astype(np.intp), parts.samples.weight
         if parts.n_offsets != len(self.classes_) - 1:  # the loss has no thresholds of its own
-            level = parts.targets[0].astype(np.intp)
-            scores = _scores_of(parts.samples.X, w[0])
-            thresholds = least_error_thresholds(scores, level, parts.samples.weight)
-        return {"coef_": w[0], "thresholds_": thresholds}
+            thresholds = cuts = least_error_thresholds(_scores_of(parts.samples.X, w[0]), level, weight)
+        elif parts.loss == _ALL:
+            cuts = cuts_of(_scores_of(parts.samples.X, w[0]), level, weight, thresholds)
+        return {"coef_": w[0], "thresholds_": thresholds, "cuts_": cuts}
+
+    @property
+    def _cuts(self) -> Vector:
+        """Those of the thresholds for models of older files."""
+        return getattr(self, "cuts_", self.thresholds_)
 
     def latent(self, X: Any) -> Vector:
-        """The score x'coef_ of each row of X, to be compared with `thresholds_`."""
+        """The score x'coef_ of each row of X, to be compared with `cuts_`."""
         return _scores_of(self._checked(X), self._dense_coef()[0])
 
     def decision_function(self, X: Any) -> Vector:
@@ -135,7 +150,7 @@ class OrdinalClassifier(ClassifierMixin, Probabilities, WeightedClasses, WithPat
 
         Negative numbers say how far outside. With two levels (n,): the score minus the threshold.
         """
-        above = self.latent(X)[:, None] - self.thresholds_
+        above = self.latent(X)[:, None] - self._cuts
         if len(self.classes_) == 2:
             return above[:, 0]
         ends = np.full((len(above), 1), np.inf)
@@ -143,7 +158,7 @@ class OrdinalClassifier(ClassifierMixin, Probabilities, WeightedClasses, WithPat
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The level of each row of X."""
-        above = self.latent(X)[:, None] - self.thresholds_ > 0
+        above = self.latent(X)[:, None] > self._cuts
         return np.asarray(self.classes_[above.sum(axis=1)])
 
     @available_if(_of_all_logistic)  # type: ignore[untyped-decorator]
@@ -152,7 +167,8 @@ class OrdinalClassifier(ClassifierMixin, Probabilities, WeightedClasses, WithPat
 
         P(level > k) = 1 / (1 + exp(b_k - x'w)). The loss is the likelihood of these m - 1 events, each by
         itself. They fall with k, as thresholds are in order, so their differences are probabilities of the
-        levels; `predict` gives the median of these, and not always the most probable.
+        levels. `predict` gives the median of these, and not always the most probable, where `cuts_` are the
+        thresholds.
         """
         return np.asarray(expit(self.latent(X)[:, None] - self.thresholds_))
 
@@ -194,15 +210,16 @@ class OrdinalClassifier(ClassifierMixin, Probabilities, WeightedClasses, WithPat
         return super().score_bounds(X)
 
     def certified(self, X: Any) -> NDArray[np.bool_]:
-        """Which predictions are provably those of the exact optimum (of every one, if there are several).
+        """Which predictions are provably those of the exact optimum (of every one, if there are several),
+        cut as far from its thresholds as `cuts_` are from these.
 
         With loss="pairs" none are: its thresholds are not part of what is minimised.
         """
         lo, hi = (bounds.reshape(len(bounds), -1) for bounds in self.score_bounds(X))
         if Target.RELEVANCE in target_of(_named(self.loss)) or lo.shape[1] != len(self.thresholds_):
             return np.zeros(len(lo), bool)
-        above = self.latent(X)[:, None] - self.thresholds_ > 0
-        return np.asarray(np.where(above, lo > 0, hi < 0).all(axis=1))
+        above, moved = self.latent(X)[:, None] > self._cuts, self._cuts - self.thresholds_
+        return np.asarray(np.where(above, lo > moved, hi < moved).all(axis=1))
 
 
 def _steps(above: Vector) -> Vector:

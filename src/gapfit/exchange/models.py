@@ -112,8 +112,9 @@ def _(model: estimators.NoveltyDetector, g: Graph, X: Name) -> Outputs:
 
 @written.register
 def _(model: estimators.OrdinalClassifier, g: Graph, X: Name) -> Outputs:
-    above = g("Sub", g.product(X, model._dense_coef()), model.thresholds_[None])
-    passed = g("ReduceSum", g.place(g("Greater", above, 0.0)), np.array([1]), keepdims=0)
+    latent = g.product(X, model._dense_coef())
+    above = g("Sub", latent, model.thresholds_[None])
+    passed = g("ReduceSum", g.place(g("Greater", latent, model._cuts[None])), np.array([1]), keepdims=0)
     found = {"label": _label(model.classes_, g, passed)}
     found["scores"] = Output(above, np.float64, len(model.thresholds_))
     if not hasattr(model, "predict_proba"):

@@ -20,9 +20,10 @@ def check_linear(fit: dict[str, Any]) -> None:
     agree = {
         "coef_": d > 0 and np.atleast_2d(coef).shape == (parts, d),
         "intercept_": thresholds is not None or _fits_in(fit["intercept_"], classes, coef, parts),
-        "thresholds_": thresholds is None
-        or classes is None
-        or (len(thresholds) == len(classes) - 1 and bool((np.diff(thresholds) >= 0).all())),
+        **{
+            name: classes is None or name not in fit or _between(fit[name], classes)
+            for name in ("thresholds_", "cuts_")
+        },
         "feature_names_in_": names is None or len(names) == len(set(names)) == d,
     }
     if "support_status_" in fit:  # a problem for each part; other models choose from many
@@ -36,6 +37,11 @@ def _fits_in(intercept: Any, classes: Any, coef: Any, parts: int) -> bool:
     """A number for each part; just one where there are neither classes nor parts."""
     shape: tuple[int, ...] = np.shape(intercept)
     return shape == (() if classes is None and np.ndim(coef) == 1 else (parts,))
+
+
+def _between(ends: Any, classes: Any) -> bool:
+    """Is there one between each level and the next, in order?"""
+    return len(ends) == len(classes) - 1 and bool((np.diff(ends) >= 0).all())
 
 
 def _need_all(agree: dict[str, bool], what: str) -> None:
