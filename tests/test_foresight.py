@@ -89,6 +89,12 @@ def test_dual_cd_begins_where_it_was_told_to(intercept):
     assert told < 0.1 * untold
 
 
+def test_the_slope_that_is_foretold_is_that_of_the_dual_point():
+    problem, foresight = known(Problem(*labels(), "hinge"), [1e-1, 1e-3], 1e-3)
+    told = foresight.between(1e-1, 1e-3, 1e-2).state["foretold"]
+    assert told.slope == pytest.approx(problem.design.adjoint(told.u), rel=1e-9, abs=1e-12)
+
+
 @pytest.mark.parametrize(
     "alphas",
     [[], [1e-2], [1e-3, 1e-2], [1e-2, 1e-2, 1e-3, 1e-2], [1e-3, 1e-1, 1e-2], [3e-2, 1e-1, 1e-2, 2e-2, 5e-2]],

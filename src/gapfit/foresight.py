@@ -9,14 +9,23 @@ by the square of that, proves more than the mixture.
 
 from dataclasses import replace
 from math import log
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from gapfit._types import Slope, Vector
 from gapfit.losses.forms import Smooth
 from gapfit.minorant import mix
 from gapfit.problem import Problem
 from gapfit.solution import Solution
+
+
+class Foretold(NamedTuple):
+    """For a solver: where the dual solution may lie, and what would else cost a product with the data."""
+
+    u: Vector
+    intercept: Any
+    slope: Slope  # A'u
 
 
 class Foresight:
@@ -44,7 +53,9 @@ class Foresight:
             share = (1 / alpha - 1 / upper) / (1 / lower - 1 / upper)
             w, intercept = self._combined([upper, lower], [1 - share, share])
         minorant = mix(first.minorant, last.minorant, (upper - alpha) / (upper - lower))
-        state = nearer.state if minorant.u is None else {**nearer.state, "foretold": (minorant.u, intercept)}
+        state = nearer.state
+        if minorant.u is not None:
+            state = {**state, "foretold": Foretold(minorant.u, intercept, minorant.a)}
         return replace(nearer, w=w, intercept=intercept, minorant=minorant, state=state)
 
     def _combined(self, alphas: list[float], shares: list[float]) -> tuple[Any, Any]:

@@ -56,7 +56,7 @@ class Tuning(NamedTuple):
     broad: float = 2.0  # times the first c: where a known w is turned into a guess of v
     told: float = 4.0  # times the first c: where to begin with a w that may be anyone's
     learnt: float = 16.0  # times the first c: where to begin with the w of many samples
-    foretold: float = 16.0  # times the first c: where to begin with a dual point that others foretell
+    foretold: float = 8.0  # times the first c: where to begin with a dual point that others foretell
     share: int = 16  # the first steps see a 16th of the samples
     least_per_feature: int = 100  # samples: a share of fewer would teach too little
     rough: float = 1e-2  # the relative gap at which a share has taught what it can
@@ -142,7 +142,7 @@ class _Path(Kept):
         losses, p = self.losses, self.losses.p
         self.w = np.array(known.get("w", self.problem.start()))
         scores = self.problem.design.scores(self.w)
-        self.b = float(known["foretold"][1] if "foretold" in known else known.get("b", 0.0))
+        self.b = float(known["foretold"].intercept if "foretold" in known else known.get("b", 0.0))
         if self.problem.n_offsets and known.keys().isdisjoint(("b", "foretold")):
             self.b = float(p @ (losses.target - scores))
         self.f = scores if self.b == 0 else scores + self.b
@@ -156,7 +156,7 @@ class _Path(Kept):
         self.first_c = reach / (2 * spread)
         centre, c = np.zeros_like(p), self.first_c
         if "foretold" in known:  # by solutions at other alphas
-            centre, c = -known["foretold"][0], self.tuning.foretold * c
+            centre, c = -known["foretold"].u, self.tuning.foretold * c
         elif self.w.any():  # margins tell the dual solution, except of samples near their kinks
             losses.each(self.loops.guess, self.f, p, self.tuning.broad * c, centre)
             c *= sharper

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit import threads
-from gapfit._types import Vector
+from gapfit._types import Slope, Vector
 from gapfit.problem import Problem
 from gapfit.records import Kept
 from gapfit.solvers.coordinates.kinds import KINDS
@@ -73,12 +73,13 @@ class Descent(Kept):
         elif "u" in state:
             self.restore(state)
 
-    def _begin_near(self, u: Vector, intercept: float) -> None:
-        """A point that may be near the best one: then few rows, those within their bounds, are active."""
+    def _begin_near(self, u: Vector, intercept: float, slope: Slope) -> None:
+        """A point that may be near the best one: then few rows, those within their bounds, are active. No
+        product is needed for z = X'v: u is within its bounds, and its slope was mixed as it was."""
         whole = self.whole
         self.kind.put(whole.table, -u)
         v = whole.table["v"]
-        self.z = whole.short(self.problem.design.adjoint(v))
+        self.z = whole.short(-slope)
         self.order = np.flatnonzero((v > whole.table["lower"]) & (v < whole.table["upper"]))
         if self.problem.n_offsets:
             self.s, self.c = whole.total - float(v.sum()), whole.along_mean(self.z)

@@ -42,7 +42,7 @@ class Whole(Store):
         if problem.n_offsets:
             p = problem.shares
             self.mean = problem.mean
-            table["along"] = problem.design.scores(self.mean)
+            table["along"] = _along_mean(problem)
             # a share of the coordinates' own curvature, and what the losses need
             self.rho = 0.01 * float(p @ squares) / problem.alpha + kind.offset_per_imbalance(problem, table)
         self.mean_sq = float(self.mean @ self.mean)
@@ -120,6 +120,15 @@ class Whole(Store):
             return 0.0
         w = self.point(z, 0.0, self.table["v"].copy(), np.empty(len(self.mean)))
         return self.problem.alpha * float(w @ self.mean)
+
+
+def _along_mean(problem: Problem) -> Vector:
+    """What the rows score at their mean: one product for all alphas."""
+    shared = problem.shared
+    if _along_mean not in shared:
+        shared[_along_mean] = problem.design.scores(problem.mean)
+    along: Vector = shared[_along_mean]
+    return along
 
 
 class Singles(NamedTuple):

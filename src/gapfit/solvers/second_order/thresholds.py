@@ -39,7 +39,7 @@ def newton_thresholds(problem: Problem, state: dict[str, Any]) -> Steps:
     if state.get("same"):
         point: Point = state["point"]
     else:
-        told = state["foretold"][1] if "foretold" in state else state.get("b")
+        told = state["foretold"].intercept if "foretold" in state else state.get("b")
         point = place(problem, state.get("w", problem.start()), _in_order(problem, told))
     moving = True
     while moving:
