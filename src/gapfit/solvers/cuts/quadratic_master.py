@@ -101,7 +101,7 @@ class QuadraticMaster(Master):
         alpha, shares, argmax = self.problem.alpha, self.shares, self.problem.penalty.argmax
         members = np.flatnonzero(shares)
         w = argmax(self.mixed_slope(shares) / -alpha)
-        face = Face(self.gram, members, self.gram.diagonal() @ shares)
+        face = Face(self.gram, members, float(self.gram.diagonal() @ shares))
         for _ in range(REFINEMENTS):
             inner = [self.problem.design.inner(self.cuts[i].a, w) for i in members]
             heights = self.constants[members] + inner
