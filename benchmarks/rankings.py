@@ -10,8 +10,8 @@ third is for testing; of MQ2008 three parts of five train, one chooses, one test
 
 The peer is liblinear (LinearSVC, hinge, no intercept) on the differences of all pairs of documents of one
 query with different relevance: the same objective as Ranker(). Its tol of 1e-3, of slopes, leaves it within
-about 1e-6 of the minimum; Ranker's own tol is of the objective. Seconds are CPU seconds of all fits of a set on
-one thread, the peer's pairs included.
+about 1e-6 of the minimum; Ranker's own tol is of the objective. Seconds are CPU seconds of all fits of a set
+on one thread, the peer's pairs included.
 """
 
 import argparse
