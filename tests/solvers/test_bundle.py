@@ -6,9 +6,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from gapfit import Problem, solve
+from gapfit import Problem, Status, solve
 from gapfit.losses.base import NONE, Loss, Risk
-from gapfit.penalties import QuadraticForm
+from gapfit.penalties import L2, Constrained, QuadraticForm, SquaredLp
 from gapfit.solvers.bundle import bundle
 from gapfit.solvers.cuts import master as master_module
 from gapfit.solvers.cuts.masters import master_for
@@ -325,3 +325,22 @@ def test_the_minimum_of_cuts_that_cancel(penalty):
         heights = [cut.a.astype(np.longdouble) @ w + cut.c for cut in master.cuts]
         above = float(problem.alpha * problem.penalty.value(w) + max(heights))
         assert above - below <= 1e-8 * max(abs(above), 1e-3)
+
+
+@pytest.mark.parametrize("penalty", ["l2", "squared_lp", "constrained", "constrained_form"])
+@pytest.mark.parametrize("seed", range(6))
+def test_cuts_from_where_the_risk_explodes_do_not_drown_the_others(penalty, seed):
+    rng = np.random.default_rng([seed, 21])
+    X = rng.normal(size=(20, 30)) * 10.0 ** rng.uniform(-3, 3, size=(20, 1))
+    y = np.where(rng.random(20) < 0.5, -1.0, 1.0)
+    Q = np.diag(10.0 ** rng.uniform(0, 2, size=30))
+    A, b = rng.normal(size=(2, 30)), np.array([0.01, 0.1])
+    made = {
+        "l2": L2(),
+        "squared_lp": SquaredLp(1.5),
+        "constrained": Constrained(L2(), A, b),
+        "constrained_form": Constrained(QuadraticForm(Q), A, b),
+    }[penalty]
+    weight = 10.0 ** rng.uniform(-4, 2, size=20)
+    found = solve(Problem(X, y, "exponential", made, 1e-3, weight, intercept=False), "bundle", tol=1e-5)
+    assert found.status is Status.CERTIFIED

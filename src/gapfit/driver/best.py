@@ -14,7 +14,7 @@ from gapfit._types import Slope, Vector
 from gapfit.certify import proved, running
 from gapfit.driver.claims import claims
 from gapfit.driver.known import Known
-from gapfit.driver.proof import Proof
+from gapfit.driver.proof import Proof, sharpest, slopes_round_across
 from gapfit.errors import ContractError, UnboundedProblem
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
@@ -160,7 +160,7 @@ class Best(Kept):
                 self.take(self.unseen)
             except Exception as error:  # whatever a torn iterate may lead to, what was found before counts
                 logger.debug("the last iterate cannot be used: %s", error)
-        return Status.CERTIFIED if how is not Status.INTERRUPTED and self.proved() else how
+        return Status.CERTIFIED if how is not Status.INTERRUPTED and self.met() else how
 
     def _value(self, w: Slope, b: Vector) -> tuple[float, Vector, Vector | None]:
         """J at the best offsets, these, and the scores if they are known; or, where time is up before the
@@ -274,8 +274,11 @@ class Best(Kept):
         w64 = w.astype(np.float64, copy=False)
         certificate, rests_on = proved(self.problem, w64, b, self.minorant, scores, exact=False)
         if not self._meets(certificate, 1.0) and self._rounding_matters(certificate):
-            exactly = proved(self.problem, w64, b, self.sharpest, None, exact=True)
-            certificate, rests_on = min((certificate, rests_on), exactly, key=lambda pair: pair[0].gap)
+            for evidence in sharpest(self.problem, self.sharpest, w64, b):
+                exactly = proved(self.problem, w64, b, evidence, None, exact=True)
+                certificate, rests_on = min((certificate, rests_on), exactly, key=lambda pair: pair[0].gap)
+                if self._meets(certificate, 1.0):
+                    break
         return Proof(w, b, certificate, rests_on, (self.w, self.minorant, self.sharpest))
 
     def _better(self, usual: Proof, other: Proof) -> Proof:
@@ -283,8 +286,9 @@ class Best(Kept):
         return other if other.certificate.gap < _CLEARLY * usual.certificate.gap else usual
 
     def _rounding_matters(self, proved: Certificate) -> bool:
-        """Is the running gap small enough, or clearly smaller than the proved one?"""
-        return self._meets(self._as_computed(), 1.0) or self.primal - self.dual < _CLEARLY * proved.gap
+        """Is the running gap small enough or clearly smaller than the proved one, or do slopes round away?"""
+        small = self._meets(self._as_computed(), 1.0) or self.primal - self.dual < _CLEARLY * proved.gap
+        return small or slopes_round_across(self.problem, self.sharpest)
 
     def _as_computed(self) -> Certificate:
         """The running bounds without any allowance: whether a proof is worth trying."""
