@@ -17,14 +17,14 @@ from gapfit.design.forms import Rows
 from gapfit.losses.forms import Conjugate
 
 if TYPE_CHECKING:
-    from gapfit.problem import Problem
+    from gapfit.objective import Objective
 
 _MOST = 2000  # features whose equations are solved
 _STEP = 1e-6  # of itself that a number in u is moved, to see whether it is free
 _CUT_OFF = 1e-12  # of the largest eigenvalue: directions of less are rounding
 
 
-def drawn_in(problem: "Problem", u: Vector, a: Slope, keep: float) -> Vector | None:
+def drawn_in(problem: "Objective", u: Vector, a: Slope, keep: float) -> Vector | None:
     """u with the least change, beside its own size, by which A'u becomes keep * a; None where that is no
     small system, or where no number of u is free to move."""
     if len(a) > _MOST or not problem.has(Rows) or not problem.has(Conjugate):
@@ -47,7 +47,7 @@ def drawn_in(problem: "Problem", u: Vector, a: Slope, keep: float) -> Vector | N
     return np.asarray(u + room * (design.scores(z) - float(centre @ z)))
 
 
-def _free(problem: "Problem", u: Vector) -> Vector:
+def _free(problem: "Objective", u: Vector) -> Vector:
     """Which numbers can move either way without leaving the conjugate's domain or a corner at zero?"""
     project = problem.form(Conjugate).project
     inside = [project(u * factor, balanced=False) == u * factor for factor in (1 - _STEP, 1 + _STEP)]

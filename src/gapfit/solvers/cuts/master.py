@@ -78,8 +78,8 @@ class Master(ABC):
 
     @property
     def within(self) -> float:
-        """The share of the domain of a norm's conjugate that mixtures are to stay in. At its boundary rounding
-        would leave no bound at all, unless there is a flat cut to mix in."""
+        """The share of the domain of a norm's conjugate that mixtures are to stay in. At its boundary,
+        rounding would leave no bound at all, unless there is a flat cut to mix in."""
         if self.flat.any():
             return 1.0
         rounding = max(cut.spread for cut in self.cuts) / self.problem.alpha
