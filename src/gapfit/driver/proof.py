@@ -9,6 +9,7 @@ from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.solution import Certificate
 
+CLEARLY = 0.999  # times a gap, one is smaller by more than rounding
 _NOTABLE = 1e-3  # of alpha, the size of the domain of a norm's conjugate: rounding of slopes counts there
 
 
@@ -24,6 +25,10 @@ class Proof(NamedTuple):
     def stands_for(self, *best: Any) -> bool:
         """Have these not changed since?"""
         return all(one is other for one, other in zip(self.of, best, strict=True))
+
+    def or_better(self, other: "Proof") -> "Proof":
+        """The other one only if it is better by more than rounding."""
+        return other if other.certificate.gap < CLEARLY * self.certificate.gap else self
 
 
 def slopes_round_across(problem: Problem, minorant: Minorant) -> bool:
