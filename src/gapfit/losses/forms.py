@@ -22,6 +22,14 @@ class Curvature(NamedTuple):
     at: Callable[[Vector, Vector], Vector]  # the second derivative in each score, at (scores, b)
 
 
+@loss_form("a loss that is logistic in the scores of one class")
+class Conditional(NamedTuple):
+    """In one score of each sample, the others as they are, R is the logistic loss but for a constant."""
+
+    labels: Callable[[int], Vector]  # +1 for samples of that class, -1 for others
+    offset: Callable[[Matrix, int], Vector]  # what is to be added to the score of the class, at these scores
+
+
 @loss_form("a loss of thresholds with second derivatives")
 class ThresholdCurvature(NamedTuple):
     """R is a sum over samples and offsets of functions of score minus offset, with second derivatives."""
