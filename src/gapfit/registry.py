@@ -91,6 +91,7 @@ SOLVERS: dict[str, str] = {
     "primal_cd": "gapfit.solvers.primal_cd",
     "rounded_cd": "gapfit.solvers.rounded_cd",
     "classes_in_turn": "gapfit.solvers.classes_in_turn",
+    "sum_rows": "gapfit.solvers.sum_rows",
     "smo": "gapfit.solvers.smo",
 }
 

@@ -16,6 +16,7 @@
 | losses with lines, L1 or elastic net          | `rounded_cd`        | works on columns in use     |
 | smooth loss, L1 or elastic net                | `primal_cd`         | the same                    |
 | softmax, L1 or elastic net                    | `classes_in_turn`   | the same, class by class    |
+| joint quantiles, L1, L2 or elastic net        | `sum_rows`          | lines, with more rows       |
 | differentiable loss and penalty               | `lbfgs`             | few passes                  |
 | anything else                                 | `bundle`            | takes everything            |
 
@@ -245,6 +246,8 @@ def plan(problem: Problem) -> Iterator[Choice]:
         yield Choice("primal_cd", why, descends=n <= CROWDED * d)
     elif takes("classes_in_turn") and not problem.penalty.smooth:
         yield Choice("classes_in_turn", "each class has a smooth loss, and the penalty makes weights zero")
+    elif takes("sum_rows"):
+        yield Choice("sum_rows", "the loss is made of lines in sums of scores")
     elif takes("lbfgs"):
         yield Choice("lbfgs", "loss and penalty are differentiable")
     yield LAST
