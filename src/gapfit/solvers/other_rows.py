@@ -79,7 +79,7 @@ def _scaled(total: float, claim: Callable[[], float]) -> float:
 
 
 def _snapshot(inner: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """The solver's own state, apart, so that it is not taken for one of this problem, and whether it ended."""
+    """The solver's own state, apart, so that it is not taken for one of this problem, and if it ended."""
     if not (state := inner()):
         return {}
     return {"inner": state, "ended": bool(state.get("ended"))}
