@@ -114,6 +114,10 @@ CASES = {
     "least_squares": ("least_squares", partial(linear, "squared", T, "l1", 1e-3, X + 1e3, intercept=False)),
     "rounded_cd": ("rounded_cd", partial(linear, "hinge", Y_WIDE, "l1", 1e-3, WIDE)),
     "rounded_cd, sparse": ("rounded_cd", partial(linear, "hinge", Y_THIN, "l1", 1e-4, THIN)),
+    "classes_in_turn": ("classes_in_turn", partial(linear, "softmax", CLASSES, "l1", 1e-3)),
+    "classes_in_turn, net": ("classes_in_turn", partial(linear, "softmax", CLASSES, ElasticNet(0.5), 1e-3)),
+    "sum_rows": ("sum_rows", partial(linear, "quantiles", T)),
+    "sum_rows, l1": ("sum_rows", partial(linear, "quantiles", T, "l1", 1e-2)),
     "smo": ("smo", partial(kernel, "hinge")),
     "smo, regression": ("smo", partial(kernel, "epsilon_insensitive", T, 1e-4)),
     "smo, little memory": ("smo", partial(kernel, "hinge", memory=15 * N * N)),  # K is not kept
