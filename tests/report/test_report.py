@@ -150,6 +150,26 @@ def test_a_browser_shows_it_light_and_dark(tmp_path):
     assert errors == [] and found["paper"] == "rgb(255, 255, 255)" != dark["paper"]
 
 
+def test_several_problems_have_several_optima():
+    """One against the rest, or a first fit on the way to another: no one number is between all bounds."""
+    flowers = Samples(*load_iris(return_X_y=True))
+    model = gapfit.LinearClassifier(alpha=1e-2).fit(*flowers)
+    text = checked(page("m", facts_of(model, flowers, None, None), []))
+    gap = max(one.gap for one in model.certificates_)
+    assert "The optimum lies between 0" not in text
+    assert f"3 convex problems were solved, and each solution is at most {gap:.2g} from its optimum" in text
+    assert "Of 3 fits, that with the largest gap" in text
+
+
+def test_the_last_line_names_the_measure_that_was_trained_for(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    datasets.save("rows.csv", Data(X, Y.astype(float)))
+    options = ["--metric", "f1", "-q"]
+    assert run(["train", "rows.csv", "model", "--target", "target", *options]) == 0
+    assert run(["report", "model", "rows.csv", "--target", "target"]) == 0
+    assert "report.html: F1 0.9" in capsys.readouterr().out
+
+
 def test_ticks_are_round_numbers():
     assert [text for _, text in ticks(0.0, 1.0, log=False)] == ["0", "0.2", "0.4", "0.6", "0.8", "1"]
     assert [text for _, text in ticks(-7.5, 0.5, log=True)] == ["1e-7", "1e-5", "1e-3", "1e-1"]
