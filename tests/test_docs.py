@@ -1,8 +1,11 @@
 """The code in the documentation runs as it stands, in the order in which it stands there."""
 
+import ast
 import re
 import runpy
 import shlex
+import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +47,37 @@ def test_the_blocks_of_a_page_run(page, folder, capsys):
             program, *arguments = shlex.split(line)
             assert program == "gapfit"
             assert run(arguments) == 0, line
+
+
+ANY = re.compile(r"^```([^\n]*)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_line_of_code_is_wider_than_the_page(page):
+    """There is room for 110 characters: what is longer has to be scrolled sideways."""
+    blocks = [block for kind, block in ANY.findall(page.read_text()) if not kind.startswith("{")]
+    lines = [line for block in blocks for line in block.splitlines()]
+    assert [line for line in lines if len(line) > 110] == []
+
+
+NEEDS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+INSTALLED = {re.match(r"[\w-]+", need)[0].replace("scikit-learn", "sklearn") for need in NEEDS} | {"gapfit"}
+
+
+@pytest.mark.parametrize(
+    "name", ["README.md", "docs/index.md", "docs/first_model.md", "docs/getting_started.md"]
+)
+def test_the_first_pages_say_what_they_need(name):
+    """Whoever has installed what a page says, and no more, can run it."""
+    text = (ROOT / f"{name}.md").read_text()
+    said = {word for line in re.findall(r"pip install ([^#\n`]*)", text) for word in line.split()}
+    blocks = [block for language, block in FENCE.findall(text) if language == "python"]
+    used = {
+        (node.module if isinstance(node, ast.ImportFrom) else node.names[0].name).partition(".")[0]
+        for node in ast.walk(ast.parse("\n".join(blocks)))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    }
+    assert used - set(sys.stdlib_module_names) <= INSTALLED | said
 
 
 def test_the_readme_walks_end_with_the_same_model(folder, capsys):

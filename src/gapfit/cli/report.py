@@ -48,7 +48,8 @@ def report(
     with replacing(out) as file:
         file.write(page(title or Path(model).name, facts, told).encode())
     if not quiet:
-        click.echo(f"{out}: {_foremost(facts.scores, loaded.model)}{loaded.model.status_.value.partition(':')[0]}")
+        ended = loaded.model.status_.value.partition(":")[0]
+        click.echo(f"{out}: {_foremost(facts.scores, loaded.model)}{ended}")
     return 0
 
 
