@@ -64,9 +64,7 @@ NEEDS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["depende
 INSTALLED = {re.match(r"[\w-]+", need)[0].replace("scikit-learn", "sklearn") for need in NEEDS} | {"gapfit"}
 
 
-@pytest.mark.parametrize(
-    "name", ["README.md", "docs/index.md", "docs/first_model.md", "docs/getting_started.md"]
-)
+@pytest.mark.parametrize("name", ["README", "docs/index", "docs/first_model", "docs/getting_started"])
 def test_the_first_pages_say_what_they_need(name):
     """Whoever has installed what a page says, and no more, can run it."""
     text = (ROOT / f"{name}.md").read_text()
