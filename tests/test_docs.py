@@ -1,6 +1,7 @@
 """The code in the documentation runs as it stands, in the order in which it stands there."""
 
 import ast
+import inspect
 import re
 import runpy
 import shlex
@@ -10,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_iris
 
+import gapfit
 from browser import needs_chromium
 from gapfit import datasets, load
 from gapfit.cli.main import run
@@ -113,3 +115,38 @@ def test_what_a_reader_would_stumble_over_is_found(tmp_path):
     told = " ".join(pages["wrong_with"](tmp_path / "broken.html"))
     for what in ("console", "formulas have no size", "raw LaTeX", "absent.png", "wider than the window"):
         assert what in told
+
+
+WANTS = [
+    line.strip("| ").split(" | ")
+    for line in (ROOT / "docs" / "wants.md").read_text().split("## How large")[0].splitlines()
+    if line.startswith("|")
+][2:]
+TESTS = {
+    node.name
+    for path in (ROOT / "tests").rglob("test_*.py")
+    for node in ast.parse(path.read_text()).body
+    if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+}
+MODEL = gapfit.LinearClassifier().fit(*load_iris(return_X_y=True))
+OF_FITS = {"fit", "py.typed", "gapfit shard"} | set(inspect.signature(MODEL.fit).parameters)
+
+
+def resolves(name):
+    found = gapfit
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found is not None
+
+
+def test_the_page_of_wants_has_twenty_five():
+    assert len(WANTS) == 25 and all(len(row) == 3 for row in WANTS)
+
+
+@pytest.mark.parametrize("row", WANTS, ids=lambda row: row[0][:40])
+def test_objects_and_tests_that_a_want_names_exist(row):
+    _, here, tested = row
+    tests = re.findall(r"`(\w+)`", tested)
+    assert tests and set(tests) <= TESTS
+    for name in re.findall(r"`([^`]+)`", here):
+        assert resolves(name) or hasattr(MODEL, name) or name in OF_FITS, name

@@ -1,8 +1,8 @@
 """Products with a Hessian X'DX that is never formed.
 
 A dense X that is not very large is held once more in single precision, less its mean row where there is an
-intercept: a product reads half as much, and a block of rows once for both of its halves. A system solved to five digits gives as
-good a step as any, and the next one starts from a gradient in double precision.
+intercept: a product reads half as much, and a block of rows once for both of its halves. A system solved to
+five digits gives as good a step as any, and the next one starts from a gradient in double precision.
 """
 
 from functools import partial
@@ -34,7 +34,8 @@ class CurvedRows:
         self.shape = n, d = design.shape
         self.centre: Slope = problem.mean if problem.n_offsets else np.zeros(d)
         weight = problem.shares
-        self.as_it_is = self.exact = not design.has(Rows) or sparse.issparse(design.X) or self._large(design.X)
+        dense = design.has(Rows) and not sparse.issparse(design.X)
+        self.as_it_is = self.exact = not dense or self._is_large(design.X)
         if self.as_it_is:
             self.spread = np.maximum(design.squares(weight) - self.centre**2, 0.0)
             return
@@ -47,7 +48,7 @@ class CurvedRows:
         self.spread = threads.total(partial(self._copy, weight), self.parts)
 
     @staticmethod
-    def _large(X: Any) -> bool:
+    def _is_large(X: Any) -> bool:
         return not room.may_be_held_twice(float(X.size) * SINGLE, X.nbytes)
 
     def _copy(self, weight: Vector, rows: slice) -> Slope:
