@@ -100,7 +100,8 @@ def test_the_readme_walks_end_with_the_same_model(folder, capsys):
 
 BROKEN = """<!doctype html><html><head><title>x</title></head><body><article>
 <p>The minimum of \\frac{1}{2} is</p><math></math><img src="absent.png"><div style="width:5000px">wide</div>
-</article><script>nothing.at.all()</script></body></html>"""
+<pre style="width:50px;overflow:auto">a line of code that is longer than its place</pre></article>
+<script>nothing.at.all()</script></body></html>"""
 SOUND = """<!doctype html><html><head><title>x</title></head><body><article>
 <p>Half: <math><mfrac><mn>1</mn><mn>2</mn></mfrac></math> <code>\\frac</code></p></article></body></html>"""
 
@@ -113,7 +114,14 @@ def test_what_a_reader_would_stumble_over_is_found(tmp_path):
     (tmp_path / "sound.html").write_text(SOUND)
     assert pages["wrong_with"](tmp_path / "sound.html") == []
     told = " ".join(pages["wrong_with"](tmp_path / "broken.html"))
-    for what in ("console", "formulas have no size", "raw LaTeX", "absent.png", "wider than the window"):
+    for what in (
+        "console",
+        "formulas have no size",
+        "raw LaTeX",
+        "absent.png",
+        "wider than the window",
+        "cut",
+    ):
         assert what in told
 
 
