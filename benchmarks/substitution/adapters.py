@@ -20,7 +20,7 @@ from gapfit import (
     LinearClassifier,
     LinearRegressor,
 )
-from gapfit.losses import EpsilonInsensitive, Huber, Quantile, SquaredEpsilonInsensitive
+from gapfit.losses import EpsilonInsensitive, Huber, Quantile, SmoothedHinge, SquaredEpsilonInsensitive
 from gapfit.penalties import L1, L2, ElasticNet
 
 TOL = 1e-12  # of the duality gap: their tolerances are of something else
@@ -252,10 +252,12 @@ class Lasso(ElasticNetRegression):
 
 class SGDClassifier(Classifier, Linear):
     def make(self, n):
-        loss = {"log_loss": "logistic", "hinge": "hinge", "squared_hinge": "squared_hinge"}[self.loss]
+        same = {"log_loss": "logistic", "hinge": "hinge", "squared_hinge": "squared_hinge"}
+        rounded = self.loss == "modified_huber"  # four times the hinge whose corner has a width of two
+        loss, alpha = (SmoothedHinge(2), self.alpha / 4) if rounded else (same[self.loss], self.alpha)
         ratio = {"l2": 0, "l1": 1, "elasticnet": self.l1_ratio}[self.penalty]
         shared = {**self.shared(), "max_iter": 10_000, "class_weight": self.class_weight}
-        return LinearClassifier(loss=loss, penalty=_net(ratio), alpha=self.alpha, **shared)
+        return LinearClassifier(loss=loss, penalty=_net(ratio), alpha=alpha, **shared)
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         model = self.__dict__.get("model_") or self.make(1.0)

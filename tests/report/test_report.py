@@ -14,6 +14,7 @@ from browser import needs_chromium, seen
 from gapfit import datasets
 from gapfit.cli.main import run
 from gapfit.datasets import Data
+from gapfit.losses import Quantiles
 from gapfit.report import facts_of, page
 from gapfit.report.facts import Samples
 from gapfit.report.svg import Axes, ticks
@@ -97,6 +98,7 @@ OTHERS = {
     "kernel": (gapfit.KernelSVC(), IRIS, SPECIES),
     "levels": (gapfit.OrdinalClassifier(), IRIS, SPECIES),
     "regression": (gapfit.LinearRegressor(alpha=0.1), *REAL),
+    "quantiles": (gapfit.LinearRegressor(loss=Quantiles([0.1, 0.5, 0.9]), alpha=0.1), *REAL),
     "measure": (gapfit.MetricClassifier(alpha=1e-2, cv=2, calibrate="isotonic"), X[:200], Y[:200]),
     "several labels": (gapfit.LinearClassifier(loss="logistic"), IRIS, np.eye(3, dtype=int)[SPECIES]),
     "novelty": (gapfit.KernelNoveltyDetector(), IRIS, None),
