@@ -20,7 +20,14 @@ from gapfit import (
     LinearClassifier,
     LinearRegressor,
 )
-from gapfit.losses import EpsilonInsensitive, Huber, Quantile, SmoothedHinge, SquaredEpsilonInsensitive
+from gapfit.losses import (
+    EpsilonInsensitive,
+    Huber,
+    Quantile,
+    ScaledHuber,
+    SmoothedHinge,
+    SquaredEpsilonInsensitive,
+)
 from gapfit.penalties import L1, L2, ElasticNet
 
 TOL = 1e-12  # of the duality gap: their tolerances are of something else
@@ -233,9 +240,16 @@ class QuantileRegressor(RegressorMixin, Linear):
 
 
 class HuberRegressor(RegressorMixin, Linear):
+    def fit(self, X, y, sample_weight=None):
+        super().fit(X, y, sample_weight)
+        residuals = np.abs(np.asarray(y) - self.predict(X))
+        self.scale_ = self.model_.loss.scale(residuals, sample_weight)
+        self.outliers_ = residuals > self.epsilon * self.scale_
+        return self
+
     def make(self, n):
         alpha = 2 * self.alpha / n if self.alpha > 0 else 1e-9
-        return LinearRegressor(loss=Huber(self.epsilon), alpha=alpha, **self.shared())
+        return LinearRegressor(loss=ScaledHuber(self.epsilon), alpha=alpha, **self.shared())
 
 
 class ElasticNetRegression(RegressorMixin, Linear):
