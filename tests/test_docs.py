@@ -125,11 +125,9 @@ def test_what_a_reader_would_stumble_over_is_found(tmp_path):
         assert what in told
 
 
-WANTS = [
-    line.strip("| ").split(" | ")
-    for line in (ROOT / "docs" / "wants.md").read_text().split("## How large")[0].splitlines()
-    if line.startswith("|")
-][2:]
+WANTS_PAGE = (ROOT / "docs" / "wants.md").read_text()
+WANTS = re.findall(r"^\| (\d+) \| ([^|]+) \| ([^|]+) \|$", WANTS_PAGE, re.MULTILINE)
+WANTS_TESTED = re.findall(r"^(\d+)\. (.*)$", WANTS_PAGE, re.MULTILINE)
 TESTS = {
     node.name
     for path in (ROOT / "tests").rglob("test_*.py")
@@ -148,13 +146,18 @@ def resolves(name):
 
 
 def test_the_page_of_wants_has_twenty_five():
-    assert len(WANTS) == 25 and all(len(row) == 3 for row in WANTS)
+    numbers = [str(k) for k in range(1, 26)]
+    assert [row[0] for row in WANTS] == [row[0] for row in WANTS_TESTED] == numbers
 
 
-@pytest.mark.parametrize("row", WANTS, ids=lambda row: row[0][:40])
-def test_objects_and_tests_that_a_want_names_exist(row):
-    _, here, tested = row
-    tests = re.findall(r"`(\w+)`", tested)
-    assert tests and set(tests) <= TESTS
-    for name in re.findall(r"`([^`]+)`", here):
+@pytest.mark.parametrize("row", WANTS, ids=lambda row: row[1][:40])
+def test_objects_that_a_want_names_exist(row):
+    for name in re.findall(r"`([^`]+)`", row[2]):
         assert resolves(name) or hasattr(MODEL, name) or name in OF_FITS, name
+
+
+@pytest.mark.parametrize("row", WANTS_TESTED, ids=lambda row: row[0])
+def test_tests_that_a_want_names_exist(row):
+    tests = re.findall(r"`(\w+)`", row[1])
+    asked = (ROOT / "tests" / "test_what_users_ask_for.py").read_text()
+    assert set(tests) <= TESTS and f"def {tests[0]}(" in asked
