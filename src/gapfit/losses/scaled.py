@@ -15,7 +15,7 @@ class ScaledHuber(Loss):
     The s where that is least, `scale(r)`, is how widely residuals that are no outliers are spread, so
     outliers are those beyond e s, whatever the units of y: scikit-learn's `HuberRegressor`.
 
-    Samples judge each other, so this is a loss of all of them together,
+    Samples judge each other, so this is a loss of all of them together ::
 
         R = max of sum_i p_i v_i r_i     over |v_i| <= 2 e, sum_i p_i v_i^2 <= 4,
 
