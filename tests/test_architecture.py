@@ -112,7 +112,7 @@ ARROWS: dict[str, set[str]] = {
     "metrics": {"losses", "measures"},
     "ranking_metrics": {"problem"},
     "estimators": ENGINE | {"metrics", "path", "persistence", "ranking_metrics", "structures"},
-    "exchange": {"calibration", "design", "estimators", "penalties", "registry", "statements"},
+    "exchange": {"calibration", "design", "estimators", "penalties", "registry", "statements", "tables"},
     "plotting": set(),
     "report": set(),
     "callbacks": set(),
