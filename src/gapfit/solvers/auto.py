@@ -15,6 +15,8 @@
 | structures, L2, alpha n not small             | `block_frank_wolfe` | few calls of the oracle     |
 | losses with lines, L1 or elastic net          | `rounded_cd`        | works on columns in use     |
 | smooth loss, L1 or elastic net                | `primal_cd`         | the same                    |
+| softmax, L1 or elastic net                    | `classes_in_turn`   | the same, class by class    |
+| joint quantiles, L1, L2 or elastic net        | `sum_rows`          | lines, with more rows       |
 | differentiable loss and penalty               | `lbfgs`             | few passes                  |
 | anything else                                 | `bundle`            | takes everything            |
 
@@ -242,6 +244,10 @@ def plan(problem: Problem) -> Iterator[Choice]:
     elif takes("primal_cd") and not problem.penalty.smooth:
         why = "the loss is smooth and the penalty makes weights zero"
         yield Choice("primal_cd", why, descends=n <= CROWDED * d)
+    elif takes("classes_in_turn") and not problem.penalty.smooth:
+        yield Choice("classes_in_turn", "each class has a smooth loss, and the penalty makes weights zero")
+    elif takes("sum_rows"):
+        yield Choice("sum_rows", "the loss is made of lines in sums of scores")
     elif takes("lbfgs"):
         yield Choice("lbfgs", "loss and penalty are differentiable")
     yield LAST
