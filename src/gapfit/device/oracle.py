@@ -7,6 +7,7 @@ single precision for steps that need not be exact; sums from tile to tile are in
 
 import math
 import os
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -165,8 +166,8 @@ def _through(
         _same(numbers[3], HOW[3], KIND), _same(numbers[4], HOW[4], KIND), _same(numbers[5], HOW[5], KIND)
     )  # fmt: skip
     slope = tl.zeros((GROUP, COLUMNS), tl.float64)
-    value = tl.zeros((ROWS,), tl.float64)
-    total = tl.zeros((ROWS,), tl.float64)
+    value = tl.full((), 0.0, tl.float64)
+    total = tl.full((), 0.0, tl.float64)
     for tile in tl.range(tl.program_id(0), tl.cdiv(n, ROWS), tl.num_programs(0), num_stages=TILE // 10 % 10):
         rows = tl.cast(tile, tl.int64) * ROWS + tl.arange(0, ROWS)
         here = rows < n
@@ -182,14 +183,15 @@ def _through(
         u = tl.where(here, u, 0.0)
         if HOW[6]:
             tl.store(out[0] + rows, f.to(tl.float64), mask=here)
-        value += tl.where(here, phi, 0.0).to(tl.float64)
-        total += u.to(tl.float64)
+        # within a tile as precise as the products: to widen every sample's number costs more than to add it up
+        value += tl.sum(tl.where(here, phi, 0.0), axis=0).to(tl.float64)
+        total += tl.sum(u, axis=0).to(tl.float64)
         parts = tl.reshape(x * u[:, None], (ROWS // GROUP, GROUP, COLUMNS))
         slope += tl.sum(parts, axis=0).to(tl.float64)
     place = out[1] + tl.program_id(0).to(tl.int64) * (d + 2)
     tl.store(place + columns, tl.sum(slope, axis=0), mask=inside)
-    tl.store(place + d, tl.sum(value, axis=0))
-    tl.store(place + d + 1, tl.sum(total, axis=0))
+    tl.store(place + d, value)
+    tl.store(place + d + 1, total)
 
 
 def pays(X: torch.Tensor, formula: str, *, single: bool = False, **_: bool) -> bool:
@@ -203,11 +205,19 @@ class Prepared:
     """A formula and the numbers of all samples, and how these are given: what many passes have in common."""
 
     def __init__(self, formula: str, parts: tuple[torch.Tensor, ...]) -> None:
-        missing = _PARTS - len(parts)
-        self.formula = formula
-        self.numbers = (*parts, *(parts[0],) * missing)
-        self.how = (*map(_how, parts), *(_NOTHING,) * missing)
+        self.formula, self.parts = formula, parts
+        self.how = (*map(_how, parts), *(_NOTHING,) * (_PARTS - len(parts)))
         self.passes: dict[Any, _Pass] = {}
+
+    @cached_property
+    def short(self) -> tuple[torch.Tensor, ...]:
+        """The numbers in single precision: half to read, and no thread of a row has to round them again."""
+        return tuple(x[:1].float().expand(len(x)) if x.stride(0) == 0 else x.float() for x in self.parts)
+
+    def numbers(self, *, single: bool) -> tuple[torch.Tensor, ...]:
+        """As many as all formulas have."""
+        parts = self.short if single else self.parts
+        return (*parts, *(parts[0],) * (_PARTS - len(parts)))
 
 
 class _Pass:
@@ -222,7 +232,7 @@ class _Pass:
         columns = triton.next_power_of_2(max(d, 16))
         processors = torch.cuda.get_device_properties(X.device).multi_processor_count if X.is_cuda else 1
         self.X, self.losses, self.columns, self.processors = X, losses, columns, processors
-        self.sizes = n, d // unit
+        self.sizes, self.numbers = (n, d // unit), losses.numbers(single=single)
         self.how = (*losses.how, int(kept), unit, int(single), int(columns == d))
         self.w = torch.empty(d + 1, dtype=torch.float64, device=X.device)
         self.scores = torch.empty(n if kept else 0, dtype=torch.float64, device=X.device)
@@ -246,7 +256,7 @@ class _Pass:
 
     def _launch(self) -> None:
         _through[lambda tile: (self.processors * tile["PER"],)](
-            self.X, self.w, self.losses.numbers, self.sizes, (self.scores, self.slopes),
+            self.X, self.w, self.numbers, self.sizes, (self.scores, self.slopes),
             FORMULA=FORMULAS[self.losses.formula], HOW=self.how, COLUMNS=self.columns,
         )  # fmt: skip
         used = self.processors * _through.best_config.kwargs["PER"]

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from gapfit._types import Target, Vector
-from gapfit.elsewhere import loops_of
+from gapfit.elsewhere import looped, loops_of
 from gapfit.errors import as_positive
 from gapfit.forms import loss_form
 from gapfit.losses.base import FREE, Cone, Loss, Risk
@@ -95,12 +95,26 @@ class ContingencyRisk(Risk):
         """Delta at the maximiser, and the share (0 to 1) of each sample that it labels positive."""
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
-        f = scores + b.sum()
-        if not np.isfinite(f).all():
-            return float(np.abs(f).sum()), np.zeros_like(f), np.zeros(b.shape)
-        delta, share = self.best_labelling(scores, float(b.sum()))
-        u = self.step * (share - self.positive)
-        return delta + float(u @ f), u, np.full(b.shape, u.sum())
+        shift = float(b.sum())
+        if not np.isfinite([scores.min() + shift, scores.max() + shift]).all():
+            return float(np.abs(scores + shift).sum()), np.zeros_like(scores), np.zeros(b.shape)
+        delta, share = self.best_labelling(scores, shift)
+        lean = looped(slopes_of, scores)
+        u, moment, total = lean(share, self.positive, self.step, scores, shift)
+        return delta + moment, u, np.full(b.shape, total)
+
+
+def slopes_of(
+    share: Vector, positive: Vector, step: Vector, scores: Vector, b: float
+) -> tuple[Vector, float, float]:
+    """The slopes of a labelling, the sum of their products with the scores, and theirs."""
+    u = step * (share - positive)
+    return u, float(u @ (scores + b)), float(u.sum())
+
+
+def labelled(positive: Vector, scores: Vector, first: float, second: float) -> Vector:
+    """1 for positives with scores from the first number on, and others from the second on; 0 for the rest."""
+    return np.asarray(np.where(positive, scores >= first, scores >= second), dtype=np.float64)
 
 
 @loss_form("a loss of a contingency table whose labellings can be summed over")
@@ -164,14 +178,12 @@ class SortedRisk(ContingencyRisk):
             for rows, part, amount in zip(self.rows, classes, (tp, fp), strict=True)
         ]
         if all(one.apart() for one in taken):  # a score tells who they are
-            (first, second) = (one.lowest() for one in taken)
-            share = np.where(self.positive, scores >= first, scores >= second).astype(np.float64)
+            share = looped(labelled, scores)(self.positive, scores, *(one.lowest() for one in taken))
         else:
             share = np.zeros_like(self.weight)
             for one in taken:
                 share[one.rows[one.samples.rows[: one.whole]]] = 1.0
         for rows, samples, amount, k in taken:
-            if k < len(rows):
-                width = samples.mass[k + 1] - samples.mass[k]
-                share[rows[samples.rows[k]]] = (amount - samples.mass[k]) / width
+            if k < len(rows) and (part := amount - samples.mass[k]) > 0.0:
+                share[rows[samples.rows[k]]] = part / (samples.mass[k + 1] - samples.mass[k])
         return share
