@@ -1,6 +1,7 @@
 """Vectors that are not NumPy's, such as those on a device: what must be known of them, without loading what
 they are made of. NumPy's functions apply to them all the same."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 
 from gapfit._types import Vector
 
-__all__ = ["as_floats", "fetched", "looped", "loops_of"]
+__all__ = ["as_floats", "fetched", "finite", "looped", "loops_of"]
 
 
 def loops_of(vector: Any) -> Callable[..., Any] | None:
@@ -29,6 +30,13 @@ def as_floats(values: Any) -> Vector:
         found: Vector = values.astype(np.float64, copy=False)
         return found
     return np.asarray(values, dtype=np.float64)
+
+
+def finite(vector: Any) -> bool:
+    """Are all entries finite numbers?"""
+    if loops_of(vector) is None:
+        return bool(np.isfinite(vector).all())
+    return all(map(math.isfinite, vector.extremes()))
 
 
 def fetched(values: Any) -> Any:

@@ -155,6 +155,11 @@ class DeviceArray(NDArrayOperatorsMixin):
     def min(self, initial: float | None = None) -> Any:
         return np.min(self) if initial is None else np.min(self, initial=initial)
 
+    def extremes(self) -> tuple[float, float]:
+        """The least and the largest entry; both are NaN where one is."""
+        low, high = torch.stack(torch.aminmax(self.tensor)).tolist()
+        return low, high
+
     def any(self, axis: Any = None) -> Any:
         return np.any(self, axis=axis)
 

@@ -1,10 +1,11 @@
 """Loops over samples in the order of their scores, for vectors on a device: its sort, and prefix sums.
 
-As in `loops`, functions have the names of those of memory (`compiled.order`, `losses.ranking`,
+As in `loops`, functions have the names of those of memory (`losses.contingency`, `losses.ranking`,
 `compiled.contingency`), whose loops are run where tensors are in memory. Sums in order count as many roundings
 as there are samples, here and there.
 """
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,35 +13,61 @@ import torch
 
 from gapfit.compiled import contingency, rank
 from gapfit.device.array import DeviceArray
+from gapfit.losses.contingency import Taken
+from gapfit.losses.sorting import Ranked
 
 __all__ = ["ORDERED"]
 
 
-def descending(scores: Any) -> Any:
+def ranked_apart(scores: Any, samples: Any, known: Any) -> list[Ranked]:
+    """Positives, and negatives; which samples these are is counted among all."""
+    order, values = _apart(scores, samples.positive)
+    parts = []
+    for k, some in enumerate((slice(samples.count), slice(samples.count, None))):
+        rows, f = order[some], values[some]
+        if samples.unit is None:
+            weight = samples.weight[rows]
+            mass, moment = _from_zero(weight), _from_zero(weight * f)
+        else:  # one number for all: its sums are known
+            counts = torch.arange(len(f) + 1, dtype=torch.float64, device=f.device) if known is None else None
+            mass = known[k] if counts is None else counts.mul_(samples.unit)
+            moment = _from_zero(f) if samples.unit == 1.0 else _from_zero(f).mul_(samples.unit)
+        parts.append(Ranked(*map(DeviceArray, (rows, f, mass, moment))))  # type: ignore[arg-type]
+    return parts
+
+
+def _apart(scores: Any, positive: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    """The order of positives by descending score, then that of the others; and the scores so ordered."""
     if scores.is_cuda:
-        from gapfit.device.sorting import descending as by_keys
+        from gapfit.device.sorting import ordered
 
-        order, values = by_keys(scores)
-    else:
-        values, order = torch.sort(scores, descending=True, stable=True)
-    return DeviceArray(order), DeviceArray(values)
+        return ordered(scores, positive)
+    index = torch.sort(torch.where(positive, 1.0, 0.0).double(), descending=True, stable=True).indices
+    sizes = [int(positive.sum()), len(scores)]
+    for some in (slice(sizes[0]), slice(*sizes)):
+        index[some] = index[some][torch.sort(scores[index[some]], descending=True, stable=True).indices]
+    return index, scores[index]
 
 
-def prefix_sums(values: Any, weight: Any, order: Any) -> Any:
-    """Of the weights in this order, and of their products with the values, from zero on."""
-    n = len(values)
-    mass, moment = found = values.new_empty((2, n + 1))
-    found[:, 0] = 0.0
-    if weight.stride(0) == 0:  # one number for all: then its sums are known
-        torch.arange(n + 1, out=mass)
-        torch.cumsum(values, 0, out=moment[1:])
-        if (unit := float(weight[0])) != 1.0:
-            found *= unit
-    else:
-        some = weight[order]
-        torch.cumsum(some, 0, out=mass[1:])
-        torch.cumsum(some * values, 0, out=moment[1:])
-    return DeviceArray(mass), DeviceArray(moment)
+def _from_zero(x: torch.Tensor) -> torch.Tensor:
+    """The sums of the first k numbers, from none on."""
+    out = x.new_empty(len(x) + 1)
+    out[0] = 0.0
+    torch.cumsum(x, 0, out=out[1:])
+    return out
+
+
+def taken_of(scores: Any, mass: Any, amount: Any) -> Taken:
+    """All that the host wants to know, at once."""
+    n = len(scores)
+    k = torch.searchsorted(mass, mass.new_full((1,), amount), right=True) - 1
+    ends = scores[torch.cat([k - 1, k]).clamp(0, n - 1)]
+    weights = mass[torch.cat([k, k + 1]).clamp(max=n)]
+    found, lowest, following, before, after = torch.cat([k.double(), ends, weights]).tolist()
+    whole = int(found)
+    return Taken(
+        whole, lowest if whole else math.inf, following if whole < n else -math.inf, before, after
+    )
 
 
 def wrong_pairs(scores: Any, signed: Any, units: Any, limit: Any, u: Any) -> float:
@@ -68,4 +95,4 @@ def _in_memory(*tensors: torch.Tensor) -> Iterator[Any]:
     return (x.contiguous().numpy() for x in tensors)
 
 
-ORDERED = (descending, prefix_sums, wrong_pairs, linear_fractional)
+ORDERED = (ranked_apart, taken_of, wrong_pairs, linear_fractional)

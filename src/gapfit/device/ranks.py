@@ -10,22 +10,12 @@ import torch
 import triton
 import triton.language as tl
 
-from gapfit.device.sorting import FURTHEST, cell_of, width_of
+from gapfit.device.sorting import FURTHEST, keys_of
 
 __all__ = ["wrong_pairs"]
 
 _BLOCK = 1024  # samples
-_CELLS = 2.0**31 - 1.0
-
-
-@triton.jit
-def _keys(scores, signed, ends, keys, n, BLOCK: tl.constexpr):
-    place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    here = place < n
-    x = tl.load(scores + place, mask=here, other=0.0)
-    negative = (tl.load(signed + place, mask=here, other=0.0) < 0.0).to(tl.int64)
-    cell = tl.minimum(cell_of(x, tl.load(ends), tl.load(ends + 1)), 2147483647)
-    tl.store(keys + place, (2 * cell + negative - 2147483648).to(tl.int32), mask=here)
+_WINDOW = 2**22  # samples whose slopes are written at a time: their memory stays in the card's cache
 
 
 @triton.jit
@@ -50,7 +40,7 @@ def _added(keys, index, signed, units, sums, n, ONCE: tl.constexpr, BLOCK: tl.co
 
 @triton.jit
 def _counted(
-    keys, index, scores, signed, units, sums, starts, u, pairs, far, limit: tl.float64, n,
+    keys, index, scores, signed, units, sums, starts, rows, u, pairs, far, limit: tl.float64, n,
     ONCE: tl.constexpr, LIMIT: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     block, blocks = tl.program_id(0), tl.num_programs(0)
@@ -84,8 +74,18 @@ def _counted(
     before = tl.minimum(taken, limit)
     part = tl.maximum(tl.minimum(down, limit - (taken - down)), 0.0)
     slope = tl.where(up > 0.0, -up * before, part * tl.maximum(total - above, 0.0))
-    tl.store(u + row, slope, mask=here)
+    tl.store(u + place, slope, mask=here)
+    tl.store(rows + place, row.to(tl.int32), mask=here)
     tl.store(pairs + block, tl.sum(up * before, axis=0))
+
+
+@triton.jit
+def _placed(rows, slopes, u, n, WINDOW: tl.constexpr, BLOCK: tl.constexpr):
+    """Slopes to where their samples are, one part of memory after the other."""
+    place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    row = tl.load(rows + place, mask=place < n, other=-1)
+    here = (row >= 0) & (row // WINDOW == tl.program_id(1))
+    tl.store(u + row, tl.load(slopes + place, mask=here, other=0.0), mask=here)
 
 
 def wrong_pairs(
@@ -93,15 +93,11 @@ def wrong_pairs(
 ) -> float:
     """As `compiled.rank.positives_below_negatives` for the descending order of these scores. `units` are the
     weights of positives and of negatives, if all of a class weigh the same."""
-    n = len(scores)
-    blocks = triton.cdiv(n, _BLOCK)
-    keys = torch.empty(n, dtype=torch.int32, device=u.device)
-    _keys[(blocks,)](scores, signed, width_of(scores, _CELLS), keys, n, BLOCK=_BLOCK)
-    keys, index = torch.sort(keys, stable=True)
+    keys, index = torch.sort(keys_of(scores, signed, first=False), stable=True)
     pairs, far = _both_passes(keys, index, scores, signed, units, limit, u)
     if far:  # too many share a cell: each has one of its own
         index = torch.sort(scores, descending=True, stable=True).indices
-        keys = 2 * torch.arange(n, device=u.device) + (signed[index] < 0.0)
+        keys = 2 * torch.arange(len(scores), device=u.device) + (signed[index] < 0.0)
         pairs, _ = _both_passes(keys, index, scores, signed, units, limit, u)
     return pairs
 
@@ -117,8 +113,11 @@ def _both_passes(
     given = signed if units is None else units
     _added[(blocks,)](keys, index, signed, given, sums, n, **how)
     starts = torch.cumsum(sums, 1) - sums
+    slopes, rows = torch.empty_like(u), torch.empty(n, dtype=torch.int32, device=u.device)
     _counted[(blocks,)](
-        keys, index, scores, signed, given, sums, starts, u, found, far, limit, n, LIMIT=FURTHEST, **how
-    )
+        keys, index, scores, signed, given, sums, starts, rows, slopes, found, far, limit, n,
+        LIMIT=FURTHEST, **how,
+    )  # fmt: skip
+    _placed[(blocks, triton.cdiv(n, _WINDOW))](rows, slopes, u, n, WINDOW=_WINDOW, BLOCK=_BLOCK)
     pairs, many = torch.stack([found.sum(), far[0].double()]).tolist()
     return pairs, bool(many)

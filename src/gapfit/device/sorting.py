@@ -1,38 +1,33 @@
 """Scores in descending order, by a sort of short keys.
 
-A card's sort reads and writes all that it sorts once for every eight bits. So scores are dealt into 2^32
-cells of equal width, and the cells' numbers are sorted: half the bits, half the passes. Few scores share a
-cell with another one; a last pass, which fetches the scores in their new order, compares these and puts them
-where they belong. The order is that of a stable sort of the scores. Where many share a cell (one score is far
-away, or all are the same) they are sorted as they are.
+A card's sort reads and writes all that it sorts once for every eight bits. So scores are dealt into cells of
+equal width, and the cells' numbers are sorted, of 32 bits together with the class of a sample: half the bits,
+half the passes. Few scores share a cell with another one of their class; a last pass, which fetches the
+scores in their new order, compares these and puts them where they belong. The order is that of a stable sort
+of the scores. Where many share a cell (one score is far away, or all are the same) they are sorted as they are.
 """
 
 import torch
 import triton
 import triton.language as tl
 
-__all__ = ["CELLS", "FURTHEST", "cell_of", "descending", "width_of"]
+__all__ = ["FURTHEST", "keys_of", "ordered"]
 
-CELLS = 2.0**32 - 1.0
 FURTHEST = 24  # places from one score to another one of its cell
+_CELLS = 2.0**31 - 1.0
 _BLOCK = 1024  # scores
-_FEW = 2**17  # scores: to sort them is quicker than to launch what follows
-_MOST = 2**31 - 1
 
 
 @triton.jit
-def cell_of(x, highest, width):
-    """The number of a score's cell, counted from the highest score; never less for a lower score."""
-    return tl.minimum(((highest - x) * width), 4294967295.0).to(tl.int64)
-
-
-@triton.jit
-def _keys(scores, ends, keys, n, BLOCK: tl.constexpr):
+def _keys(scores, marks, ends, keys, n, FIRST: tl.constexpr, BLOCK: tl.constexpr):
+    """Cells are counted from the highest score down; never less for a lower score."""
     place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     here = place < n
     x = tl.load(scores + place, mask=here, other=0.0)
-    cell = cell_of(x, tl.load(ends), tl.load(ends + 1))
-    tl.store(keys + place, (cell - 2147483648).to(tl.int32), mask=here)
+    other = (tl.load(marks + place, mask=here, other=1) <= 0).to(tl.int64)
+    cell = tl.minimum((tl.load(ends) - x) * tl.load(ends + 1), 2147483647.0).to(tl.int64)
+    key = other * 2147483648 + cell if FIRST else 2 * cell + other
+    tl.store(keys + place, (key - 2147483648).to(tl.int32), mask=here)
 
 
 @triton.jit
@@ -59,28 +54,30 @@ def _compared(keys, index, scores, order, values, far, n, LIMIT: tl.constexpr, B
             if away > LIMIT:
                 tl.atomic_max(far, go)
                 go = 0
-    tl.store(order + place + moved, row.to(tl.int32), mask=here)
+    tl.store(order + place + moved, row, mask=here)
     tl.store(values + place + moved, x, mask=here)
 
 
-def width_of(scores: torch.Tensor, cells: float) -> torch.Tensor:
-    """The highest of them, and how many cells there are to a unit of score; none, if that is no number."""
+def keys_of(scores: torch.Tensor, marks: torch.Tensor, *, first: bool) -> torch.Tensor:
+    """A key for each sample: its cell, and whether its mark is not positive, which counts first or last."""
     lowest, highest = torch.aminmax(scores)
-    width = cells / (highest - lowest)
-    return torch.stack([highest, torch.where(torch.isfinite(width), width, 0.0)])
+    width = _CELLS / (highest - lowest)
+    ends = torch.stack([highest, torch.where(torch.isfinite(width), width, 0.0)])
+    keys = torch.empty(len(scores), dtype=torch.int32, device=scores.device)
+    blocks = (triton.cdiv(len(scores), _BLOCK),)
+    _keys[blocks](scores, marks, ends, keys, len(scores), FIRST=first, BLOCK=_BLOCK)
+    return keys
 
 
-def descending(scores: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Which score is k-th, the first of equal ones first, and all of them in that order."""
-    n = len(scores)
-    if _FEW <= n <= _MOST and scores.is_contiguous():
-        blocks, ends = (triton.cdiv(n, _BLOCK),), width_of(scores, CELLS)
-        keys = torch.empty(n, dtype=torch.int32, device=scores.device)
-        _keys[blocks](scores, ends, keys, n, BLOCK=_BLOCK)
-        keys, index = torch.sort(keys, stable=True)
-        order, values, far = torch.empty_like(keys), torch.empty_like(scores), keys.new_zeros(1)
-        _compared[blocks](keys, index, scores, order, values, far, n, LIMIT=FURTHEST, BLOCK=_BLOCK)
-        if not int(far):
-            return order, values
-    values, index = torch.sort(scores, descending=True, stable=True)
-    return index, values
+def ordered(scores: torch.Tensor, positive: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The order of the positives by descending score, then that of the others; and the scores so ordered."""
+    n, marks = len(scores), positive.view(torch.uint8)
+    keys, index = torch.sort(keys_of(scores, marks, first=True), stable=True)
+    order, values, far = torch.empty_like(index), torch.empty_like(scores), keys.new_zeros(1)
+    blocks = (triton.cdiv(n, _BLOCK),)
+    _compared[blocks](keys, index, scores, order, values, far, n, LIMIT=FURTHEST, BLOCK=_BLOCK)
+    if int(far):
+        index = torch.sort(scores, descending=True, stable=True).indices
+        order = index[torch.sort(marks[index], descending=True, stable=True).indices]
+        values = scores[order]
+    return order, values

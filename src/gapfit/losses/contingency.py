@@ -20,13 +20,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from gapfit._types import Target, Vector
-from gapfit.elsewhere import looped, loops_of
+from gapfit.elsewhere import finite, looped, loops_of
 from gapfit.errors import as_positive
 from gapfit.forms import loss_form
 from gapfit.losses.base import FREE, Cone, Loss, Risk
 from gapfit.losses.sorting import Ranked, ranked
 from gapfit.rounding import gamma
-from gapfit.rowwise import once
+from gapfit.rowwise import is_repeated, once
 from gapfit.threads import each
 
 MOST_LABELLED = 20_000  # samples, by weight: sums over all labellings of more take too much memory
@@ -96,7 +96,7 @@ class ContingencyRisk(Risk):
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         shift = float(b.sum())
-        if not np.isfinite([scores.min() + shift, scores.max() + shift]).all():
+        if not finite(scores) or not np.isfinite(shift):
             return float(np.abs(scores + shift).sum()), np.zeros_like(scores), np.zeros(b.shape)
         delta, share = self.best_labelling(scores, shift)
         lean = looped(slopes_of, scores)
@@ -131,21 +131,42 @@ class Classes(NamedTuple):
     negative: Ranked
 
 
-class _Taken(NamedTuple):
+class Taken(NamedTuple):
     """The samples of a class with the highest scores, up to some weight."""
 
-    rows: Any
-    samples: Ranked
-    amount: float
     whole: int  # how many are taken as a whole
+    lowest: float  # of their scores
+    following: float  # score
+    before: float  # the weight of these samples
+    after: float  # and with one more
 
-    def lowest(self) -> float:
-        """The score of the last one."""
-        return float(self.samples.scores[self.whole - 1]) if self.whole else np.inf
 
-    def apart(self) -> bool:
-        """Has the next one another score?"""
-        return self.whole == len(self.rows) or self.lowest() > self.samples.scores[self.whole]
+def taken_of(scores: Vector, mass: Vector, amount: float) -> Taken:
+    """Of scores in descending order, and the sums of the first k weights."""
+    n, k = len(scores), int(np.searchsorted(mass, amount, side="right")) - 1
+    lowest, following = scores[k - 1] if k else np.inf, scores[k] if k < n else -np.inf
+    return Taken(k, float(lowest), float(following), float(mass[k]), float(mass[min(k + 1, n)]))
+
+
+class Samples(NamedTuple):
+    """Of which class they are, and what they weigh."""
+
+    positive: Vector
+    count: int  # of the positives
+    weight: Vector
+    unit: float | None  # what each of them weighs, if it is the same
+    rows: tuple[Any, Any] | None  # of each class, where these are sorted one by one
+
+
+def ranked_apart(scores: Vector, samples: Samples, known: Any) -> list[Ranked]:
+    """Each class by descending score. The masses that are `known` from other scores may be of use."""
+    del known
+    assert samples.rows is not None
+
+    def one(rows: Any) -> Ranked:
+        return ranked(scores[rows], samples.weight[rows])
+
+    return each(one, samples.rows) if len(scores) >= _APART else list(map(one, samples.rows))
 
 
 class SortedRisk(ContingencyRisk):
@@ -153,37 +174,37 @@ class SortedRisk(ContingencyRisk):
 
     def __init__(self, loss: ContingencyLoss, y: Any, weight: Vector) -> None:
         super().__init__(loss, y, weight)
-        self.rows = np.flatnonzero(self.positive), np.flatnonzero(~self.positive)
-        self.weights = weight[self.rows[0]], weight[self.rows[1]]
-        if loops_of(weight) is not None:  # sums of one number are known there
-            self.weights = once(self.weights[0]), once(self.weights[1])
+        rows, count = None, int(np.count_nonzero(self.positive))
+        if loops_of(weight) is None:
+            rows = np.flatnonzero(self.positive), np.flatnonzero(~self.positive)
+        unit = float(weight[0]) if is_repeated(once(weight)) else None
+        self.samples = Samples(self.positive, count, weight, unit, rows)
         self.last: tuple[Vector, Classes] | None = None
 
     def classes(self, scores: Vector) -> Classes:
         """Both classes sorted. An intercept is sought at fixed scores, so the last ones are kept."""
         last = self.last
         if last is None or not np.array_equal(last[0], scores):
-
-            def one(k: int) -> Ranked:
-                return ranked(scores[self.rows[k]], self.weights[k])
-
-            parts = each(one, (0, 1)) if len(scores) >= _APART else [one(0), one(1)]
+            masses = tuple(part.mass for part in last[1]) if last else None
+            parts = looped(ranked_apart, scores)(scores, self.samples, masses)
             last = self.last = scores.copy(), Classes(*parts)
         return last[1]
 
     def label(self, scores: Vector, classes: Classes, tp: float, fp: float) -> Vector:
         """Label the highest scores positive: of positives the weight tp, of negatives the weight fp."""
-        taken = [
-            _Taken(rows, part, amount, int(np.searchsorted(part.mass, amount, side="right")) - 1)
-            for rows, part, amount in zip(self.rows, classes, (tp, fp), strict=True)
-        ]
-        if all(one.apart() for one in taken):  # a score tells who they are
-            share = looped(labelled, scores)(self.positive, scores, *(one.lowest() for one in taken))
+        find = looped(taken_of, scores)
+        taken = [find(part.scores, part.mass, n) for part, n in zip(classes, (tp, fp), strict=True)]
+        if all(one.lowest > one.following for one in taken):  # a score tells who they are
+            share = looped(labelled, scores)(self.positive, scores, *(one.lowest for one in taken))
         else:
             share = np.zeros_like(self.weight)
-            for one in taken:
-                share[one.rows[one.samples.rows[: one.whole]]] = 1.0
-        for rows, samples, amount, k in taken:
-            if k < len(rows) and (part := amount - samples.mass[k]) > 0.0:
-                share[rows[samples.rows[k]]] = part / (samples.mass[k + 1] - samples.mass[k])
+            for k, (part, one) in enumerate(zip(classes, taken, strict=True)):
+                share[self._named(k, part.rows[: one.whole])] = 1.0
+        for k, (part, one, amount) in enumerate(zip(classes, taken, (tp, fp), strict=True)):
+            if one.whole < len(part.scores) and amount > one.before:
+                share[self._named(k, part.rows[one.whole])] = (amount - one.before) / (one.after - one.before)
         return share
+
+    def _named(self, k: int, places: Any) -> Any:
+        """Which samples these are, if they are counted within a class."""
+        return places if self.samples.rows is None else self.samples.rows[k][places]

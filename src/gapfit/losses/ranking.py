@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gapfit._types import Indices, Matrix, Target, Vector
-from gapfit.elsewhere import looped
+from gapfit.elsewhere import finite, looped
 from gapfit.errors import as_costs, as_share
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.contingency import check_labels
@@ -43,7 +43,7 @@ class RankRisk(Risk):
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         u = np.zeros_like(scores)
-        if not np.isfinite(scores).all():
+        if not finite(scores):
             return float(np.abs(scores).sum()), u, np.zeros(0)
         c = self.highest_plane(scores, u)
         return max(c + float(u @ scores), 0.0), u, np.zeros(0)
