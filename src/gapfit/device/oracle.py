@@ -68,14 +68,24 @@ def _atoms(f, numbers):
 
 
 @triton.jit
+def _log_of_one_more(t):
+    """log(1 + t) for t from 0 to 1; in single precision by a polynomial, since every thread that holds a part
+    of a row computes it again, and the library's logarithm takes three times as many instructions."""
+    if t.dtype == tl.float32:
+        high = ((-0.0085746762 * t + 0.0442141923) * t - 0.107853679) * t + 0.17757024
+        return ((((high * t - 0.244996117) * t + 0.332761766) * t - 0.499974494) * t + 0.99999981) * t
+    else:
+        u = 1.0 + t
+        return tl.log(u) + (t - (u - 1.0)) / u
+
+
+@triton.jit
 def _logistic(f, numbers):
     y, p = numbers[0], numbers[1]
     margin = y * f
     t = tl.exp(-tl.abs(margin))
-    u = 1.0 + t
-    share = 1.0 / u
-    log = tl.log(u) + (t - (u - 1.0)) * share
-    return p * (tl.maximum(-margin, 0.0) + log), -p * y * tl.where(margin < 0, 1.0, t) * share
+    value = tl.maximum(-margin, 0.0) + _log_of_one_more(t)
+    return p * value, -p * y * tl.where(margin < 0, 1.0, t) / (1.0 + t)
 
 
 @triton.jit
@@ -147,7 +157,8 @@ def _through(
     """`w` ends with what is added to all scores; `numbers` are six vectors; `sizes` are those of X; `out` is
     for scores, and for slopes and sums; `HOW` says how the numbers are given, and then whether scores are
     kept, by what the width of X is to be multiplied (a power of two, which tells the compiler where rows
-    begin), whether single precision will do, and whether rows fill their tile."""
+    begin), whether single precision will do, whether rows fill their tile, and which formula it is: each has
+    tiles of its own."""
     KIND: tl.constexpr = tl.float32 if HOW[8] else tl.float64
     ROWS: tl.constexpr = TILE // 1000 // COLUMNS
     # rows whose slopes are summed up apart: none, all, or as many as a load of all threads is made of, so
@@ -166,8 +177,8 @@ def _through(
         _same(numbers[3], HOW[3], KIND), _same(numbers[4], HOW[4], KIND), _same(numbers[5], HOW[5], KIND)
     )  # fmt: skip
     slope = tl.zeros((GROUP, COLUMNS), tl.float64)
-    value = tl.full((), 0.0, tl.float64)
-    total = tl.full((), 0.0, tl.float64)
+    value = tl.zeros((GROUP,), tl.float64)
+    total = tl.zeros((GROUP,), tl.float64)
     for tile in tl.range(tl.program_id(0), tl.cdiv(n, ROWS), tl.num_programs(0), num_stages=TILE // 10 % 10):
         rows = tl.cast(tile, tl.int64) * ROWS + tl.arange(0, ROWS)
         here = rows < n
@@ -184,14 +195,14 @@ def _through(
         if HOW[6]:
             tl.store(out[0] + rows, f.to(tl.float64), mask=here)
         # within a tile as precise as the products: to widen every sample's number costs more than to add it up
-        value += tl.sum(tl.where(here, phi, 0.0), axis=0).to(tl.float64)
-        total += tl.sum(u, axis=0).to(tl.float64)
+        value += tl.sum(tl.reshape(tl.where(here, phi, 0.0), (ROWS // GROUP, GROUP)), axis=0).to(tl.float64)
+        total += tl.sum(tl.reshape(u, (ROWS // GROUP, GROUP)), axis=0).to(tl.float64)
         parts = tl.reshape(x * u[:, None], (ROWS // GROUP, GROUP, COLUMNS))
         slope += tl.sum(parts, axis=0).to(tl.float64)
     place = out[1] + tl.program_id(0).to(tl.int64) * (d + 2)
     tl.store(place + columns, tl.sum(slope, axis=0), mask=inside)
-    tl.store(place + d, value)
-    tl.store(place + d + 1, total)
+    tl.store(place + d, tl.sum(value, axis=0))
+    tl.store(place + d + 1, tl.sum(total, axis=0))
 
 
 def pays(X: torch.Tensor, formula: str, *, single: bool = False, **_: bool) -> bool:
@@ -233,7 +244,8 @@ class _Pass:
         processors = torch.cuda.get_device_properties(X.device).multi_processor_count if X.is_cuda else 1
         self.X, self.losses, self.columns, self.processors = X, losses, columns, processors
         self.sizes, self.numbers = (n, d // unit), losses.numbers(single=single)
-        self.how = (*losses.how, int(kept), unit, int(single), int(columns == d))
+        which = list(FORMULAS).index(losses.formula)
+        self.how = (*losses.how, int(kept), unit, int(single), int(columns == d), which)
         self.w = torch.empty(d + 1, dtype=torch.float64, device=X.device)
         self.scores = torch.empty(n if kept else 0, dtype=torch.float64, device=X.device)
         self.slopes = torch.empty((_MOST * processors, d + 2), dtype=torch.float64, device=X.device)

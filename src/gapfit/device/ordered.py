@@ -57,17 +57,29 @@ def _from_zero(x: torch.Tensor) -> torch.Tensor:
     return out
 
 
-def taken_of(scores: Any, mass: Any, amount: Any) -> Taken:
-    """All that the host wants to know, at once."""
-    n = len(scores)
-    k = torch.searchsorted(mass, mass.new_full((1,), amount), right=True) - 1
-    ends = scores[torch.cat([k - 1, k]).clamp(0, n - 1)]
-    weights = mass[torch.cat([k, k + 1]).clamp(max=n)]
-    found, lowest, following, before, after = torch.cat([k.double(), ends, weights]).tolist()
-    whole = int(found)
-    return Taken(
-        whole, lowest if whole else math.inf, following if whole < n else -math.inf, before, after
-    )
+def taken_of(classes: Any, amounts: tuple[float, float], unit: float | None) -> list[Taken]:
+    """All that the host wants to know of scores, at once."""
+    ends = []
+    for (_, _, mass, _), amount in zip(classes, amounts, strict=True):
+        if unit is None:
+            k = int(torch.searchsorted(mass, mass.new_full((1,), amount), right=True)) - 1
+            before, after = mass[[k, min(k + 1, len(mass) - 1)]].tolist()
+        else:  # masses are multiples of it, as they were rounded
+            k = round(amount / unit)
+            k -= k * unit > amount
+            before, after = k * unit, min(k + 1, len(mass) - 1) * unit
+        ends.append((k, before, after))
+    places = [
+        scores[min(max(at, 0), len(scores) - 1)]
+        for (_, scores, _, _), (k, _, _) in zip(classes, ends, strict=True) for at in (k - 1, k)
+    ]  # fmt: skip
+    found = torch.stack(places).tolist()
+    return [
+        Taken(k, lowest if k else math.inf, following if k < len(part[1]) else -math.inf, before, after)
+        for part, (k, before, after), lowest, following in zip(
+            classes, ends, found[::2], found[1::2], strict=True
+        )
+    ]
 
 
 def wrong_pairs(scores: Any, signed: Any, units: Any, limit: Any, u: Any) -> float:

@@ -1,9 +1,9 @@
 """Pairs of positives and negatives that are in the wrong order, by Triton: a sort of short keys, two passes.
 
 As in `sorting`, numbers of cells are sorted instead of scores; here their last bit says which class a sample
-is of. So if all samples of a class weigh the same, nothing but keys is read in the order of the scores. The
-first pass adds up weights block by block; the second one adds up within blocks, compares scores that share a
-cell, and writes slopes to where their samples are.
+is of. So if all samples of a class weigh the same, nothing but keys is read in the order of the scores, and
+samples are counted. The first pass adds up weights block by block; the second one adds up within blocks,
+compares scores that share a cell, and writes slopes to where their samples are.
 """
 
 import torch
@@ -15,54 +15,66 @@ from gapfit.device.sorting import FURTHEST, keys_of
 __all__ = ["wrong_pairs"]
 
 _BLOCK = 1024  # samples
-_WINDOW = 2**22  # samples whose slopes are written at a time: their memory stays in the card's cache
 
 
 @triton.jit
-def _weights(keys, index, signed, units, place, here, ONCE: tl.constexpr):
-    """Those of positives, and of negatives, at some places of the order; both are zero elsewhere."""
-    if ONCE:
-        negative = (tl.load(keys + place, mask=here, other=0) & 1) == 1
-        weight = tl.where(negative, tl.load(units + 1), tl.load(units))
-        weight = tl.where(here, weight, 0.0)
-    else:
-        weight = tl.load(signed + tl.load(index + place, mask=here, other=0), mask=here, other=0.0)
+def _negatives(keys, place, here):
+    """One for each negative at these places of the order."""
+    return tl.load(keys + place, mask=here, other=0).to(tl.int32) & 1
+
+
+@triton.jit
+def _weights(index, signed, place, here):
+    """Those of positives, and of negatives, at these places; both are zero elsewhere."""
+    weight = tl.load(signed + tl.load(index + place, mask=here, other=0), mask=here, other=0.0)
     return tl.maximum(weight, 0.0), tl.maximum(-weight, 0.0)
 
 
 @triton.jit
-def _added(keys, index, signed, units, sums, n, ONCE: tl.constexpr, BLOCK: tl.constexpr):
+def _added(keys, index, signed, sums, n, ONCE: tl.constexpr, BLOCK: tl.constexpr):
     place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    up, down = _weights(keys, index, signed, units, place, place < n, ONCE)
-    tl.store(sums + tl.program_id(0), tl.sum(up, axis=0))
-    tl.store(sums + tl.num_programs(0) + tl.program_id(0), tl.sum(down, axis=0))
+    if ONCE:
+        tl.store(sums + tl.program_id(0), tl.sum(_negatives(keys, place, place < n), axis=0))
+    else:
+        up, down = _weights(index, signed, place, place < n)
+        tl.store(sums + tl.program_id(0), tl.sum(up, axis=0))
+        tl.store(sums + tl.num_programs(0) + tl.program_id(0), tl.sum(down, axis=0))
 
 
 @triton.jit
 def _counted(
-    keys, index, scores, signed, units, sums, starts, rows, u, pairs, far, limit: tl.float64, n,
+    keys, index, scores, signed, units, sums, ends, u, pairs, far, limit: tl.float64, n,
     ONCE: tl.constexpr, LIMIT: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
+    """`ends` are the sums of blocks up to each one and with it."""
     block, blocks = tl.program_id(0), tl.num_programs(0)
     place = block.to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     here = place < n
-    up, down = _weights(keys, index, signed, units, place, here, ONCE)
-    above = tl.load(starts + block) + tl.cumsum(up, axis=0)
-    taken = tl.load(starts + blocks + block) + tl.cumsum(down, axis=0)
-    cell = tl.load(keys + place, mask=here, other=0) >> 1
+    key = tl.load(keys + place, mask=here, other=0)
     row = tl.load(index + place, mask=here, other=0)
+    if ONCE:
+        below = _negatives(keys, place, here)
+        taken = (tl.load(ends + block) - tl.load(sums + block)).to(tl.int32) + tl.cumsum(below, axis=0)
+        above = (place + 1).to(tl.int32) - taken
+    else:
+        up, down = _weights(index, signed, place, here)
+        above = tl.load(ends + block) - tl.load(sums + block) + tl.cumsum(up, axis=0)
+        taken = tl.load(ends + blocks + block) - tl.load(sums + blocks + block) + tl.cumsum(down, axis=0)
     # those of the same cell that are above though they come later, or below though they came before
     for side in tl.static_range(2):
         same, away, go = here, 1, 1
         while go > 0:
             other = place - away if side == 0 else place + away
             same = same & (other >= 0) & (other < n)
-            same = same & ((tl.load(keys + other, mask=same, other=0) >> 1) == cell)
-            there = tl.load(index + other, mask=same, other=0)
+            same = same & ((tl.load(keys + other, mask=same, other=0) >> 1) == (key >> 1))
             x = tl.load(scores + row, mask=same, other=0.0)
-            score = tl.load(scores + there, mask=same, other=0.0)
+            score = tl.load(scores + tl.load(index + other, mask=same, other=0), mask=same, other=0.0)
             wrong = same & ((score < x) if side == 0 else (score > x))
-            more, less = _weights(keys, index, signed, units, other, wrong, ONCE)
+            if ONCE:
+                less = _negatives(keys, other, wrong)
+                more = tl.where(wrong, 1 - less, 0)
+            else:
+                more, less = _weights(index, signed, other, wrong)
             above += -more if side == 0 else more
             taken += -less if side == 0 else less
             go = tl.max(same.to(tl.int32), axis=0)
@@ -70,22 +82,19 @@ def _counted(
             if away > LIMIT:
                 tl.atomic_max(far, go)
                 go = 0
-    total = tl.load(starts + blocks - 1) + tl.load(sums + blocks - 1)
-    before = tl.minimum(taken, limit)
-    part = tl.maximum(tl.minimum(down, limit - (taken - down)), 0.0)
-    slope = tl.where(up > 0.0, -up * before, part * tl.maximum(total - above, 0.0))
-    tl.store(u + place, slope, mask=here)
-    tl.store(rows + place, row.to(tl.int32), mask=here)
-    tl.store(pairs + block, tl.sum(up * before, axis=0))
-
-
-@triton.jit
-def _placed(rows, slopes, u, n, WINDOW: tl.constexpr, BLOCK: tl.constexpr):
-    """Slopes to where their samples are, one part of memory after the other."""
-    place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    row = tl.load(rows + place, mask=place < n, other=-1)
-    here = (row >= 0) & (row // WINDOW == tl.program_id(1))
-    tl.store(u + row, tl.load(slopes + place, mask=here, other=0.0), mask=here)
+    if ONCE:
+        positive, negative = tl.load(units), -tl.load(units + 1)
+        total = positive * (n - tl.load(ends + blocks - 1)).to(tl.float64)
+        above_, taken_ = positive * above.to(tl.float64), negative * taken.to(tl.float64)
+        up_, down_ = tl.where(below == 0, positive, 0.0), tl.where(below == 1, negative, 0.0)
+    else:
+        total = tl.load(ends + blocks - 1)
+        above_, taken_, up_, down_ = above, taken, up, down
+    before = tl.minimum(taken_, limit)
+    part = tl.maximum(tl.minimum(down_, limit - (taken_ - down_)), 0.0)
+    slope = tl.where(up_ > 0.0, -up_ * before, part * tl.maximum(total - above_, 0.0))
+    tl.store(u + row, slope, mask=here)
+    tl.store(pairs + block, tl.sum(tl.where(here, up_ * before, 0.0), axis=0))
 
 
 def wrong_pairs(
@@ -107,17 +116,13 @@ def _both_passes(
     units: torch.Tensor | None, limit: float, u: torch.Tensor,
 ) -> tuple[float, bool]:  # fmt: skip
     """The sum over the pairs, if no sample shares its cell with one that is too far away."""
-    n, blocks = len(scores), triton.cdiv(len(scores), _BLOCK)
-    sums, found, far = u.new_empty((2, blocks)), u.new_empty(blocks), keys.new_zeros(1, dtype=torch.int32)
-    how = {"ONCE": units is not None, "BLOCK": _BLOCK}
-    given = signed if units is None else units
-    _added[(blocks,)](keys, index, signed, given, sums, n, **how)
-    starts = torch.cumsum(sums, 1) - sums
-    slopes, rows = torch.empty_like(u), torch.empty(n, dtype=torch.int32, device=u.device)
+    n, blocks, once = len(scores), triton.cdiv(len(scores), _BLOCK), units is not None
+    found, far = u.new_empty(blocks), keys.new_zeros(1, dtype=torch.int32)
+    sums = u.new_empty((1, blocks), dtype=torch.int64) if once else u.new_empty((2, blocks))
+    _added[(blocks,)](keys, index, signed, sums, n, ONCE=once, BLOCK=_BLOCK)
     _counted[(blocks,)](
-        keys, index, scores, signed, given, sums, starts, rows, slopes, found, far, limit, n,
-        LIMIT=FURTHEST, **how,
+        keys, index, scores, signed, units if once else signed, sums, torch.cumsum(sums, 1), u, found, far,
+        limit, n, ONCE=once, LIMIT=FURTHEST, BLOCK=_BLOCK,
     )  # fmt: skip
-    _placed[(blocks, triton.cdiv(n, _WINDOW))](rows, slopes, u, n, WINDOW=_WINDOW, BLOCK=_BLOCK)
     pairs, many = torch.stack([found.sum(), far[0].double()]).tolist()
     return pairs, bool(many)

@@ -14,18 +14,21 @@ import triton.language as tl
 __all__ = ["FURTHEST", "keys_of", "ordered"]
 
 FURTHEST = 24  # places from one score to another one of its cell
-_CELLS = 2.0**31 - 1.0
 _BLOCK = 1024  # scores
 
 
 @triton.jit
-def _keys(scores, marks, ends, keys, n, FIRST: tl.constexpr, BLOCK: tl.constexpr):
-    """Cells are counted from the highest score down; never less for a lower score."""
+def _keys(scores, marks, lowest, highest, keys, n, FIRST: tl.constexpr, BLOCK: tl.constexpr):
+    """Cells are counted from the highest score down; never less for a lower score. There is one only, if their
+    width is no number."""
     place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     here = place < n
     x = tl.load(scores + place, mask=here, other=0.0)
     other = (tl.load(marks + place, mask=here, other=1) <= 0).to(tl.int64)
-    cell = tl.minimum((tl.load(ends) - x) * tl.load(ends + 1), 2147483647.0).to(tl.int64)
+    top = tl.load(highest)
+    to_a_unit = 2147483647.0 / (top - tl.load(lowest))
+    to_a_unit = tl.where((to_a_unit > 0.0) & (to_a_unit < float("inf")), to_a_unit, 0.0)
+    cell = tl.minimum((top - x) * to_a_unit, 2147483647.0).to(tl.int64)
     key = other * 2147483648 + cell if FIRST else 2 * cell + other
     tl.store(keys + place, (key - 2147483648).to(tl.int32), mask=here)
 
@@ -60,12 +63,8 @@ def _compared(keys, index, scores, order, values, far, n, LIMIT: tl.constexpr, B
 
 def keys_of(scores: torch.Tensor, marks: torch.Tensor, *, first: bool) -> torch.Tensor:
     """A key for each sample: its cell, and whether its mark is not positive, which counts first or last."""
-    lowest, highest = torch.aminmax(scores)
-    width = _CELLS / (highest - lowest)
-    ends = torch.stack([highest, torch.where(torch.isfinite(width), width, 0.0)])
-    keys = torch.empty(len(scores), dtype=torch.int32, device=scores.device)
-    blocks = (triton.cdiv(len(scores), _BLOCK),)
-    _keys[blocks](scores, marks, ends, keys, len(scores), FIRST=first, BLOCK=_BLOCK)
+    n, keys = len(scores), torch.empty(len(scores), dtype=torch.int32, device=scores.device)
+    _keys[(triton.cdiv(n, _BLOCK),)](scores, marks, *torch.aminmax(scores), keys, n, FIRST=first, BLOCK=_BLOCK)
     return keys
 
 

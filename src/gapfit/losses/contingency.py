@@ -20,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from gapfit._types import Target, Vector
-from gapfit.elsewhere import finite, looped, loops_of
+from gapfit.elsewhere import finite, is_still, looped, loops_of, noted
 from gapfit.errors import as_positive
 from gapfit.forms import loss_form
 from gapfit.losses.base import FREE, Cone, Loss, Risk
@@ -141,11 +141,15 @@ class Taken(NamedTuple):
     after: float  # and with one more
 
 
-def taken_of(scores: Vector, mass: Vector, amount: float) -> Taken:
-    """Of scores in descending order, and the sums of the first k weights."""
-    n, k = len(scores), int(np.searchsorted(mass, amount, side="right")) - 1
-    lowest, following = scores[k - 1] if k else np.inf, scores[k] if k < n else -np.inf
-    return Taken(k, float(lowest), float(following), float(mass[k]), float(mass[min(k + 1, n)]))
+def taken_of(classes: Classes, amounts: tuple[float, float], unit: float | None) -> list[Taken]:
+    """Of each class, up to these weights. That all samples weigh a `unit` may be of use."""
+    del unit
+    found = []
+    for (_, scores, mass, _), amount in zip(classes, amounts, strict=True):
+        n, k = len(scores), int(np.searchsorted(mass, amount, side="right")) - 1
+        lowest, following = scores[k - 1] if k else np.inf, scores[k] if k < n else -np.inf
+        found.append(Taken(k, float(lowest), float(following), float(mass[k]), float(mass[min(k + 1, n)])))
+    return found
 
 
 class Samples(NamedTuple):
@@ -179,21 +183,20 @@ class SortedRisk(ContingencyRisk):
             rows = np.flatnonzero(self.positive), np.flatnonzero(~self.positive)
         unit = float(weight[0]) if is_repeated(once(weight)) else None
         self.samples = Samples(self.positive, count, weight, unit, rows)
-        self.last: tuple[Vector, Classes] | None = None
+        self.last: tuple[Any, Classes] | None = None
 
     def classes(self, scores: Vector) -> Classes:
         """Both classes sorted. An intercept is sought at fixed scores, so the last ones are kept."""
         last = self.last
-        if last is None or not np.array_equal(last[0], scores):
+        if last is None or not is_still(last[0], scores):
             masses = tuple(part.mass for part in last[1]) if last else None
             parts = looped(ranked_apart, scores)(scores, self.samples, masses)
-            last = self.last = scores.copy(), Classes(*parts)
+            last = self.last = noted(scores), Classes(*parts)
         return last[1]
 
     def label(self, scores: Vector, classes: Classes, tp: float, fp: float) -> Vector:
         """Label the highest scores positive: of positives the weight tp, of negatives the weight fp."""
-        find = looped(taken_of, scores)
-        taken = [find(part.scores, part.mass, n) for part, n in zip(classes, (tp, fp), strict=True)]
+        taken = looped(taken_of, scores)(classes, (tp, fp), self.samples.unit)
         if all(one.lowest > one.following for one in taken):  # a score tells who they are
             share = looped(labelled, scores)(self.positive, scores, *(one.lowest for one in taken))
         else:

@@ -99,10 +99,16 @@ class Dual(Kept):
         """Keep other sums, if these slopes ask for it; whether it did. Here there is no choice."""
         return False
 
+    @cached_property
+    def _room(self) -> Matrix:
+        """For slopes: new memory costs more than they do."""
+        return np.empty((2, len(self.v)))
+
     def slopes(self) -> Slopes:
+        """Until they are asked for again."""
         from gapfit.compiled.slopes import slopes
 
-        up, down = np.empty((2, len(self.v)))
+        up, down = self._room
         highest, lowest = slopes(
             self.v, self.f, self.quad, self.target, self.kink, self.lower, self.upper, self.fixed, up, down
         )
