@@ -113,7 +113,37 @@ def test_fits_by_the_order_of_scores(loss):
     agree(solve(there, "bundle", tol=1e-3), solve(here, "bundle", tol=1e-3))
 
 
-@pytest.mark.parametrize("loss", ["matthews", "pairwise_ranking"])
+@pytest.mark.parametrize("weights", ["ones", "shares"])
+@pytest.mark.parametrize("size", [1, 7, 100, 400])
+@pytest.mark.parametrize("loss", [losses.PairwiseRanking(), losses.PairwiseRanking("queries"), losses.NDCG(5)])
+def test_rankings_within_queries(loss, size, weights):
+    """The values and slopes of memory, for short queries and for one of all samples, in no order."""
+    draw = np.random.default_rng(4)
+    groups, y = draw.permutation(np.arange(N) // size), draw.integers(0, 4, N).astype(float)
+    weight = draw.integers(1, 4, N).astype(float) if weights == "shares" else np.ones(N)
+    if size == 1:
+        with pytest.raises(ValueError, match="some query"):
+            loss.bind(*(DeviceArray(torch.as_tensor(x).to(DEVICE)) for x in (y, weight)), groups)
+        return
+    here = loss.bind(y, weight, groups)
+    there = loss.bind(*(DeviceArray(torch.as_tensor(x).to(DEVICE)) for x in (y, weight)), groups)
+    for digits in (0, 9):
+        f = np.round(2 * draw.normal(size=N), digits)
+        value, u, _ = there.value_and_subgradient(DeviceArray(torch.as_tensor(f).to(DEVICE)), np.zeros(0))
+        known, slopes, _ = here.value_and_subgradient(f, np.zeros(0))
+        assert value == pytest.approx(known, rel=1e-12, abs=1e-13)
+        np.testing.assert_allclose(u.to_host(), slopes, rtol=1e-12, atol=1e-15)
+
+
+def test_a_ranking_is_fitted_on_the_device():
+    groups = np.arange(N) % 20
+    there, here = (Problem(x, MARGIN, "pairwise_ranking", alpha=1e-2, groups=groups) for x in
+                   (torch.as_tensor(X).to(DEVICE), X))  # fmt: skip
+    assert isinstance(there.weight, DeviceArray)
+    agree(solve(there, "bundle", tol=1e-3), solve(here, "bundle", tol=1e-3))
+
+
+@pytest.mark.parametrize("loss", ["matthews", "mean_average_precision"])
 def test_losses_that_need_their_vectors_in_memory(loss):
     there, here = problems(loss)
     assert isinstance(there.weight, np.ndarray)

@@ -9,14 +9,18 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import torch
 
 from gapfit.compiled import contingency, rank
 from gapfit.device.array import DeviceArray
+from gapfit.losses import queries
 from gapfit.losses.contingency import Taken
 from gapfit.losses.sorting import Ranked
 
 __all__ = ["ORDERED"]
+
+_MOST = 4096  # pairs for each sample: to compare more takes longer than to sort them in memory
 
 
 def ranked_apart(scores: Any, samples: Any, known: Any) -> list[Ranked]:
@@ -102,9 +106,24 @@ def linear_fractional(positive: Any, negative: Any, scores: Any, *numbers: Any) 
     return best_table(positive, negative, scores, [shift, *scale, *others])
 
 
+def pairs_of_queries(scores: Any, lists: Any, u: Any) -> float:
+    """Where queries are lists; pairs of long ones are counted in memory, in the order of scores."""
+    if u.is_cuda and lists.pairs <= _MOST * len(u):
+        from gapfit.device.queries import pairs_within
+
+        total, slopes = pairs_within(scores[lists.rows], *lists[1:-1])
+        u[lists.rows] = slopes
+        return total
+    there = np.zeros(len(u))
+    here = queries.Lists(*(x.cpu().numpy() for x in lists[:-1]), lists.pairs)
+    total = queries.pairs_of_queries(scores.cpu().numpy(), here, there)
+    u.copy_(torch.as_tensor(there))
+    return total
+
+
 def _in_memory(*tensors: torch.Tensor) -> Iterator[Any]:
     """The same numbers, for compiled loops."""
     return (x.contiguous().numpy() for x in tensors)
 
 
-ORDERED = (ranked_apart, taken_of, wrong_pairs, linear_fractional)
+ORDERED = (pairs_of_queries, ranked_apart, taken_of, wrong_pairs, linear_fractional)

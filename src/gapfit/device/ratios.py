@@ -33,7 +33,7 @@ def _searched(
     here = place < m
     t = tl.load(mass + place, mask=here, other=0.0)
     base, gain = x * t + d, c * t
-    low, high = tl.zeros((BLOCK,), tl.int64), tl.full((BLOCK,), n, tl.int64)
+    low, high = tl.zeros((BLOCK,), tl.int32), tl.full((BLOCK,), 0, tl.int32) + n
     for _ in range(HALVINGS):
         middle = tl.minimum((low + high) // 2, n - 1)
         total = base + tl.load(false_mass + middle + 1)
