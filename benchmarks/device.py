@@ -36,7 +36,7 @@ BYTES = 8e9
 WIDTHS = (64, 128, 512, 1000, 2000, 4000)
 SIZES = {torch.float32: 4, torch.bfloat16: 2, torch.float64: 8}
 FUSED = [("hinge", "float32"), ("logistic", "float32"), ("hinge", "float64")]
-OTHERS = [("exponential", "float32"), ("poisson", "float32")]  # of float32 rows alone: tiles take time to choose
+OTHERS = [("exponential", "float32"), ("poisson", "float32")]  # of float32 rows: to choose tiles takes time
 FITS = [
     # rows, columns, loss, alpha, tol
     (20_000_000, 128, "hinge", 1e-4, 1e-3),

@@ -115,7 +115,9 @@ def test_fits_by_the_order_of_scores(loss):
 
 @pytest.mark.parametrize("weights", ["ones", "shares"])
 @pytest.mark.parametrize("size", [1, 7, 100, 400])
-@pytest.mark.parametrize("loss", [losses.PairwiseRanking(), losses.PairwiseRanking("queries"), losses.NDCG(5)])
+@pytest.mark.parametrize(
+    "loss", [losses.PairwiseRanking(), losses.PairwiseRanking("queries"), losses.NDCG(5)]
+)
 def test_rankings_within_queries(loss, size, weights):
     """The values and slopes of memory, for short queries and for one of all samples, in no order."""
     draw = np.random.default_rng(4)

@@ -58,7 +58,8 @@ for n in (2, 1500, 4000):
                 t, p = contingency.linear_fractional(*sums, negative.scores, *numbers)
                 given = [tuple(map(there, part)) for part in sums]
                 shift, scale, *others = numbers
-                found = ratios.best_table(*given, there(negative.scores), [shift, *scale, *map(float, others)])
+                flat = [shift, *scale, *map(float, others)]
+                found = ratios.best_table(*given, there(negative.scores), flat)
                 assert abs(t - found[0]) <= 1e-9 and abs(p - found[1]) <= 1e-6 * (1 + p)
 for size in (1, 3, 50, 500):
     n = 500

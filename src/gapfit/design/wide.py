@@ -54,11 +54,11 @@ class WideDesign(Design):
     def largest(self) -> float:
         return self.narrow.largest
 
-    def zeros(self) -> Vector:
+    def zeros(self) -> Any:
         narrow = self.narrow.zeros()
         return np.zeros(self.shape[0]) if loops_of(narrow) is None else np.repeat(narrow, self.outputs)
 
-    def held(self, vector: Vector) -> Vector:
+    def held(self, vector: Any) -> Any:
         return self.narrow.held(vector)
 
     def in_memory(self) -> "WideDesign":
@@ -70,7 +70,8 @@ class WideDesign(Design):
     def scores(self, w: Slope) -> Vector:
         """X W, flat."""
         if not w.any():
-            return self.zeros()  # where every fit starts
+            nothing: Vector = self.zeros()  # where every fit starts
+            return nothing
         if (sums := self.narrow.form(RowSums)) is not None:
             return sums.matrix.scores(w.reshape(-1, self.outputs)).ravel()
         return self._each(self.narrow.scores, w)

@@ -178,38 +178,6 @@ def respond(record: Any, f: Any, c: Any, v: Any, moved: Any, known: Any, weight:
     return _respond((*record, f, v, known), (c,), (v, moved, weight, change))
 
 
-# -- labellings by thresholds: `losses.contingency` ---------------------------------------------------------
-
-
-def _above(x, t):
-    positive, f = x
-    return (chosen(positive > 0.0, f >= t[0], f >= t[1]),), ()
-
-
-_label = for_each(_above)
-
-
-def labelled(positive: Any, scores: Any, first: Any, second: Any) -> Any:
-    share = torch.empty_like(scores)
-    _label((positive.view(torch.uint8), scores), (first, second), (share,))
-    return share
-
-
-def _leaning(x, t):
-    share, positive, step, f = x
-    u = step * (share - positive)
-    return (u,), (u * (f + t[0]), u)
-
-
-_lean = for_each(_leaning, 2)
-
-
-def slopes_of(share: Any, positive: Any, step: Any, scores: Any, b: Any) -> Any:
-    u = torch.empty_like(scores)
-    sums = _lean((share, positive.view(torch.uint8), step, scores), (b,), (u,))
-    return DeviceArray(u), *sums.tolist()
-
-
 # -- sums, windows, projections: `compiled.precise`, `compiled.quantile`, `compiled.projection` -------------
 
 
@@ -294,7 +262,7 @@ _LOOPS: dict[str, Callable[..., Any]] = {
     loop.__name__: loop
     for loop in (
         maximise, sums_around, conjugate_sums, round_off, spread, reach, guess, slope_along, advance, respond,
-        exact_total, narrow, onto_balanced_box, labelled, slopes_of, *ORDERED,
+        exact_total, narrow, onto_balanced_box, *ORDERED,
     )
 }  # fmt: skip
 # these return a tensor of sums

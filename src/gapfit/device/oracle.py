@@ -14,10 +14,9 @@ import torch
 import triton
 import triton.language as tl
 
-from gapfit.compiled import atoms
-from gapfit.device.formulas import renamed
+from gapfit.device.losses import FORMULAS
 
-__all__ = ["FORMULAS", "Prepared", "pays", "through"]
+__all__ = ["Prepared", "pays", "through"]
 
 _WIDEST = 4096  # columns of a tile
 _MOST = 16  # programs for each processor of the card
@@ -37,84 +36,6 @@ _TILES = [  # as digits: entries, warps, stages of the loop, and which rows' slo
     )
 ]  # fmt: skip
 _NOTHING, _ONCE, _EACH = 0, 1, 2  # a number is zero, the same for all samples, or each sample's own
-
-# -- formulas: phi(f) and its slope, from the score and the numbers of a sample ---------------------------
-
-
-@triton.jit
-def _chosen(condition, yes, no):
-    return tl.where(condition, yes, no)
-
-
-@triton.jit
-def _smaller(x, y):
-    return tl.minimum(x, y)
-
-
-@triton.jit
-def _larger(x, y):
-    return tl.maximum(x, y)
-
-
-# what compiled loops do to one sample, in Triton's words
-_maximum = triton.jit(renamed(atoms.maximum, {"tl": tl, "min": _smaller, "max": _larger, "chosen": _chosen}))
-
-
-@triton.jit
-def _atoms(f, numbers):
-    sign, lin, kink, quad, lo, hi = numbers
-    value, a = _maximum(lin - sign * f, kink, quad, lo, hi)
-    return value, -sign * a
-
-
-@triton.jit
-def _log_of_one_more(t):
-    """log(1 + t) for t from 0 to 1; in single precision by a polynomial, since every thread that holds a part
-    of a row computes it again, and the library's logarithm takes three times as many instructions."""
-    if t.dtype == tl.float32:
-        high = ((-0.0085746762 * t + 0.0442141923) * t - 0.107853679) * t + 0.17757024
-        return ((((high * t - 0.244996117) * t + 0.332761766) * t - 0.499974494) * t + 0.99999981) * t
-    else:
-        u = 1.0 + t
-        return tl.log(u) + (t - (u - 1.0)) / u
-
-
-@triton.jit
-def _logistic(f, numbers):
-    y, p = numbers[0], numbers[1]
-    margin = y * f
-    t = tl.exp(-tl.abs(margin))
-    value = tl.maximum(-margin, 0.0) + _log_of_one_more(t)
-    return p * value, -p * y * tl.where(margin < 0, 1.0, t) / (1.0 + t)
-
-
-@triton.jit
-def _exponential(f, numbers):
-    y, p = numbers[0], numbers[1]
-    value = p * tl.exp(-y * f)
-    return value, -y * value
-
-
-@triton.jit
-def _poisson(f, numbers):
-    y, p, centre = numbers[0], numbers[1], numbers[2]
-    r = f - centre
-    grown = tl.exp(r) - 1.0
-    value = tl.where(y > 0, y * (grown - r), grown + 1.0)
-    return p * value, p * tl.where(y > 0, y * grown, grown + 1.0)
-
-
-@triton.jit
-def _parabola(f, numbers):
-    weight = numbers[0]
-    return 0.5 * weight * f * f, weight * f
-
-
-FORMULAS: dict[str, Any] = {
-    "atoms": _atoms, "logistic": _logistic, "exponential": _exponential, "poisson": _poisson,
-    "parabola": _parabola,
-}  # fmt: skip
-
 
 # -- the pass ---------------------------------------------------------------------------------------------
 
@@ -194,8 +115,9 @@ def _through(
         u = tl.where(here, u, 0.0)
         if HOW[6]:
             tl.store(out[0] + rows, f.to(tl.float64), mask=here)
-        # within a tile as precise as the products: to widen every sample's number costs more than to add it up
-        value += tl.sum(tl.reshape(tl.where(here, phi, 0.0), (ROWS // GROUP, GROUP)), axis=0).to(tl.float64)
+        # within a tile as precise as the products: to widen every number costs more than to add it up
+        phi = tl.reshape(tl.where(here, phi, 0.0), (ROWS // GROUP, GROUP))
+        value += tl.sum(phi, axis=0).to(tl.float64)
         total += tl.sum(tl.reshape(u, (ROWS // GROUP, GROUP)), axis=0).to(tl.float64)
         parts = tl.reshape(x * u[:, None], (ROWS // GROUP, GROUP, COLUMNS))
         slope += tl.sum(parts, axis=0).to(tl.float64)

@@ -1,33 +1,31 @@
 """Loops over samples in the order of their scores, for vectors on a device: its sort, and prefix sums.
 
 As in `loops`, functions have the names of those of memory (`losses.contingency`, `losses.ranking`,
-`compiled.contingency`), whose loops are run where tensors are in memory. Sums in order count as many roundings
-as there are samples, here and there.
+`losses.queries`, `compiled.contingency`), whose loops are run where tensors are in memory. Sums in order
+count as many roundings as there are samples, here and there.
 """
 
 import math
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import torch
 
 from gapfit.compiled import contingency, rank
+from gapfit.compiled.atoms import chosen
 from gapfit.device.array import DeviceArray
-from gapfit.losses import queries
-from gapfit.losses.contingency import Taken
-from gapfit.losses.sorting import Ranked
+from gapfit.device.samples import for_each
 
 __all__ = ["ORDERED"]
 
 _MOST = 4096  # pairs for each sample: to compare more takes longer than to sort them in memory
 
 
-def ranked_apart(scores: Any, samples: Any, known: Any) -> list[Ranked]:
+def ranked_apart(scores: Any, samples: Any, known: Any) -> list[list[DeviceArray]]:
     """Positives, and negatives; which samples these are is counted among all."""
     order, values = _apart(scores, samples.positive)
     parts = []
-    for k, some in enumerate((slice(samples.count), slice(samples.count, None))):
+    for k, some in enumerate((slice(samples.positives), slice(samples.positives, None))):
         rows, f = order[some], values[some]
         if samples.unit is None:
             weight = samples.weight[rows]
@@ -36,7 +34,7 @@ def ranked_apart(scores: Any, samples: Any, known: Any) -> list[Ranked]:
             counts = torch.arange(len(f) + 1, dtype=torch.float64, device=f.device) if known is None else None
             mass = known[k] if counts is None else counts.mul_(samples.unit)
             moment = _from_zero(f) if samples.unit == 1.0 else _from_zero(f).mul_(samples.unit)
-        parts.append(Ranked(*map(DeviceArray, (rows, f, mass, moment))))  # type: ignore[arg-type]
+        parts.append([DeviceArray(part) for part in (rows, f, mass, moment)])
     return parts
 
 
@@ -61,7 +59,7 @@ def _from_zero(x: torch.Tensor) -> torch.Tensor:
     return out
 
 
-def taken_of(classes: Any, amounts: tuple[float, float], unit: float | None) -> list[Taken]:
+def taken_of(classes: Any, amounts: tuple[float, float], unit: float | None) -> list[Any]:
     """All that the host wants to know of scores, at once."""
     ends = []
     for (_, _, mass, _), amount in zip(classes, amounts, strict=True):
@@ -79,11 +77,40 @@ def taken_of(classes: Any, amounts: tuple[float, float], unit: float | None) -> 
     ]  # fmt: skip
     found = torch.stack(places).tolist()
     return [
-        Taken(k, lowest if k else math.inf, following if k < len(part[1]) else -math.inf, before, after)
+        (k, lowest if k else math.inf, following if k < len(part[1]) else -math.inf, before, after)
         for part, (k, before, after), lowest, following in zip(
             classes, ends, found[::2], found[1::2], strict=True
         )
     ]
+
+
+def _above(x, t):
+    positive, f = x
+    return (chosen(positive > 0.0, f >= t[0], f >= t[1]),), ()
+
+
+_label = for_each(_above)
+
+
+def labelled(positive: Any, scores: Any, first: Any, second: Any) -> Any:
+    share = torch.empty_like(scores)
+    _label((positive.view(torch.uint8), scores), (first, second), (share,))
+    return share
+
+
+def _leaning(x, t):
+    share, positive, step, f = x
+    u = step * (share - positive)
+    return (u,), (u * (f + t[0]), u)
+
+
+_lean = for_each(_leaning, 2)
+
+
+def slopes_of(share: Any, positive: Any, step: Any, scores: Any, b: Any) -> Any:
+    u = torch.empty_like(scores)
+    sums = _lean((share, positive.view(torch.uint8), step, scores), (b,), (u,))
+    return DeviceArray(u), *sums.tolist()
 
 
 def wrong_pairs(scores: Any, signed: Any, units: Any, limit: Any, u: Any) -> float:
@@ -114,11 +141,15 @@ def pairs_of_queries(scores: Any, lists: Any, u: Any) -> float:
         total, slopes = pairs_within(scores[lists.rows], *lists[1:-1])
         u[lists.rows] = slopes
         return total
-    there = np.zeros(len(u))
-    here = queries.Lists(*(x.cpu().numpy() for x in lists[:-1]), lists.pairs)
-    total = queries.pairs_of_queries(scores.cpu().numpy(), here, there)
-    u.copy_(torch.as_tensor(there))
-    return total
+    rows, query, starts, level, weight, price, _ = lists
+    f = scores[rows]
+    order = torch.sort(f, descending=True, stable=True).indices
+    order = order[torch.sort(query[order], stable=True).indices]
+    values, *sorted_ = (x[order].cpu() for x in (f, level, weight, price))
+    parts = torch.empty_like(values)
+    total = rank.pairs_within_runs(*_in_memory(values, starts.cpu(), *sorted_, parts))
+    u[rows[order]] = parts.to(u.device)
+    return float(total)
 
 
 def _in_memory(*tensors: torch.Tensor) -> Iterator[Any]:
@@ -126,4 +157,4 @@ def _in_memory(*tensors: torch.Tensor) -> Iterator[Any]:
     return (x.contiguous().numpy() for x in tensors)
 
 
-ORDERED = (pairs_of_queries, ranked_apart, taken_of, wrong_pairs, linear_fractional)
+ORDERED = (pairs_of_queries, ranked_apart, taken_of, labelled, slopes_of, wrong_pairs, linear_fractional)

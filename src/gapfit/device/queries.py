@@ -15,9 +15,8 @@ _BLOCK, _CHUNK = 64, 64  # samples, and those that they are compared with at a t
 
 
 @triton.jit
-def _compared(
-    scores, query, starts, level, weight, price, u, pairs, n, BLOCK: tl.constexpr, CHUNK: tl.constexpr
-):
+def _compared(samples, u, pairs, n, BLOCK: tl.constexpr, CHUNK: tl.constexpr):
+    scores, query, starts, level, weight, price = samples
     place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     here = place < n
     f = tl.load(scores + place, mask=here, other=0.0)
@@ -53,7 +52,6 @@ def pairs_within(
     """As `compiled.rank.pairs_within_runs`, for scores in any order within their queries."""
     n, blocks = len(scores), triton.cdiv(len(scores), _BLOCK)
     u, pairs = torch.empty_like(scores), scores.new_empty(blocks)
-    _compared[(blocks,)](
-        scores, query, starts, level, weight, price, u, pairs, n, BLOCK=_BLOCK, CHUNK=_CHUNK
-    )
+    samples = scores, query, starts, level, weight, price
+    _compared[(blocks,)](samples, u, pairs, n, BLOCK=_BLOCK, CHUNK=_CHUNK)
     return float(pairs.sum()), u

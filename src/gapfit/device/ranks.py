@@ -43,10 +43,13 @@ def _added(keys, index, signed, sums, n, ONCE: tl.constexpr, BLOCK: tl.constexpr
 
 @triton.jit
 def _counted(
-    keys, index, scores, signed, units, sums, ends, u, pairs, far, limit: tl.float64, n,
-    ONCE: tl.constexpr, LIMIT: tl.constexpr, BLOCK: tl.constexpr,
-):  # fmt: skip
-    """`ends` are the sums of blocks up to each one and with it."""
+    given, added, out, limit: tl.float64, n, ONCE: tl.constexpr, LIMIT: tl.constexpr, BLOCK: tl.constexpr
+):
+    """`added` are the sums of blocks, and of all blocks up to each one; `out` is for slopes, and for what the
+    pairs of a block add up to, and whether a cell is too long."""
+    keys, index, scores, signed, units = given
+    sums, ends = added
+    u, pairs, far = out
     block, blocks = tl.program_id(0), tl.num_programs(0)
     place = block.to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     here = place < n
@@ -121,8 +124,8 @@ def _both_passes(
     sums = u.new_empty((1, blocks), dtype=torch.int64) if once else u.new_empty((2, blocks))
     _added[(blocks,)](keys, index, signed, sums, n, ONCE=once, BLOCK=_BLOCK)
     _counted[(blocks,)](
-        keys, index, scores, signed, units if once else signed, sums, torch.cumsum(sums, 1), u, found, far,
-        limit, n, ONCE=once, LIMIT=FURTHEST, BLOCK=_BLOCK,
+        (keys, index, scores, signed, units if once else signed), (sums, torch.cumsum(sums, 1)),
+        (u, found, far), limit, n, ONCE=once, LIMIT=FURTHEST, BLOCK=_BLOCK,
     )  # fmt: skip
     pairs, many = torch.stack([found.sum(), far[0].double()]).tolist()
     return pairs, bool(many)

@@ -10,7 +10,7 @@ import triton.language as tl
 
 __all__ = ["best_table"]
 
-_BLOCK = 512  # numbers of positives
+_BLOCK = 256  # numbers of positives
 
 
 @triton.jit
@@ -21,10 +21,8 @@ def _value(p, gain, base, moment, first, sums, score, down):
 
 
 @triton.jit
-def _searched(
-    mass, moment, false_mass, false_moment, scores, numbers, out, m, n, HALVINGS: tl.constexpr,
-    BLOCK: tl.constexpr,
-):  # fmt: skip
+def _searched(positive, negative, scores, numbers, out, m, n, HALVINGS: tl.constexpr, BLOCK: tl.constexpr):
+    (mass, moment), (false_mass, false_moment) = positive, negative
     shift, up, down = tl.load(numbers), tl.load(numbers + 1), tl.load(numbers + 2)
     c, x, d, whole = (
         tl.load(numbers + 3), tl.load(numbers + 4), tl.load(numbers + 5), tl.load(numbers + 6)
@@ -75,6 +73,6 @@ def best_table(
     blocks = triton.cdiv(m, _BLOCK)
     out = scores.new_empty((blocks, 3))
     shared = torch.tensor(numbers, dtype=torch.float64).to(scores.device)
-    _searched[(blocks,)](*positive, *negative, scores, shared, out, m, n, n.bit_length(), _BLOCK)
+    _searched[(blocks,)](positive, negative, scores, shared, out, m, n, n.bit_length(), _BLOCK)
     _, t, p = out[out[:, 0].argmax()].tolist()
     return t, p

@@ -4,7 +4,8 @@ A card's sort reads and writes all that it sorts once for every eight bits. So s
 equal width, and the cells' numbers are sorted, of 32 bits together with the class of a sample: half the bits,
 half the passes. Few scores share a cell with another one of their class; a last pass, which fetches the
 scores in their new order, compares these and puts them where they belong. The order is that of a stable sort
-of the scores. Where many share a cell (one score is far away, or all are the same) they are sorted as they are.
+of the scores. Where many share a cell (one score is far away, or all are the same) the scores themselves are
+sorted.
 """
 
 import torch
@@ -19,8 +20,8 @@ _BLOCK = 1024  # scores
 
 @triton.jit
 def _keys(scores, marks, lowest, highest, keys, n, FIRST: tl.constexpr, BLOCK: tl.constexpr):
-    """Cells are counted from the highest score down; never less for a lower score. There is one only, if their
-    width is no number."""
+    """Cells are counted from the highest score down; never less for a lower score. There is one only, if
+    their width is no number."""
     place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     here = place < n
     x = tl.load(scores + place, mask=here, other=0.0)
@@ -63,8 +64,9 @@ def _compared(keys, index, scores, order, values, far, n, LIMIT: tl.constexpr, B
 
 def keys_of(scores: torch.Tensor, marks: torch.Tensor, *, first: bool) -> torch.Tensor:
     """A key for each sample: its cell, and whether its mark is not positive, which counts first or last."""
-    n, keys = len(scores), torch.empty(len(scores), dtype=torch.int32, device=scores.device)
-    _keys[(triton.cdiv(n, _BLOCK),)](scores, marks, *torch.aminmax(scores), keys, n, FIRST=first, BLOCK=_BLOCK)
+    n, ends = len(scores), torch.aminmax(scores)
+    keys = torch.empty(n, dtype=torch.int32, device=scores.device)
+    _keys[(triton.cdiv(n, _BLOCK),)](scores, marks, *ends, keys, n, FIRST=first, BLOCK=_BLOCK)
     return keys
 
 

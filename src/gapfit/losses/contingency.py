@@ -156,7 +156,7 @@ class Samples(NamedTuple):
     """Of which class they are, and what they weigh."""
 
     positive: Vector
-    count: int  # of the positives
+    positives: int  # how many there are
     weight: Vector
     unit: float | None  # what each of them weighs, if it is the same
     rows: tuple[Any, Any] | None  # of each class, where these are sorted one by one
@@ -191,14 +191,16 @@ class SortedRisk(ContingencyRisk):
         if last is None or not is_still(last[0], scores):
             masses = tuple(part.mass for part in last[1]) if last else None
             parts = looped(ranked_apart, scores)(scores, self.samples, masses)
-            last = self.last = noted(scores), Classes(*parts)
+            last = self.last = noted(scores), Classes(*(Ranked(*part) for part in parts))
         return last[1]
 
     def label(self, scores: Vector, classes: Classes, tp: float, fp: float) -> Vector:
         """Label the highest scores positive: of positives the weight tp, of negatives the weight fp."""
-        taken = looped(taken_of, scores)(classes, (tp, fp), self.samples.unit)
+        found = looped(taken_of, scores)(classes, (tp, fp), self.samples.unit)
+        taken = [Taken(*one) for one in found]
         if all(one.lowest > one.following for one in taken):  # a score tells who they are
-            share = looped(labelled, scores)(self.positive, scores, *(one.lowest for one in taken))
+            label = looped(labelled, scores)
+            share: Vector = label(self.positive, scores, *(one.lowest for one in taken))
         else:
             share = np.zeros_like(self.weight)
             for k, (part, one) in enumerate(zip(classes, taken, strict=True)):

@@ -193,8 +193,9 @@ class SimplexRisk(ClassRisk):
 
         def mixture(shares: Vector) -> Vector:
             U = np.outer(p, shares)
-            U.ravel()[self.places] -= shares.sum() * p
-            return U.ravel()
+            flat: Vector = U.ravel()
+            flat[self.places] -= shares.sum() * p
+            return flat
 
         slopes = p.sum() * np.eye(self.outputs) - class_sums(self.truth, p, self.outputs)
         return Leaning(slopes, heights, lambda: np.repeat(p, self.outputs), mixture)
@@ -208,7 +209,8 @@ class SimplexRisk(ClassRisk):
             excess = np.where(np.abs(excess) > 2 * EPS * fetched(np.abs(U).sum(axis=0)), excess, 0.0)
             a = U / self.p[:, None] + one_hot(self.truth, self.outputs)
             U = simplices.slopes(a @ transport(excess, fetched(self.p @ a)))
-        return U.ravel()
+        flat: Vector = U.ravel()
+        return flat
 
 
 def transport(excess: Vector, has: Vector) -> Matrix:
@@ -224,12 +226,12 @@ def transport(excess: Vector, has: Vector) -> Matrix:
 
 def as_labels(y: Any, n: int) -> Vector:
     """Labels 0, 1, 2, ... of n samples."""
-    y = as_floats(as_column("y", y, n))
-    if (y < 0).any() or (y != np.rint(y)).any() or (y > 2**31).any():
+    labels = as_floats(as_column("y", y, n))
+    if (labels < 0).any() or (labels != np.rint(labels)).any() or (labels > 2**31).any():
         raise ValueError(
             "y must hold the labels 0, 1, 2, ..., K - 1; use LinearClassifier, which takes labels of any kind"
         )
-    return y
+    return labels
 
 
 def count_classes(y: Vector, n_classes: int | None) -> int:

@@ -75,8 +75,10 @@ def pairs_of_queries(scores: Vector, lists: Lists, u: Vector) -> float:
 
 
 class QueryRisk(RankRisk):
-    """sum over the pairs of each query with y_i < y_j of weight_i price_j max(0, 1 - (f_j - f_i)); vectors are
-    where `like` is."""
+    """sum over the pairs of each query with y_i < y_j of weight_i price_j max(0, 1 - (f_j - f_i)).
+
+    Vectors are where `like` is.
+    """
 
     def __init__(self, loss: Loss, queries: Queries, price: Vector, like: Vector) -> None:
         if not (price * queries.lower).any():
@@ -84,7 +86,8 @@ class QueryRisk(RankRisk):
         self.loss = loss
         parts = queries.rows, queries.query, queries.starts, queries.level, queries.weight, price
         sizes = np.diff(queries.starts).astype(np.float64)
-        self.lists = Lists(*(np.asarray(part, like=like) for part in parts), float(sizes @ sizes))
+        rows, query, starts, level, weight, costs = (np.asarray(part, like=like) for part in parts)
+        self.lists = Lists(rows, query, starts, level, weight, costs, float(sizes @ sizes))
         self.steepness = 2.0 * float(price @ queries.lower)
 
     def highest_plane(self, scores: Vector, u: Vector) -> float:

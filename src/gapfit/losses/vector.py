@@ -125,4 +125,4 @@ def class_sums(truth: NDArray[np.intp], values: Vector, outputs: int) -> Vector:
     if loops_of(truth) is not None:
         there: Vector = fetched(values @ one_hot(truth, outputs))
         return there
-    return np.bincount(truth, values, outputs)
+    return np.bincount(truth, values, outputs).astype(np.float64, copy=False)
