@@ -22,7 +22,8 @@ def _value(p, gain, base, moment, first, sums, score, down):
 
 @triton.jit
 def _searched(positive, negative, scores, numbers, out, m, n, HALVINGS: tl.constexpr, BLOCK: tl.constexpr):
-    (mass, moment), (false_mass, false_moment) = positive, negative
+    mass, moment = positive
+    false_mass, false_moment = negative
     shift, up, down = tl.load(numbers), tl.load(numbers + 1), tl.load(numbers + 2)
     c, x, d, whole = (
         tl.load(numbers + 3), tl.load(numbers + 4), tl.load(numbers + 5), tl.load(numbers + 6)
