@@ -142,7 +142,7 @@ def fits(seed, most):
 
 def lbfgs(X, y, loss, alpha, goal, tol, limit=10.0):
     """Seconds of torch's L-BFGS until J is as low as the goal, and until it is no higher than that by more
-    than tol of it; infinite where it did not get there."""
+    than tol of it; None where it did not get there: J was no longer less after five steps."""
     w = torch.zeros(X.shape[1], device="cuda", requires_grad=True)
     b = torch.zeros(1, device="cuda", requires_grad=True)
     method = torch.optim.LBFGS([w, b], lr=1, max_iter=5, history_size=20, line_search_fn="strong_wolfe")
@@ -164,20 +164,20 @@ def lbfgs(X, y, loss, alpha, goal, tol, limit=10.0):
         value.backward()
         return value
 
-    began, last, roughly = time.perf_counter(), np.inf, np.inf
+    began, last, roughly = time.perf_counter(), np.inf, None
     while time.perf_counter() - began < limit:
         method.step(closure)
         with torch.no_grad():
             value = float(J())
         now = time.perf_counter() - began
-        if value <= goal * (1 + tol):
-            roughly = min(roughly, now)
+        if value <= goal * (1 + tol) and roughly is None:
+            roughly = now
         if value <= goal:
             return now, roughly
         if value >= last:
             break
         last = value
-    return np.inf, roughly
+    return None, roughly
 
 
 def sorts(seed):

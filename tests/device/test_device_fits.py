@@ -12,6 +12,7 @@ import torch
 from scipy import sparse
 
 from gapfit import KernelSVC, LinearClassifier, LinearRegressor, Problem, Status, datasets, losses, solve
+from gapfit._types import Target
 from gapfit.certify import certify, recheck
 from gapfit.cli.main import run
 from gapfit.design.gram import FunctionTiles, Over
@@ -216,6 +217,36 @@ def test_memory_confirms_the_certificate(loss):
     assert again.gap <= found.certificate.gap + 1e-9 * here.scale
     plane = here.minorant_at(found.minorant.u.to_host())
     assert again == certify(here, found.w.astype(float), np.atleast_1d(found.intercept), plane)
+
+
+K = float(np.sum(LABELS > 0))
+ASKED_FOR = {  # of what has no default
+    "precision_at_k": losses.PrecisionAtK(K), "recall_at_k": losses.RecallAtK(K),
+    "lift": losses.Lift(K), "precision_at_recall": losses.PrecisionAtRecall(0.6),
+    "recall_at_precision": losses.RecallAtPrecision(0.6), "quantiles": losses.Quantiles([0.2, 0.7]),
+    "contingency": losses.Contingency(lambda tp, fp, fn, tn: (fp + 2 * fn) / (tp + fp + fn + tn), "linear"),
+}  # fmt: skip
+CLASSES = np.digitize(MARGIN, [-1.0, 1.0]).astype(float)
+MADE = {
+    Target.LABELS: LABELS, Target.TABLE: LABELS, Target.CLASSES: CLASSES, Target.LEVELS: CLASSES,
+    Target.RELEVANCE: CLASSES, Target.REAL: MARGIN, Target.COUNTS: COUNTS, Target.NOTHING: np.ones(N),
+    Target.INDICATORS: np.stack([LABELS > 0, CLASSES > 0], 1).astype(float),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", sorted(LOSSES.keys() - {"chain_crf", "chain_margin"})
+)  # which take sequences
+def test_every_loss_has_the_optimum_of_memory(name):
+    """By the solver that is chosen there; a dual point that was kept proves as much in memory."""
+    loss = ASKED_FOR.get(name, name)
+    kind = as_loss(loss).target
+    y = LABELS if name in ("roc_area", "partial_roc_area") else next(MADE[one] for one in MADE if one in kind)
+    there, here = (Problem(x, y, loss, alpha=3e-2) for x in (torch.as_tensor(X).to(DEVICE), X))
+    found = solve(there, tol=1e-3)
+    agree(found, solve(here, tol=1e-3))
+    if found.dual_point is not None and there.has(Conjugate):
+        assert recheck(there, found).gap <= found.certificate.gap + 1e-9 * here.scale
 
 
 def test_what_has_no_dual_point_is_not_rechecked():
