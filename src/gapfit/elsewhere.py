@@ -41,14 +41,14 @@ def finite(vector: Any) -> bool:
 
 def noted(vector: Any) -> Any:
     """What `is_still` knows a vector by: its numbers, or on a device that nobody has written to it."""
-    return vector.copy() if loops_of(vector) is None else (vector, vector.tensor._version)
+    return vector.copy() if loops_of(vector) is None else (vector, vector.version)
 
 
 def is_still(note: Any, vector: Any) -> bool:
     """Are these the numbers that were noted?"""
     if loops_of(vector) is None:
         return bool(np.array_equal(note, vector))
-    return note[0] is vector and note[1] == vector.tensor._version
+    return note[0] is vector and note[1] == vector.version
 
 
 def fetched(values: Any) -> Any:

@@ -72,6 +72,11 @@ class DeviceArray(NDArrayOperatorsMixin):
         raise TypeError("this vector is on a device: to_host() fetches it")
 
     @property
+    def version(self) -> int:
+        """What changes when somebody writes to it."""
+        return self.tensor._version
+
+    @property
     def loops(self) -> Callable[..., Any]:
         """What runs compiled loops over its entries."""
         from gapfit.device.loops import run  # which compiles nothing until it is to run

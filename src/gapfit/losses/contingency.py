@@ -159,18 +159,19 @@ class Samples(NamedTuple):
     positives: int  # how many there are
     weight: Vector
     unit: float | None  # what each of them weighs, if it is the same
-    rows: tuple[Any, Any] | None  # of each class, where these are sorted one by one
+    # rows and weights of each class, where these are sorted one by one
+    apart: tuple[tuple[Any, Vector], ...]
 
 
 def ranked_apart(scores: Vector, samples: Samples, known: Any) -> list[Ranked]:
     """Each class by descending score. The masses that are `known` from other scores may be of use."""
     del known
-    assert samples.rows is not None
 
-    def one(rows: Any) -> Ranked:
-        return ranked(scores[rows], samples.weight[rows])
+    def one(k: int) -> Ranked:
+        rows, weight = samples.apart[k]
+        return ranked(scores[rows], weight)
 
-    return each(one, samples.rows) if len(scores) >= _APART else list(map(one, samples.rows))
+    return each(one, (0, 1)) if len(scores) >= _APART else [one(0), one(1)]
 
 
 class SortedRisk(ContingencyRisk):
@@ -178,11 +179,10 @@ class SortedRisk(ContingencyRisk):
 
     def __init__(self, loss: ContingencyLoss, y: Any, weight: Vector) -> None:
         super().__init__(loss, y, weight)
-        rows, count = None, int(np.count_nonzero(self.positive))
-        if loops_of(weight) is None:
-            rows = np.flatnonzero(self.positive), np.flatnonzero(~self.positive)
         unit = float(weight[0]) if is_repeated(once(weight)) else None
-        self.samples = Samples(self.positive, count, weight, unit, rows)
+        sides = (self.positive, ~self.positive) if loops_of(weight) is None else ()
+        apart = tuple((rows := np.flatnonzero(side), weight[rows]) for side in sides)
+        self.samples = Samples(self.positive, int(np.count_nonzero(self.positive)), weight, unit, apart)
         self.last: tuple[Any, Classes] | None = None
 
     def classes(self, scores: Vector) -> Classes:
@@ -212,4 +212,4 @@ class SortedRisk(ContingencyRisk):
 
     def _named(self, k: int, places: Any) -> Any:
         """Which samples these are, if they are counted within a class."""
-        return places if self.samples.rows is None else self.samples.rows[k][places]
+        return self.samples.apart[k][0][places] if self.samples.apart else places
