@@ -142,7 +142,7 @@ def fits(seed, most):
 
 def lbfgs(X, y, loss, alpha, goal, tol, limit=10.0):
     """Seconds of torch's L-BFGS until J is as low as the goal, and until it is no higher than that by more
-    than tol of it; None where it did not get there: J was no longer less after five steps."""
+    than tol of it; None where J fell no more, or ten seconds had passed, before it got there."""
     w = torch.zeros(X.shape[1], device="cuda", requires_grad=True)
     b = torch.zeros(1, device="cuda", requires_grad=True)
     method = torch.optim.LBFGS([w, b], lr=1, max_iter=5, history_size=20, line_search_fn="strong_wolfe")
