@@ -91,6 +91,7 @@ SOLVERS: dict[str, str] = {
     "primal_cd": "gapfit.solvers.primal_cd",
     "rounded_cd": "gapfit.solvers.rounded_cd",
     "smo": "gapfit.solvers.smo",
+    "pair_rows": "gapfit.solvers.pair_rows",
 }
 
 

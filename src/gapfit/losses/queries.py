@@ -1,5 +1,6 @@
 """Who should be above whom in the answer to each query: means over pairs, and bounds of list measures."""
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
@@ -10,7 +11,8 @@ from gapfit._types import Indices, Target, Vector
 from gapfit.checks import as_groups
 from gapfit.errors import as_count, as_number
 from gapfit.losses.base import Loss, Risk
-from gapfit.losses.ranking import RankRisk
+from gapfit.losses.forms import PairList, Pairs
+from gapfit.losses.ranking import RankRisk, each_with_lower, with_weights
 from gapfit.losses.sorting import descending
 
 
@@ -69,6 +71,25 @@ class QueryRisk(RankRisk):
         total = pairs_within_runs(values, starts, level[order], weight[order], self.price[order], parts)
         u[rows[order]] = parts
         return float(total)
+
+    def forms(self) -> Iterator[Any]:
+        yield Pairs(self._count, self._pairs)
+
+    def _count(self) -> int:
+        return int(self._lower().sum())
+
+    def _lower(self) -> Indices:
+        """How many documents should be below each, in the order of all arrays."""
+        queries, place = self.queries, np.arange(len(self.price))
+        first = np.r_[True, (np.diff(queries.level) != 0) | (np.diff(queries.query) > 0)]
+        begins = np.maximum.accumulate(np.where(first, place, 0))  # the place at which its level does
+        return np.where(self.price > 0, begins - queries.starts[queries.query], 0)
+
+    def _pairs(self) -> PairList:
+        queries = self.queries
+        above, below = each_with_lower(self._lower(), queries.starts[queries.query])
+        weight = queries.weight[below] * self.price[above]
+        return with_weights(queries.rows[above], queries.rows[below], weight)
 
 
 class PairwiseRanking(Loss):

@@ -4,6 +4,7 @@ None of them changes when all scores are shifted, so they have no intercept.
 """
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ from gapfit.elsewhere import looped
 from gapfit.errors import as_costs, as_share
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.contingency import check_labels
+from gapfit.losses.forms import PairList, Pairs
 from gapfit.losses.sorting import descending
 from gapfit.rounding import EPS
 
@@ -46,6 +48,18 @@ class RankRisk(Risk):
             return float(np.abs(scores).sum()), u, np.zeros(0)
         c = self.highest_plane(scores, u)
         return max(c + float(u @ scores), 0.0), u, np.zeros(0)
+
+
+def each_with_lower(lower: Indices, start: Indices) -> tuple[Indices, Indices]:
+    """Each sample, and one after the other of those that should be below it: from `start`, so many."""
+    before = np.cumsum(lower) - lower
+    return np.repeat(np.arange(len(lower)), lower), np.arange(lower.sum()) - np.repeat(before - start, lower)
+
+
+def with_weights(above: Indices, below: Indices, weight: Vector) -> PairList:
+    """The pairs that count: a product of weights may vanish."""
+    there = weight > 0
+    return PairList(above, below, weight) if there.all() else PairList(above[there], below[there], weight[there])
 
 
 class _Area(Loss):
@@ -87,7 +101,7 @@ class AreaRisk(RankRisk):
 
     def __init__(self, loss: Loss, share: float, y: Any, weight: Vector) -> None:
         y = loss.prepare(y, weight)[0]
-        self.loss = loss
+        self.loss, self.share = loss, share
         P, N = weight[y > 0].sum(), weight[y < 0].sum()
         self.signed = y * (weight / np.where(y > 0, P, share * N))  # of negatives, less than zero
         self.half = 0.5 * y
@@ -98,6 +112,21 @@ class AreaRisk(RankRisk):
         order, _ = descending(scores - self.half)  # i is below j in this order where f_i - f_j < 1
         count = looped(positives_below_negatives, u)
         return float(count(order, self.signed, 1.0, u))
+
+    def forms(self) -> Iterator[Any]:
+        if self.share == 1.0:  # else which negatives are in a pair depends on the scores
+            yield Pairs(self._count, self._pairs)
+
+    def _count(self) -> int:
+        positives = int((self.signed > 0).sum())
+        return positives * (self.signed.size - positives)
+
+    def _pairs(self) -> PairList:
+        order = np.argsort(self.signed > 0, kind="stable")  # negatives first
+        signed = self.signed[order]
+        lower = np.where(signed > 0, np.count_nonzero(signed < 0), 0)
+        above, below = each_with_lower(lower, np.zeros_like(lower))
+        return with_weights(order[above], order[below], signed[above] * -signed[below])
 
 
 class OrdinalPairs(Loss):
@@ -170,3 +199,18 @@ class OrdinalRisk(RankRisk):
         total = pairs_with_costs(values, self.level[order], self.p[order], self.cost, parts)
         u[order] = parts
         return float(total)
+
+    def forms(self) -> Iterator[Any]:
+        yield Pairs(self._count, self._pairs)
+
+    def _count(self) -> int:
+        number = np.bincount(self.level)
+        return int(number[1:] @ np.cumsum(number)[:-1])
+
+    def _pairs(self) -> PairList:
+        order = np.argsort(self.level, kind="stable")
+        level, p = self.level[order], self.p[order]
+        lower = np.searchsorted(level, level)  # the place at which a level begins
+        above, below = each_with_lower(lower, np.zeros_like(lower))
+        weight = p[above] * p[below] * self.cost[level[below], level[above]]
+        return with_weights(order[above], order[below], weight)
