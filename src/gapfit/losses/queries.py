@@ -1,7 +1,6 @@
 """Who should be above whom in the answer to each query: means over pairs, and bounds of list measures."""
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -20,6 +19,8 @@ class Queries:
     """Samples query by query, and in each level by level, from the lowest up: the order of all arrays."""
 
     def __init__(self, y: Vector, weight: Vector, groups: Any) -> None:
+        from gapfit.compiled.rank import add_others  # compiled code is loaded only when it is to run
+
         query = _numbered(groups, len(y))
         self.rows: Indices = np.lexsort((y, query))
         self.query, self.y, self.weight = query[self.rows], y[self.rows], weight[self.rows]
@@ -32,10 +33,7 @@ class Queries:
         # query: the difference of two sums over all would know nothing of small weights
         same = np.add.reduceat(self.weight, np.flatnonzero(new_level))
         lower, higher = np.zeros_like(same), np.zeros_like(same)
-        for first_block, last_block in pairwise(np.r_[block[self.starts[:-1]], len(same)]):
-            some = slice(first_block, last_block)
-            lower[some][1:] = np.cumsum(same[some])[:-1]
-            higher[some][:-1] = np.cumsum(same[some][::-1])[-2::-1]
+        add_others(same, np.r_[block[self.starts[:-1]], len(same)], lower, higher)
         self.same: Vector = same[block]
         self.lower: Vector = lower[block]
         self.higher: Vector = higher[block]

@@ -15,6 +15,7 @@
 | structures, L2, alpha n not small             | `block_frank_wolfe` | few calls of the oracle     |
 | losses with lines, L1 or elastic net          | `rounded_cd`        | works on columns in use     |
 | smooth loss, L1 or elastic net                | `primal_cd`         | the same                    |
+| few pairs to be put in order                  | `pair_rows`         | they are rows of a hinge    |
 | differentiable loss and penalty               | `lbfgs`             | few passes                  |
 | anything else                                 | `bundle`            | takes everything            |
 
@@ -27,7 +28,8 @@ where it does not apply, and then the Newton methods if the matrix would fit. Be
 `dual_cd` goes first as well, if X is large but samples are not very many for each feature: a sweep tells
 whether few of them matter; it gives up if more than a quarter of all still is in play.
 `simplex_cd` gives up on large data after ten visits to each sample that have not helped, and is left out
-where data are tiny and there are intercepts. A solver hands over to the next when its gap no longer halves
+where data are tiny and there are intercepts. Pairs are few if samples are in 15 of them on average (50, with
+more than 500 features), and 20,000 beside. A solver hands over to the next when its gap no longer halves
 while its steps double, of which it gets 64; in haste, when it has not fallen to a quarter, in 6 steps (12, if
 the loss has kinks) and whenever they double. `bundle` is always the last. The choice and the reason are
 logged under `gapfit` at level INFO. Rows that are elsewhere have a table of their own: `choice.passes`.
@@ -43,7 +45,7 @@ import numpy as np
 
 from gapfit._types import Slope, Vector
 from gapfit.losses.atoms import Atoms
-from gapfit.losses.forms import BinaryEntropy, Smooth
+from gapfit.losses.forms import BinaryEntropy, Pairs, Smooth
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
 from gapfit.solution import Iterate
@@ -53,9 +55,11 @@ from gapfit.solvers.choice.passes import by_passes, is_elsewhere
 from gapfit.solvers.choice.patience import Patience, Watch
 from gapfit.solvers.choice.shapes import (
     CHEAP,
+    has_few_pairs,
     has_lines,
     is_parabola,
     is_small,
+    is_small_shape,
     mixes_well,
     passes_of_a_hessian,
 )
@@ -177,6 +181,10 @@ def plan(problem: Problem) -> Iterator[Choice]:
         yield from (Choice(name, why, haste=haste) for name, why, haste in by_passes(problem, takes))
         yield LAST
         return
+    if takes("pair_rows") and has_few_pairs(problem):
+        yield Choice("pair_rows", "pairs are few")
+        yield LAST
+        return
     one_step = is_parabola(problem)
     if for_small_data(problem) is small_newton:  # others are what the table says anyway
         yield Choice("small_newton", "the data are small")
@@ -256,6 +264,8 @@ def by_moments(problem: Problem) -> bool:
 def for_small_data(problem: Problem) -> Callable[..., Steps] | None:
     """The solver that goes first where data are so small that nothing else need be asked, if there is one."""
     n, d = problem.design.shape
+    if has_few_pairs(problem) and is_small_shape(problem.form(Pairs).count(), d):
+        return _if_it_takes(as_solver("pair_rows"), problem)
     if not is_small(problem):
         return None
     if is_parabola(problem):
@@ -263,7 +273,11 @@ def for_small_data(problem: Problem) -> Callable[..., Steps] | None:
     else:
         entropies = problem.risk.has(Atoms) or problem.risk.has(BinaryEntropy)
         method = small_newton if entropies else newton_steps if n >= d else None
-    return None if method is None or missing_need(method, problem) else method
+    return None if method is None else _if_it_takes(method, problem)
+
+
+def _if_it_takes(method: Callable[..., Steps], problem: Problem) -> Callable[..., Steps] | None:
+    return None if missing_need(method, problem) else method
 
 
 def _labelled(steps: Steps, **marks: Any) -> Steps:

@@ -6,7 +6,8 @@ A mean over pairs,
 
 is looked at by sorting scores, whatever the number of pairs, which tells one plane at a time. With hardly
 more pairs than samples that is slow: the methods for the hinge know a dual variable v for each pair, and need
-fewer and cheaper steps. So the differences are made, and `auto` solves the hinge problem that they pose.
+fewer and cheaper steps. So `auto` solves the hinge problem that the differences pose. Newton's method needs
+no rows of them, but products with X and sums over pairs; coordinate descent, for wide X, has them made.
 
 Differences of rows are rounded, and so is all that follows from them; nothing of it is proof. What is handed
 on is a point w, and v as planes of the risk itself: a pair whose hinge has the share v of its slope adds -v
@@ -20,6 +21,8 @@ from typing import Any
 import numpy as np
 
 from gapfit._types import Vector
+from gapfit.design.base import Design
+from gapfit.design.differences import DifferenceDesign
 from gapfit.design.forms import Rows
 from gapfit.design.memory import MemoryDesign
 from gapfit.design.rows import row_differences
@@ -33,18 +36,28 @@ from gapfit.rounding import Estimate, gamma, plain_sum
 from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.auto import auto
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.shapes import NARROW, is_small_shape
 
 _NUMBERS = 24  # for each pair, beside its row: what the methods for the hinge hold
 _STEPS = 30
 
 
+def _as_rows(problem: Problem, pairs: int) -> bool:
+    """Are the differences to be made? Small data are copied anyway, and coordinate descent, for wide data and
+    other penalties, reads rows."""
+    d = problem.design.shape[1]
+    return d > NARROW or not problem.has(Euclidean) or is_small_shape(pairs, d)
+
+
 def _effort(problem: Problem) -> Effort:
-    """The differences; then two passes over them a step, and a share of their Gram matrix."""
-    n, d = problem.design.shape
+    """Two passes over X or over the differences a step, some numbers for each pair, and a Gram matrix where
+    features are few."""
+    (n, d), size = problem.design.shape, float(problem.design.size)
     pairs = problem.form(Pairs).count()
-    size = problem.design.size / n * min(2.0, d * n / max(problem.design.size, 1)) * pairs
-    step = (2.0 + 0.25 * size / max(pairs, 1)) * size + d**3 / 3
-    return Effort(2.0 * size, step, _STEPS, 8.0 * (size + _NUMBERS * pairs))
+    rows = min(2 * size / n, d) * pairs if _as_rows(problem, pairs) else 0.0
+    gram = n * d**2 / 2 + d**3 / 3 if d <= NARROW else 0.0
+    step = 2 * (rows or size) + _NUMBERS * pairs + gram
+    return Effort(rows + _NUMBERS * pairs, step, _STEPS, 8.0 * (2 * rows + _NUMBERS * pairs))
 
 
 @needs(Pairs, (Euclidean, Net, Grouped), Rows, effort=_effort)
@@ -82,14 +95,20 @@ class _Hinges:
         self.total = float(self.weight.sum())
         if not self.total > 0:
             return
-        X, offset = problem.form(Rows).matrix.X, None
+        offset = None
         if problem.shifted:
             offset = problem.offset[self.above] - problem.offset[self.below]
-        differences = MemoryDesign(row_differences(X, self.above, self.below))
         self.problem = Problem(
-            differences, np.ones(len(self.weight)), Hinge(), problem.penalty, problem.alpha / self.total,
-            self.weight, False, offset,
+            self._differences(), np.ones(len(self.weight)), Hinge(), problem.penalty,
+            problem.alpha / self.total, self.weight, False, offset,
         )  # fmt: skip
+
+    def _differences(self) -> Design:
+        """As rows where these are read one by one; else products with X will do, however many pairs."""
+        matrix = self.outer.form(Rows).matrix
+        if _as_rows(self.outer, len(self.weight)):
+            return MemoryDesign(row_differences(matrix.X, self.above, self.below))
+        return DifferenceDesign(matrix, self.above, self.below)
 
     def told(self, certificate: Certificate) -> Certificate:
         """What is known of J, as the solver of the hinge problem is to hear it."""

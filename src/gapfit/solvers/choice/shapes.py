@@ -5,11 +5,16 @@ from math import isfinite
 import numpy as np
 
 from gapfit.losses.atoms import Atoms
+from gapfit.losses.forms import Pairs
 from gapfit.problem import Problem
 
 CHEAP = 24  # flops of dense algebra take the time of an entry of X in a pass
 LITTLE = 4e6  # multiply-adds, up to which a Hessian and its factor need no BLAS
 SHORT = 8192  # samples, up to which loops over them need no vector instructions
+NARROW = 500  # features, with which a bundle needs tens of steps
+PAIRS = 15  # for each sample, where features are so few
+PAIRS_OF_WIDE = 50  # the same, where they are more
+A_FEW_PAIRS = 20_000  # beside: calls of NumPy are all of the time then
 LOOSE = 0.5  # alpha times the samples, below which they hold each other up in block methods
 KEPT = 2**23  # numbers, at most, in one plane for each sample
 
@@ -18,7 +23,21 @@ def is_small(problem: Problem) -> bool:
     """Does it take longer to call NumPy than to compute? With fewer samples than features, and weights that
     may be zero, steps are many."""
     n, d = problem.design.shape
-    return n <= SHORT and (n + d) * d**2 <= LITTLE and (problem.penalty.smooth or n >= 2 * d)
+    return is_small_shape(n, d) and (problem.penalty.smooth or n >= 2 * d)
+
+
+def is_small_shape(n: int, d: int) -> bool:
+    """The same, of so many samples and features, where no weight will be zero."""
+    return n <= SHORT and (n + d) * d**2 <= LITTLE
+
+
+def has_few_pairs(problem: Problem) -> bool:
+    """Is the loss one of pairs, so few that a dual variable for each is less work than sorting scores again
+    and again? Very many features take many sorts."""
+    if not problem.risk.has(Pairs):
+        return False
+    n, d = problem.design.shape
+    return problem.form(Pairs).count() <= A_FEW_PAIRS + (PAIRS if d <= NARROW else PAIRS_OF_WIDE) * n
 
 
 def passes_of_a_hessian(problem: Problem) -> float:
