@@ -131,6 +131,6 @@ def add_differences(X, above, below, weight, spread):
     for k in range(len(weight)):
         i, j = above[k], below[k]
         for c in range(X.shape[1]):
-            change = weight[k] * (X[i, c] - X[j, c])
+            change = weight[k] * (np.float64(X[i, c]) - np.float64(X[j, c]))
             spread[i, c] += change
             spread[j, c] -= change

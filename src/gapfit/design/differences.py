@@ -44,9 +44,7 @@ class DifferenceDesign(Design):
     def _by_sample(self, u: Vector) -> Vector:
         """The sum over a sample's pairs above others, less that over its pairs below others."""
         n = self.matrix.shape[0]
-        total: Vector = np.bincount(self.above, u, n)
-        total -= np.bincount(self.below, u, n)
-        return total
+        return np.asarray(np.bincount(self.above, u, n) - np.bincount(self.below, u, n), np.float64)
 
     def take(self, rows: Any) -> "DifferenceDesign":
         return DifferenceDesign(self.matrix, self.above[rows], self.below[rows])
@@ -54,8 +52,17 @@ class DifferenceDesign(Design):
     def weighted_gram(
         self, weight: Vector, centre: Slope | None = None, summed: Slope | None = None
     ) -> Matrix:
-        """The lower triangle of sum of weight_i d_i d_i', d_i the differences; there is no centre."""
-        del centre, summed  # pairs have no intercept
+        """The lower triangle of sum of weight_i (d_i - centre)(d_i - centre)', d_i the differences; what is
+        above it means nothing. ``summed`` is their sum, weighted, if it is known."""
+        gram = self._gram(weight)
+        if centre is not None and centre.any():
+            summed = self.adjoint(weight) if summed is None else summed
+            cross = np.outer(centre, summed - 0.5 * float(weight.sum()) * centre)
+            gram -= cross + cross.T
+        return gram
+
+    def _gram(self, weight: Vector) -> Matrix:
+        """That about zero: X'(L X), L the Laplacian of the pairs as edges, weighted."""
         used = np.flatnonzero(weight)
         above, below, weight = self.above[used], self.below[used], weight[used]
         X = self.matrix.X
@@ -67,6 +74,17 @@ class DifferenceDesign(Design):
         spread = np.zeros(X.shape)
         add_differences(X, above, below, weight, spread)
         return np.asarray(X.T @ spread)
+
+    def squares(self, weight: Vector) -> Slope:
+        """The sum of weight_i d_ij^2 for each column j."""
+        used = np.flatnonzero(weight)
+        rows = row_differences(self.matrix.X, self.above[used], self.below[used])
+        return MemoryDesign(rows).squares(weight[used])
+
+    def bend(self, weight: Vector, v: Slope, shift: float) -> tuple[Vector, Slope]:
+        """The scores f = D v - shift, and D'(weight f), D the rows of differences."""
+        scores = self.scores(v) - shift
+        return scores, self.adjoint(weight * scores)
 
     @property
     def largest(self) -> float:

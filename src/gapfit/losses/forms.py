@@ -104,5 +104,5 @@ class Pairs(NamedTuple):
     There may be far more of them than samples: they are counted before they are made.
     """
 
-    count: Callable[[], int]  # none is left out that has a weight
+    number: Callable[[], int]  # none is left out that has a weight
     made: Callable[[], PairList]

@@ -1,6 +1,7 @@
 """Who should be above whom in the answer to each query: means over pairs, and bounds of list measures."""
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -74,8 +75,9 @@ class QueryRisk(RankRisk):
         yield Pairs(self._count, self._pairs)
 
     def _count(self) -> int:
-        return int(self._lower().sum())
+        return int(self._lower.sum())
 
+    @cached_property
     def _lower(self) -> Indices:
         """How many documents should be below each, in the order of all arrays."""
         queries, place = self.queries, np.arange(len(self.price))
@@ -85,7 +87,7 @@ class QueryRisk(RankRisk):
 
     def _pairs(self) -> PairList:
         queries = self.queries
-        above, below = each_with_lower(self._lower(), queries.starts[queries.query])
+        above, below = each_with_lower(self._lower, queries.starts[queries.query])
         weight = queries.weight[below] * self.price[above]
         return with_weights(queries.rows[above], queries.rows[below], weight)
 

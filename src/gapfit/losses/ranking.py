@@ -59,7 +59,7 @@ def each_with_lower(lower: Indices, start: Indices) -> tuple[Indices, Indices]:
 def with_weights(above: Indices, below: Indices, weight: Vector) -> PairList:
     """The pairs that count: a product of weights may vanish."""
     there = weight > 0
-    return PairList(above, below, weight) if there.all() else PairList(above[there], below[there], weight[there])
+    return PairList(above[there], below[there], weight[there])
 
 
 class _Area(Loss):
@@ -119,7 +119,7 @@ class AreaRisk(RankRisk):
 
     def _count(self) -> int:
         positives = int((self.signed > 0).sum())
-        return positives * (self.signed.size - positives)
+        return positives * (len(self.signed) - positives)
 
     def _pairs(self) -> PairList:
         order = np.argsort(self.signed > 0, kind="stable")  # negatives first

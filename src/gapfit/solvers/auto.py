@@ -264,7 +264,7 @@ def by_moments(problem: Problem) -> bool:
 def for_small_data(problem: Problem) -> Callable[..., Steps] | None:
     """The solver that goes first where data are so small that nothing else need be asked, if there is one."""
     n, d = problem.design.shape
-    if has_few_pairs(problem) and is_small_shape(problem.form(Pairs).count(), d):
+    if has_few_pairs(problem) and is_small_shape(problem.form(Pairs).number(), d):
         return _if_it_takes(as_solver("pair_rows"), problem)
     if not is_small(problem):
         return None

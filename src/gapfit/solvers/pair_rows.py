@@ -53,7 +53,7 @@ def _effort(problem: Problem) -> Effort:
     """Two passes over X or over the differences a step, some numbers for each pair, and a Gram matrix where
     features are few."""
     (n, d), size = problem.design.shape, float(problem.design.size)
-    pairs = problem.form(Pairs).count()
+    pairs = problem.form(Pairs).number()
     rows = min(2 * size / n, d) * pairs if _as_rows(problem, pairs) else 0.0
     gram = n * d**2 / 2 + d**3 / 3 if d <= NARROW else 0.0
     step = 2 * (rows or size) + _NUMBERS * pairs + gram
@@ -89,7 +89,7 @@ class _Hinges:
 
     def __init__(self, problem: Problem) -> None:
         self.outer, pairs = problem, problem.form(Pairs)
-        what = f"solver pair_rows with {pairs.count()} pairs of samples"
+        what = f"solver pair_rows with {pairs.number()} pairs of samples"
         ask_for(_effort(problem).memory, what, "solver='bundle' takes the problem without making pairs")
         self.above, self.below, self.weight = pairs.made()
         self.total = float(self.weight.sum())
@@ -135,7 +135,7 @@ class _Hinges:
             return problem.nothing()
         n = problem.design.shape[0]
         v: Vector = np.clip(-self.total * u, 0.0, self.weight)
-        pulled, pushed = np.bincount(self.below, v, n), np.bincount(self.above, v, n)
+        pulled, pushed = (np.bincount(which, v, n).astype(float) for which in (self.below, self.above))
         # by sums over the pairs of a sample, and by the weights, as far as the risk rounds them
         lost = gamma(problem.risk.roundings(pulled))
         height = plain_sum(v)

@@ -37,7 +37,7 @@ def has_few_pairs(problem: Problem) -> bool:
     if not problem.risk.has(Pairs):
         return False
     n, d = problem.design.shape
-    return problem.form(Pairs).count() <= A_FEW_PAIRS + (PAIRS if d <= NARROW else PAIRS_OF_WIDE) * n
+    return problem.form(Pairs).number() <= A_FEW_PAIRS + (PAIRS if d <= NARROW else PAIRS_OF_WIDE) * n
 
 
 def passes_of_a_hessian(problem: Problem) -> float:
