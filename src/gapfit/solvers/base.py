@@ -2,8 +2,8 @@
 
 A solver is a generator function `method(problem, state=None, **options)`. It yields `Iterate`s and receives
 the best `Certificate` so far; it knows no tolerance, no clock and no verbosity. `state` is what an earlier
-`snapshot` returned, or holds just "w", a point to start from. It is of the same risk; `state["same"]` says
-whether it is of the very same problem, alpha and penalty included.
+`snapshot` returned, or holds just "w", a point to start from, and its "offsets" if they are known. It is of
+the same risk; `state["same"]` says whether it is of the very same problem, alpha and penalty included.
 """
 
 from collections.abc import Callable, Generator, Set
