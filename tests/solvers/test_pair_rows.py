@@ -83,13 +83,16 @@ def test_rounding_of_differences_is_no_part_of_the_proof():
     assert found.dual <= exact.primal and exact.dual <= found.primal
 
 
-def test_auto_takes_few_pairs_so_and_no_others():
+def test_auto_takes_few_pairs_so_and_no_others(monkeypatch):
     few, rng = posed(PairwiseRanking()), np.random.default_rng(0)
     assert [choice.name for choice in plan(few)] == ["pair_rows", "bundle"]
     assert for_small_data(few) is module.pair_rows
     X, y = rng.normal(size=(600, 3)), rng.integers(0, 2, 600).astype(float)
     many = Problem(X, y, PairwiseRanking(), intercept=False)
     assert [choice.name for choice in plan(many)] == ["bundle"]
+    monkeypatch.setattr("gapfit.solvers.base.available", lambda: 1000.0)
+    assert [choice.name for choice in plan(few)] == ["bundle"]  # there is no room for them
+    monkeypatch.undo()
     constrained = posed(PairwiseRanking(), penalty="squared_lp")
     assert [choice.name for choice in plan(constrained)] == ["bundle"]
 
@@ -110,4 +113,3 @@ def test_pairs_that_there_is_no_room_for_are_refused_by_name(monkeypatch):
     monkeypatch.setattr("gapfit.room.available", lambda: 1000.0)
     with pytest.raises(TooLarge, match=r"pair_rows with .* pairs .*bundle"):
         solve(posed(PairwiseRanking()), "pair_rows")
-    monkeypatch.undo()

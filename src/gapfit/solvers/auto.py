@@ -29,7 +29,7 @@ where it does not apply, and then the Newton methods if the matrix would fit. Be
 whether few of them matter; it gives up if more than a quarter of all still is in play.
 `simplex_cd` gives up on large data after ten visits to each sample that have not helped, and is left out
 where data are tiny and there are intercepts. Pairs are few if samples are in 15 of them on average (50, with
-more than 500 features), and 20,000 beside. A solver hands over to the next when its gap no longer halves
+more features than samples), and 20,000 beside. A solver hands over to the next when its gap no longer halves
 while its steps double, of which it gets 64; in haste, when it has not fallen to a quarter, in 6 steps (12, if
 the loss has kinks) and whenever they double. `bundle` is always the last. The choice and the reason are
 logged under `gapfit` at level INFO. Rows that are elsewhere have a table of their own: `choice.passes`.
@@ -49,7 +49,7 @@ from gapfit.losses.forms import BinaryEntropy, Pairs, Smooth
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
 from gapfit.solution import Iterate
-from gapfit.solvers.base import OVERFLOWS, Steps, missing_need, takes_seed
+from gapfit.solvers.base import OVERFLOWS, Steps, has_room, missing_need, takes_seed
 from gapfit.solvers.choice.larger_alphas import from_larger_alphas
 from gapfit.solvers.choice.passes import by_passes, is_elsewhere
 from gapfit.solvers.choice.patience import Patience, Watch
@@ -181,7 +181,7 @@ def plan(problem: Problem) -> Iterator[Choice]:
         yield from (Choice(name, why, haste=haste) for name, why, haste in by_passes(problem, takes))
         yield LAST
         return
-    if takes("pair_rows") and has_few_pairs(problem):
+    if takes("pair_rows") and has_few_pairs(problem) and has_room(as_solver("pair_rows"), problem):
         yield Choice("pair_rows", "pairs are few")
         yield LAST
         return
@@ -264,20 +264,17 @@ def by_moments(problem: Problem) -> bool:
 def for_small_data(problem: Problem) -> Callable[..., Steps] | None:
     """The solver that goes first where data are so small that nothing else need be asked, if there is one."""
     n, d = problem.design.shape
-    if has_few_pairs(problem) and is_small_shape(problem.form(Pairs).number(), d):
-        return _if_it_takes(as_solver("pair_rows"), problem)
-    if not is_small(problem):
+    if problem.risk.has(Pairs):
+        small = is_small_shape(problem.form(Pairs).number(), d)
+        method = as_solver("pair_rows") if small else None
+    elif not is_small(problem):
         return None
-    if is_parabola(problem):
+    elif is_parabola(problem):
         method = least_squares if n >= d else None
     else:
         entropies = problem.risk.has(Atoms) or problem.risk.has(BinaryEntropy)
         method = small_newton if entropies else newton_steps if n >= d else None
-    return None if method is None else _if_it_takes(method, problem)
-
-
-def _if_it_takes(method: Callable[..., Steps], problem: Problem) -> Callable[..., Steps] | None:
-    return None if missing_need(method, problem) else method
+    return None if method is None or missing_need(method, problem) else method
 
 
 def _labelled(steps: Steps, **marks: Any) -> Steps:

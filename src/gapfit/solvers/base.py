@@ -63,6 +63,12 @@ def effort_of(method: Callable[..., Any], problem: Problem) -> Effort | None:
     return None if declared is None else declared(problem)
 
 
+def has_room(method: Callable[..., Any], problem: Problem) -> bool:
+    """Is there memory for what the solver says that it will take?"""
+    effort, there = effort_of(method, problem), available()
+    return effort is None or there is None or effort.memory <= there
+
+
 def check_needs(method: Callable[..., Any], problem: Problem) -> None:
     """Raise one helpful sentence if the solver cannot take the problem, or if there is no room for it."""
     if missing := missing_need(method, problem):

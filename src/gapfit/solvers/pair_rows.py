@@ -36,8 +36,9 @@ from gapfit.rounding import Estimate, gamma, plain_sum
 from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.auto import auto
 from gapfit.solvers.base import Effort, Steps, needs
-from gapfit.solvers.choice.shapes import NARROW, is_small_shape
+from gapfit.solvers.choice.shapes import is_small_shape
 
+_NARROW = 500  # features, up to which Newton's method takes the pairs without their rows
 _NUMBERS = 24  # for each pair, beside its row: what the methods for the hinge hold
 _STEPS = 30
 
@@ -46,7 +47,7 @@ def _as_rows(problem: Problem, pairs: int) -> bool:
     """Are the differences to be made? Small data are copied anyway, and coordinate descent, for wide data and
     other penalties, reads rows."""
     d = problem.design.shape[1]
-    return d > NARROW or not problem.has(Euclidean) or is_small_shape(pairs, d)
+    return d > _NARROW or not problem.has(Euclidean) or is_small_shape(pairs, d)
 
 
 def _effort(problem: Problem) -> Effort:
@@ -55,7 +56,7 @@ def _effort(problem: Problem) -> Effort:
     (n, d), size = problem.design.shape, float(problem.design.size)
     pairs = problem.form(Pairs).number()
     rows = min(2 * size / n, d) * pairs if _as_rows(problem, pairs) else 0.0
-    gram = n * d**2 / 2 + d**3 / 3 if d <= NARROW else 0.0
+    gram = n * d**2 / 2 + d**3 / 3 if d <= _NARROW else 0.0
     step = 2 * (rows or size) + _NUMBERS * pairs + gram
     return Effort(rows + _NUMBERS * pairs, step, _STEPS, 8.0 * (2 * rows + _NUMBERS * pairs))
 
