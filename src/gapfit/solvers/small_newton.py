@@ -83,7 +83,7 @@ class _Path:
             at, change = np.zeros((2, d))
             self.corners = small_model.Corners(at, np.zeros((d, d)), change, np.zeros(d, np.int64))
 
-    def start(self, w: Slope | None, offsets: Vector | None) -> None:
+    def start(self, w: Slope | None, offsets: Vector | None = None) -> None:
         """Begin at w, or from nothing with a rounding that reaches most samples."""
         losses, place, free = self.losses, self.place, self.net.free
         if w is not None:
