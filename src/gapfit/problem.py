@@ -8,6 +8,7 @@ from a dual point), and turns a minorant into a lower bound of the optimum:
     min J >= min over w of  alpha * Omega(w) + <a, w> + c  =  c - alpha * Omega*(-a / alpha).
 """
 
+from collections.abc import Iterator
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -21,10 +22,12 @@ from gapfit.minorant import Minorant, mix
 from gapfit.objective import Objective
 from gapfit.offset import Balanced, Reserve, reserve_of
 from gapfit.proofs import balanced, bounded, left_over, taken_away
+from gapfit.refinement import drawn_in
 from gapfit.rounding import SUM, UNIT, Estimate, additions, exact_dot, gamma, length, plain_sum
 
 _KEPT = 2**15  # scores, up to which a cut keeps its dual point
 _PROJECTIONS = 4  # the last ones change nothing but rounding
+_DRAWS = 3  # each leaves what rounding has made of the last one
 
 
 class Oracle(NamedTuple):
@@ -231,7 +234,7 @@ class Problem(Objective):
 
         Where the loss has parabolas or entropies, that of the dual point scaled down is higher: near the
         optimum it loses a share of the penalty, not of J. It is made where what is proved counts most, with
-        sums that are `exact`, and where nothing is proved.
+        sums that are `exact`, and where nothing is proved. With such sums dual points are drawn in as well.
         """
         if self.penalty.modulus > 0:
             return minorant  # then every plane has a finite one
@@ -242,7 +245,21 @@ class Problem(Objective):
         if not proved:
             height = -self.form(Conjugate).value(u)
             return max(mixed, self.claimed(u, keep * minorant.a, height), key=self.dual)
-        return max(mixed, self._mixed(self.minorant_at(u, exact=True), proved=True)[1], key=self.dual)
+        scaled = self._mixed(self.minorant_at(u, exact=True), proved=True)[1]
+        return max(mixed, scaled, *self._drawn_in(minorant, keep), key=self.dual)
+
+    def _drawn_in(self, minorant: Minorant, keep: float) -> Iterator[Minorant]:
+        """Minorants of dual points near its own whose slopes exceed the penalty's domain less and less."""
+        for _ in range(_DRAWS):
+            u = drawn_in(self, minorant.u, minorant.a, keep)  # type: ignore[arg-type]  # which is there
+            if u is None:
+                return
+            minorant = self.minorant_at(u, exact=True)
+            keep, mixed = self._mixed(minorant, proved=True)
+            if keep == 1.0:
+                yield mixed
+                return
+            yield self._mixed(self.minorant_at(keep * u, exact=True), proved=True)[1]
 
     def _mixed(self, minorant: Minorant, *, proved: bool) -> tuple[float, Minorant]:
         """The share of it that a mixture with the zero plane may have, and that mixture."""

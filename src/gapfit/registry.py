@@ -90,6 +90,8 @@ SOLVERS: dict[str, str] = {
     "least_squares": "gapfit.solvers.least_squares",
     "primal_cd": "gapfit.solvers.primal_cd",
     "rounded_cd": "gapfit.solvers.rounded_cd",
+    "classes_in_turn": "gapfit.solvers.classes_in_turn",
+    "sum_rows": "gapfit.solvers.sum_rows",
     "smo": "gapfit.solvers.smo",
     "pair_rows": "gapfit.solvers.pair_rows",
 }

@@ -66,7 +66,7 @@ def test_an_iterate_that_was_torn_is_looked_at_with_nothing_that_it_claimed():
 
 def test_patience_is_lost_when_nothing_improves_over_half_of_a_long_run():
     best = begun(labels_problem())
-    best.improved_at, best.n_iter = 300, 599
+    best.patience, best.n_iter = best.patience._replace(at=300), 599
     assert not best.out_of_patience()
     best.n_iter = 601
     assert best.out_of_patience() and not best.hopeless()  # not before a last look

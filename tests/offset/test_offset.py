@@ -354,3 +354,23 @@ def test_bounds_of_ordered_offsets_contain_every_minimiser(base, seed):
             assert (lower <= b + near).all() and (b <= upper + near).all()
         elif base != "logistic" and value <= best.value:  # flat there
             assert (lower <= b).all() and (b <= upper).all()
+
+
+class Falling(Risk):
+    """max(0, 1 - b) - slope * b, as if a maximum had been taken at the wrong plane."""
+
+    loss, offsets = "falling", Cone(1)
+
+    def __init__(self, slope):
+        self.slope = slope
+
+    def value_and_subgradient(self, scores, b):
+        u = np.array([-1.0 if b[0] < 1 else -self.slope])
+        return max(1.0 - b[0], 0.0) - self.slope * b[0], u, u.copy()
+
+
+def test_a_slope_whose_sign_is_rounding_is_no_way_to_infinity():
+    value, at = minimise_offset(Falling(1e-17), np.zeros(1), 0.0)
+    assert value == pytest.approx(0.0, abs=1e-15) and at.e == 0
+    with pytest.raises(UnboundedProblem):
+        minimise_offset(Falling(1e-6), np.zeros(1), 0.0)

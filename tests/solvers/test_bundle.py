@@ -6,9 +6,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from gapfit import Problem, solve
+from gapfit import Problem, Status, solve
+from gapfit.losses import PrecisionAtK, RecallAtK
 from gapfit.losses.base import NONE, Loss, Risk
-from gapfit.penalties import QuadraticForm
+from gapfit.penalties import L2, Constrained, GroupLasso, QuadraticForm, SquaredLp
 from gapfit.solvers.bundle import bundle
 from gapfit.solvers.cuts import master as master_module
 from gapfit.solvers.cuts.masters import master_for
@@ -325,3 +326,37 @@ def test_the_minimum_of_cuts_that_cancel(penalty):
         heights = [cut.a.astype(np.longdouble) @ w + cut.c for cut in master.cuts]
         above = float(problem.alpha * problem.penalty.value(w) + max(heights))
         assert above - below <= 1e-8 * max(abs(above), 1e-3)
+
+
+@pytest.mark.parametrize("penalty", ["l2", "squared_lp", "constrained", "constrained_form"])
+@pytest.mark.parametrize("seed", range(6))
+def test_cuts_from_where_the_risk_explodes_do_not_drown_the_others(penalty, seed):
+    rng = np.random.default_rng([seed, 21])
+    X = rng.normal(size=(20, 30)) * 10.0 ** rng.uniform(-3, 3, size=(20, 1))
+    y = np.where(rng.random(20) < 0.5, -1.0, 1.0)
+    Q = np.diag(10.0 ** rng.uniform(0, 2, size=30))
+    A, b = rng.normal(size=(2, 30)), np.array([0.01, 0.1])
+    made = {
+        "l2": L2(),
+        "squared_lp": SquaredLp(1.5),
+        "constrained": Constrained(L2(), A, b),
+        "constrained_form": Constrained(QuadraticForm(Q), A, b),
+    }[penalty]
+    weight = 10.0 ** rng.uniform(-4, 2, size=20)
+    found = solve(Problem(X, y, "exponential", made, 1e-3, weight, intercept=False), "bundle", tol=1e-5)
+    assert found.status is Status.CERTIFIED
+
+
+@pytest.mark.parametrize("loss", ["precision_at_k", "recall_at_k"])
+@pytest.mark.parametrize("penalty", ["l1", "group_lasso"])
+@pytest.mark.parametrize("seed", range(5))
+def test_risks_without_a_lower_bound_are_certified_under_norms(loss, penalty, seed):
+    """No flat cut draws a mixture inside of the norm's domain: it has to stay inside by itself."""
+    rng = np.random.default_rng([seed, 4])
+    d = int(rng.integers(1, 6))
+    X = rng.normal(size=(40, d)) * 10.0 ** rng.uniform(-2, 2, size=(40, 1))
+    y = np.where(X[:, 0] + np.abs(X[:, 0]).max() * rng.normal(size=40) > 0, 1.0, -1.0)
+    made = GroupLasso(np.arange(d) // 2) if penalty == "group_lasso" else penalty
+    k = {"precision_at_k": PrecisionAtK(k=12.0), "recall_at_k": RecallAtK(k=12.0)}[loss]
+    found = solve(Problem(X, y, k, made, 10.0 ** rng.uniform(-6, -3)), "bundle", tol=1e-3)
+    assert found.status is Status.CERTIFIED

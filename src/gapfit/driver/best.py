@@ -14,7 +14,8 @@ from gapfit._types import Slope, Vector
 from gapfit.certify import proved, running
 from gapfit.driver.claims import claims
 from gapfit.driver.known import Known
-from gapfit.driver.proof import Proof
+from gapfit.driver.patience import Patience
+from gapfit.driver.proof import CLEARLY, Proof, sharpest, slopes_round_across
 from gapfit.errors import ContractError, UnboundedProblem
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
@@ -25,7 +26,6 @@ from gapfit.solution import Certificate, Iterate, Record, Solution, Status, as_h
 logger = logging.getLogger("gapfit")
 
 _LAST_OFFSETS = 0.3  # seconds for the offsets of the last iterate when time is up
-_CLEARLY = 0.999  # times a gap, one is smaller by more than rounding
 
 
 class Best(Kept):
@@ -33,7 +33,7 @@ class Best(Kept):
 
     KEPT = (
         "n_iter", "w", "b", "scores", "primal", "minorant", "dual", "sharpest", "plain", "demand",
-        "best_gap", "improved_at", "certificate", "scale", "atol", "looked_at", "given",
+        "patience", "certificate", "scale", "atol", "looked_at", "given",
     )  # fmt: skip
 
     def __init__(self, problem: Problem, known: Known, tol: float, began: float, deadline: float) -> None:
@@ -74,7 +74,7 @@ class Best(Kept):
         ]
         self.dual, self.minorant = max(((self._bound(m), m) for m in planes), key=itemgetter(0))
         self.demand = 1.0  # shrinks when the proved gap turns out larger than the running one
-        self.best_gap, self.improved_at = np.inf, 0
+        self.patience = Patience(np.inf, self.primal, 0)
         self.certificate = self._certificate()
         self.proof: Proof | None = None
         self.sharpest = self.minorant  # the one that says most without any allowance for rounding
@@ -133,8 +133,7 @@ class Best(Kept):
             self._offer(minorant)
         self.snapshot = iterate.snapshot
         self.certificate = self._certificate()
-        if self.certificate.gap < 0.999 * self.best_gap:
-            self.best_gap, self.improved_at = self.certificate.gap, self.n_iter
+        self.patience = self.patience.after(self.certificate, self.n_iter)
         record = self._record()
         self.history.append(record)
         self.looked_at, self.unseen = self.n_iter, None
@@ -160,7 +159,7 @@ class Best(Kept):
                 self.take(self.unseen)
             except Exception as error:  # whatever a torn iterate may lead to, what was found before counts
                 logger.debug("the last iterate cannot be used: %s", error)
-        return Status.CERTIFIED if how is not Status.INTERRUPTED and self.proved() else how
+        return Status.CERTIFIED if how is not Status.INTERRUPTED and self.met() else how
 
     def _value(self, w: Slope, b: Vector) -> tuple[float, Vector, Vector | None]:
         """J at the best offsets, these, and the scores if they are known; or, where time is up before the
@@ -203,7 +202,7 @@ class Best(Kept):
 
     def out_of_patience(self) -> bool:
         """Was no look better over half of a long run? Then it is time for one, the last one if it fails."""
-        return self.n_iter > max(2 * self.improved_at, self.improved_at + 200)
+        return self.patience.lost(self.n_iter)
 
     def solution(self, status: Status, solver: str, fingerprint: str | None) -> Solution:
         proof = self._final()
@@ -261,9 +260,9 @@ class Best(Kept):
             w64 = w.astype(np.float64, copy=False)
             proof = self._proof(w, self.problem.tangent(self.problem.scores(w64), self.b).b, None)
             if not self._meets(proof.certificate, 1.0):
-                proof = self._better(proof, self._proof(self.w, self.b, self.scores))
+                proof = proof.or_better(self._proof(self.w, self.b, self.scores))
         if self.given is not None and not self._meets(proof.certificate, 1.0):
-            proof = self._better(proof, self._proof(*self.given, None))
+            proof = proof.or_better(self._proof(*self.given, None))
         self.proof = proof
         return proof
 
@@ -274,17 +273,18 @@ class Best(Kept):
         w64 = w.astype(np.float64, copy=False)
         certificate, rests_on = proved(self.problem, w64, b, self.minorant, scores, exact=False)
         if not self._meets(certificate, 1.0) and self._rounding_matters(certificate):
-            exactly = proved(self.problem, w64, b, self.sharpest, None, exact=True)
-            certificate, rests_on = min((certificate, rests_on), exactly, key=lambda pair: pair[0].gap)
+            for evidence in sharpest(self.problem, self.sharpest, w64, b):
+                exactly = proved(self.problem, w64, b, evidence, None, exact=True)
+                certificate, rests_on = min((certificate, rests_on), exactly, key=lambda pair: pair[0].gap)
+                if self._meets(certificate, 1.0):
+                    break
         return Proof(w, b, certificate, rests_on, (self.w, self.minorant, self.sharpest))
 
-    def _better(self, usual: Proof, other: Proof) -> Proof:
-        """The other one only if it is better by more than rounding."""
-        return other if other.certificate.gap < _CLEARLY * usual.certificate.gap else usual
-
     def _rounding_matters(self, proved: Certificate) -> bool:
-        """Is the running gap small enough, or clearly smaller than the proved one?"""
-        return self._meets(self._as_computed(), 1.0) or self.primal - self.dual < _CLEARLY * proved.gap
+        """Is the running gap small enough or clearly smaller than the proved one, or do slopes round away?"""
+        if self._meets(self._as_computed(), 1.0) or self.primal - self.dual < CLEARLY * proved.gap:
+            return True
+        return slopes_round_across(self.problem, self.sharpest)
 
     def _as_computed(self) -> Certificate:
         """The running bounds without any allowance: whether a proof is worth trying."""

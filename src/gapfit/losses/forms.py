@@ -3,10 +3,13 @@ them: `Atoms`, `Simplices`, `Chains`, `TwoSums`, `Countable`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from gapfit._types import Indices, Matrix, Slope, Vector
 from gapfit.forms import loss_form
+
+if TYPE_CHECKING:
+    from gapfit.losses.atoms import Atoms
 
 
 @loss_form("a differentiable loss")
@@ -20,6 +23,24 @@ class Curvature(NamedTuple):
     """R has second derivatives, and the scores do not interact."""
 
     at: Callable[[Vector, Vector], Vector]  # the second derivative in each score, at (scores, b)
+
+
+@loss_form("a loss that is logistic in the scores of one class")
+class Conditional(NamedTuple):
+    """In one score of each sample, the others as they are, R is the logistic loss but for a constant."""
+
+    labels: Callable[[int], Vector]  # +1 for samples of that class, -1 for others
+    offset: Callable[[Matrix, int], Vector]  # what is to be added to the score of the class, at these scores
+
+
+@loss_form("a loss of lines and parabolas of sums of a sample's scores")
+class Combined(NamedTuple):
+    """R is a mean over samples of functions of one number each, of sums of a sample's scores with offsets."""
+
+    # (functions, scores): by which the scores of a sample are multiplied; first by the identity
+    sums: Matrix
+    atoms: Callable[[], "Atoms"]  # the functions, those of a sample side by side
+    shares: Vector  # of the samples in the mean
 
 
 @loss_form("a loss of thresholds with second derivatives")

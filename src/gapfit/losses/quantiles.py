@@ -1,12 +1,16 @@
 """Several quantiles of one target, fitted together so that they do not cross."""
 
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gapfit._types import Target, Vector
 from gapfit.errors import as_number, as_numbers
+from gapfit.losses.atoms import Atoms
 from gapfit.losses.base import Loss
+from gapfit.losses.forms import Combined
 from gapfit.losses.vector import VectorRisk
 from gapfit.rounding import gamma
 
@@ -56,6 +60,20 @@ class QuantilesRisk(VectorRisk):
         U[:, :-1] += cross
         U[:, 1:] -= cross
         return self.flat(float((self.p * terms).sum()), U * self.p[:, None], b)
+
+    def forms(self) -> Iterator[Any]:
+        yield from super().forms()
+        own = np.eye(self.outputs)
+        yield Combined(np.vstack([own, own[:-1] - own[1:]]), self._atoms, self.p)
+
+    def _atoms(self) -> Atoms:
+        """Of each sample's quantiles, then of its crossings."""
+        n, k, none = len(self.y), self.outputs, np.zeros(self.outputs - 1)
+        each = partial(np.tile, reps=n)
+        lin = np.concatenate([np.repeat(self.y[:, None], k, axis=1), np.zeros((n, k - 1))], axis=1).ravel()
+        sign = each(np.concatenate([np.ones(k), none - 1.0]))
+        lo, hi = np.concatenate([self.q - 1.0, none]), np.concatenate([self.q, none + self.crossing])
+        return Atoms.each(lin, sign=sign, lin=lin, lo=each(lo), hi=each(hi))
 
     def rise(self, slack: Vector) -> float:
         """A score is pulled by its own quantile and by both neighbours."""

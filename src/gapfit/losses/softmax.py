@@ -11,7 +11,7 @@ from gapfit import threads
 from gapfit._types import Matrix, Target, Vector
 from gapfit.errors import as_count
 from gapfit.losses.base import Loss, Risk
-from gapfit.losses.forms import Smooth
+from gapfit.losses.forms import Conditional, Smooth
 from gapfit.losses.multiclass import WORK, ClassCurvature, SimplexRisk, Simplices, as_labels, count_classes
 from gapfit.rounding import EPS, TINY
 
@@ -47,6 +47,16 @@ class SoftmaxRisk(SimplexRisk):
         yield from super().forms()
         yield Smooth()
         yield ClassCurvature(self.hessian)
+        yield Conditional(self._against_the_rest, self._without)
+
+    def _against_the_rest(self, k: int) -> Vector:
+        return np.where(self.truth == k, 1.0, -1.0)
+
+    def _without(self, F: Matrix, k: int) -> Vector:
+        """Minus log sum over the other classes of exp(f)."""
+        others = np.delete(F, k, axis=1)
+        top = others.max(axis=1)
+        return np.asarray(-top - np.log(np.exp(others - top[:, None]).sum(axis=1)))
 
     def value_and_slope(self, margins: Matrix, rows: slice) -> tuple[Vector, Matrix]:
         # the margin of the truth is zero, so that only overflow is to be feared

@@ -134,15 +134,24 @@ def _by_newton(risk: Risk, curvature: Curvature, scores: Vector, b: float) -> tu
 
 
 def _walk(risk: Risk, scores: Vector, start: Tangent, step: float) -> Tangent:
-    """From `start` in the direction of descent, with growing steps, until the slope has turned."""
-    direction = -np.sign(start.e)
+    """From `start` in the direction of descent, with growing steps, until the slope has turned.
+
+    Where it never does, but was once so small that rounding may have chosen its sign, it is zero there: a
+    maximum over labellings may be taken at a wrong one that is as high, but for rounding.
+    """
+    direction, level = -np.sign(start.e), None
+    rounding = gamma(risk.roundings(scores)) * abs(start.e)
     size = 1.0 + abs(start.b) + float(np.abs(scores).max(initial=0.0)) + risk.farthest
     far = max(_FAR * size, 1e3 * step)
     while step <= far:
         probe = tangent(risk, scores, start.b + direction * step)
         if probe.e * direction >= 0:
             return probe
+        if level is None and abs(probe.e) <= rounding:
+            level = probe._replace(e=0.0)
         step *= 4
+    if level is not None:
+        return level
     raise UnboundedProblem(f"{risk.loss!r} keeps falling as the intercept goes to infinity on these data")
 
 

@@ -139,8 +139,10 @@ class Penalty(HasForms, ABC):
         """Raise a ValueError if the parameters do not fit d features."""
 
     def __repr__(self) -> str:
-        parameters = signature(type(self)).parameters
-        return f"{type(self).__name__}({', '.join(f'{k}={getattr(self, k)!r}' for k in parameters)})"
+        # on one line, since errors name the penalty: of arrays no more than some entries
+        with np.printoptions(threshold=12, edgeitems=3):
+            given = [f"{name}={getattr(self, name)!r}" for name in signature(type(self)).parameters]
+        return f"{type(self).__name__}({' '.join(', '.join(given).split())})"
 
     def __eq__(self, other: object) -> bool:
         # by the parameters themselves: a large array is shortened in a representation

@@ -16,6 +16,8 @@
 | losses with lines, L1 or elastic net          | `rounded_cd`        | works on columns in use     |
 | smooth loss, L1 or elastic net                | `primal_cd`         | the same                    |
 | few pairs to be put in order                  | `pair_rows`         | they are rows of a hinge    |
+| softmax, L1 or elastic net                    | `classes_in_turn`   | the same, class by class    |
+| joint quantiles, L1, L2 or elastic net        | `sum_rows`          | lines, with more rows       |
 | differentiable loss and penalty               | `lbfgs`             | few passes                  |
 | anything else                                 | `bundle`            | takes everything            |
 
@@ -26,13 +28,12 @@ is worth. With fewer than two samples for each feature (five, if the loss has ki
 easy problems and endless on hard ones, and its first steps tell which. `smoothing` waits, or `newton_cg`
 where it does not apply, and then the Newton methods if the matrix would fit. Before `semismooth_newton`
 `dual_cd` goes first as well, if X is large but samples are not very many for each feature: a sweep tells
-whether few of them matter; it gives up if more than a quarter of all still is in play.
-`simplex_cd` gives up on large data after ten visits to each sample that have not helped, and is left out
-where data are tiny and there are intercepts. Pairs are few if samples are in 15 of them on average (50, with
-more features than samples), and 20,000 beside. A solver hands over to the next when its gap no longer halves
-while its steps double, of which it gets 64; in haste, when it has not fallen to a quarter, in 6 steps (12, if
-the loss has kinks) and whenever they double. `bundle` is always the last. The choice and the reason are
-logged under `gapfit` at level INFO. Rows that are elsewhere have a table of their own: `choice.passes`.
+whether few of them matter; it gives up if more than a quarter of all still is in play. `simplex_cd` gives up
+on large data after ten visits to each sample that have not helped, and is left out where data are tiny and
+there are intercepts. What few pairs are, `choice.shapes` says. A solver hands over to the next when its gap
+no longer halves while its steps double, of which it gets 64; in haste, when it has not fallen to a quarter,
+in 6 steps (12, if the loss has kinks) and whenever they double. `bundle` is always the last. The choice and
+the reason are logged under `gapfit` at level INFO. Rows that are elsewhere have a table in `choice.passes`.
 """
 
 import logging
@@ -79,9 +80,7 @@ IN_PLAY = 0.25  # of the samples, still in play after a sweep, are too many for 
 VISITS = 10.0  # to each sample, after which coordinate descent on classes must have made headway
 DEAR = 6  # passes over X: a Hessian that costs so many is not set up without need
 DEAR_ONCE = 36  # the same, where the Hessian is set up once and that is all
-WORTH = (
-    2.0  # steps of conjugate gradients for each pass that a Hessian costs; half of them if the loss has seams
-)
+WORTH = 2.0  # steps of conjugate gradients for each pass that a Hessian costs; half, if the loss has seams
 WIDE = 2  # samples for each feature: with fewer, coordinate descent on samples is quick, or soon gives up
 WIDE_WITH_KINKS = 5  # the same, for losses with kinks: Newton's method takes more steps there
 ENOUGH = 3  # samples for each feature, for conjugate gradients to be quick
@@ -182,8 +181,7 @@ def plan(problem: Problem) -> Iterator[Choice]:
         yield LAST
         return
     if takes("pair_rows") and has_few_pairs(problem) and has_room(as_solver("pair_rows"), problem):
-        yield Choice("pair_rows", "pairs are few")
-        yield LAST
+        yield from (Choice("pair_rows", "pairs are few"), LAST)
         return
     one_step = is_parabola(problem)
     if for_small_data(problem) is small_newton:  # others are what the table says anyway
@@ -250,6 +248,10 @@ def plan(problem: Problem) -> Iterator[Choice]:
     elif takes("primal_cd") and not problem.penalty.smooth:
         why = "the loss is smooth and the penalty makes weights zero"
         yield Choice("primal_cd", why, descends=n <= CROWDED * d)
+    elif takes("classes_in_turn") and not problem.penalty.smooth:
+        yield Choice("classes_in_turn", "each class has a smooth loss, and the penalty makes weights zero")
+    elif takes("sum_rows"):
+        yield Choice("sum_rows", "the loss is made of lines in sums of scores")
     elif takes("lbfgs"):
         yield Choice("lbfgs", "loss and penalty are differentiable")
     yield LAST

@@ -9,18 +9,15 @@ more pairs than samples that is slow: the methods for the hinge know a dual vari
 fewer and cheaper steps. So `auto` solves the hinge problem that the differences pose. Newton's method needs
 no rows of them, but products with X and sums over pairs; coordinate descent, for wide X, has them made.
 
-Differences of rows are rounded, and so is all that follows from them; nothing of it is proof. What is handed
-on is a point w, and v as planes of the risk itself: a pair whose hinge has the share v of its slope adds -v
-to the slope in the score above, v to that below, and v to the height.
+What is handed on is a point w, and v as planes of the risk itself (`other_rows`): a pair whose hinge has the
+share v of its slope adds -v to the slope in the score above, v to that below, and v to the height.
 """
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gapfit._types import Vector
+from gapfit._types import Slope, Vector
 from gapfit.design.base import Design
 from gapfit.design.differences import DifferenceDesign
 from gapfit.design.forms import Rows
@@ -33,10 +30,9 @@ from gapfit.penalties.forms import Euclidean, Grouped, Net
 from gapfit.problem import Problem
 from gapfit.room import ask_for
 from gapfit.rounding import Estimate, gamma, plain_sum
-from gapfit.solution import Certificate, Iterate
-from gapfit.solvers.auto import auto
 from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.choice.shapes import is_small_shape
+from gapfit.solvers.other_rows import OtherRows
 
 _NARROW = 500  # features, up to which Newton's method takes the pairs without their rows
 _NUMBERS = 24  # for each pair, beside its row: what the methods for the hinge hold
@@ -69,24 +65,13 @@ def pair_rows(problem: Problem, state: dict[str, Any] | None = None, *, seed: in
     ----------
     seed : for the solvers that draw at random.
     """
-    state, hinges = state or {}, _Hinges(problem)
-    if not hinges.total > 0:
-        return  # all weights have underflowed
-    inner: dict[str, Any] = {**state.get("inner", {}), "same": state.get("same", False)}
-    inner.update((name, state[name]) for name in ("w",) if name in state and not inner["same"])
-    if "certificate" in state:
-        inner["certificate"] = hinges.told(state["certificate"])
-    steps, certificate = auto(hinges.problem, inner, seed=seed), None
-    while True:
-        try:
-            iterate = next(steps) if certificate is None else steps.send(hinges.told(certificate))
-        except StopIteration:
-            return
-        certificate = yield hinges.iterate(iterate)
+    hinges = _Hinges(problem)
+    if hinges.total > 0:  # else all weights have underflowed
+        yield from hinges.steps(state or {}, seed)
 
 
-class _Hinges:
-    """The hinge problem that the pairs pose, and its answers in terms of the samples. Its J is J / total."""
+class _Hinges(OtherRows):
+    """The hinge problem that the pairs pose."""
 
     def __init__(self, problem: Problem) -> None:
         self.outer, pairs = problem, problem.form(Pairs)
@@ -111,45 +96,19 @@ class _Hinges:
             return MemoryDesign(row_differences(matrix.X, self.above, self.below))
         return DifferenceDesign(matrix, self.above, self.below)
 
-    def told(self, certificate: Certificate) -> Certificate:
-        """What is known of J, as the solver of the hinge problem is to hear it."""
-        primal, dual, gap, evidence = certificate
-        return Certificate(primal / self.total, dual / self.total, gap / self.total, evidence)
+    def inside(self, w: Slope) -> Slope:
+        return w
 
-    def iterate(self, inner: Iterate) -> Iterate:
-        """An iterate of the hinge problem, as one of the ranking."""
-        total = self.total
-        claim = inner.objective if inner.primal is None else inner.primal
-        bound = None if inner.minorant is None else partial(self._bound, inner.minorant)
-        way = [(total * J, total * gap) for J, gap in inner.way]
-        return Iterate(
-            inner.w, np.zeros(0), bound, None, partial(_snapshot, inner.snapshot),
-            None if inner.estimate is None else total * inner.estimate,
-            partial(_scaled, total, claim) if callable(claim) else None if claim is None else total * claim,
-            way=way,
-        )  # fmt: skip
+    def outside(self, w: Slope) -> tuple[Slope, Vector]:
+        return w, np.zeros(0)
 
-    def _bound(self, minorant: Minorant | Callable[[], Minorant]) -> Minorant:
-        """The planes of all pairs, by their shares at the dual point that the minorant was made of."""
-        problem, u = self.outer, (minorant() if callable(minorant) else minorant).u
-        if u is None:
-            return problem.nothing()
-        n = problem.design.shape[0]
-        v: Vector = np.clip(-self.total * u, 0.0, self.weight)
+    def plane(self, u: Vector) -> Minorant:
+        """The planes of all pairs, by their shares."""
+        problem, n = self.outer, self.outer.design.shape[0]
+        v: Vector = np.clip(-u, 0.0, self.weight)
         pulled, pushed = (np.bincount(which, v, n).astype(float) for which in (self.below, self.above))
         # by sums over the pairs of a sample, and by the weights, as far as the risk rounds them
         lost = gamma(problem.risk.roundings(pulled))
         height = plain_sum(v)
         c = Estimate(height.value, height.error + lost * height.value)
         return problem.accumulated(pulled - pushed, c, problem.design.reach(lost * (pulled + pushed)))
-
-
-def _scaled(total: float, claim: Callable[[], float]) -> float:
-    return total * claim()
-
-
-def _snapshot(inner: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """The solver's own state, apart, so that nobody takes it for one of the ranking; whether it has ended."""
-    if not (state := inner()):
-        return {}
-    return {"inner": state, "ended": bool(state.get("ended"))}

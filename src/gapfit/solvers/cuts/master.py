@@ -23,6 +23,8 @@ _KEEP_IDLE = 25  # steps that a cut is kept without a share
 _BATCH = 16  # so many are dropped at once
 _MEMORY = 2**27  # numbers that the slopes of all cuts may fill: one gigabyte
 _FEWEST = 50  # cuts that are kept whatever they fill
+_INSIDE = 1e-8  # of a norm's domain, and rounding: so far inside are mixtures that nothing else draws inside
+_WELL = 0.5  # of it, at most
 
 
 class Master(ABC):
@@ -73,6 +75,15 @@ class Master(ABC):
     @property
     def constants(self) -> Vector:
         return np.array([cut.c for cut in self.cuts])
+
+    @property
+    def within(self) -> float:
+        """The share of the domain of a norm's conjugate that mixtures are to stay in. At its boundary,
+        rounding would leave no bound at all, unless there is a flat cut to mix in."""
+        if self.flat.any():
+            return 1.0
+        rounding = max(cut.spread for cut in self.cuts) / self.problem.alpha
+        return 1.0 - min(_INSIDE + 4 * rounding, _WELL)
 
     @abstractmethod
     def _solve(self) -> Slope | None:

@@ -104,7 +104,7 @@ class HeldMaster(SmoothMaster):
             self.centre, self.best, self.eps, self.promised = state["held"]
 
     def _solve(self) -> Slope:
-        alpha, eps, centre = self.problem.alpha, self.eps, self.centre
+        alpha, eps, centre = self.within * self.problem.alpha, self.eps, self.centre
         A = np.column_stack([cut.a for cut in self.cuts])
         held = self.problem.penalty.held(alpha / (alpha + eps))
         shift = eps * centre
@@ -161,7 +161,7 @@ class LinearMaster(Master):
         A = np.array([cut.a for cut in self.cuts]) / self.problem.alpha
         limits.look(_SECONDS * A.size)  # setting up the program knows no limit
         answer = linprog(
-            np.ones(2 * d + 1),
+            np.append(np.full(2 * d, self.within), 1.0),
             A_ub=np.column_stack([A, -A, -np.ones(len(A))]),
             b_ub=-self.constants / self.problem.alpha,
             bounds=np.vstack([positive, negative, [[-np.inf, np.inf]]]),

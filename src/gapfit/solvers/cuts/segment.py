@@ -14,6 +14,7 @@ from gapfit.solvers.point import Point, at_best_offsets, at_offsets
 
 _LOOKS = 3  # at J between the two ends
 _BEYOND = 0.1  # cut this share of the remaining way beyond the minimum: cuts from its far side say more
+_FAR = 1e6  # times the risk at w = 0: a cut so high says nothing of what is near, and drowns all others
 
 
 def search(problem: Problem, best: Point, target: Point, reach: float = 1.0) -> tuple[Point, Point]:
@@ -30,13 +31,14 @@ def search(problem: Problem, best: Point, target: Point, reach: float = 1.0) -> 
     lowest = lo if lo.J <= hi.J else hi
     while hi.slope > 0 and looks and lo.s < hi.s:
         probe = line.look(_between(lo, hi, secant=looks % 2 == 1))
-        looks -= bool(np.isfinite(probe.J))  # the way back from where the risk overflows is free
+        looks -= not line.explodes(probe.J)  # the way back from where the risk explodes is free
         lowest = probe if probe.J < lowest.J else lowest
         lo, hi = (probe, hi) if probe.slope < 0 else (lo, probe)
     cut = line.point(lowest.s + _BEYOND * (max(hi.s, 1.0) - lowest.s))
     found = lowest.point or line.point(lowest.s)
-    if not np.isfinite(cut.J):
-        cut = found
+    if line.explodes(cut.J):
+        near = line.point(lowest.s + _BEYOND * (hi.s - lowest.s))
+        cut = found if line.explodes(near.J) else near
     return min(found, cut, key=lambda point: point.J), cut
 
 
@@ -54,8 +56,13 @@ class _Line:
 
     def __init__(self, problem: Problem, first: Point, second: Point) -> None:
         self.problem, self.start = problem, first
+        self.highest = _FAR * max(abs(first.J), problem.scale)
         self.w, self.scores, self.b = second.w - first.w, second.scores - first.scores, second.b - first.b
         self.first, self.second = self._known(0.0, first), self._known(1.0, second)
+
+    def explodes(self, J: float) -> bool:
+        """Is J too high to go by, or not even a number?"""
+        return not self.highest >= J
 
     def point(self, s: float) -> Point:
         """The point at s with the best b."""
@@ -78,8 +85,8 @@ class _Line:
         return self.start.w + s * self.w, self.start.scores + s * self.scores
 
     def _slope(self, point: Point) -> float:
-        """Of J along the line, b apart."""
-        if not np.isfinite(point.J):
+        """Of J along the line, b apart; infinite where J is too high to go by."""
+        if self.explodes(point.J):
             return np.inf
         along = float(self.problem.penalty.subgradient(point.w) @ self.w)
         return self.problem.alpha * along + float(point.u @ self.scores)
