@@ -4,7 +4,7 @@
     python .ci/pages.py FOLDER --all     # every page and every example, two minutes
 
 Formulas are set and have a size, no LaTeX is left in the text, pictures are there, nothing is wider than the
-window, and the console has no error.
+window, no code or table is wider than its place, and the console has no error.
 """
 
 import sys
@@ -25,6 +25,9 @@ PROBE = r"""(() => {
     pictures: [...article.querySelectorAll('img')].filter(one => one.complete && one.naturalWidth === 0)
       .map(one => one.getAttribute('src')),
     wide: document.documentElement.scrollWidth - window.innerWidth,
+    cut: [...article.querySelectorAll('pre, .table-wrapper')]
+      .filter(one => one.scrollWidth > one.clientWidth + 1 && !one.closest('.sphx-glr-script-out'))
+      .map(one => one.textContent.trim().slice(0, 40)),
   };
 })()"""
 
@@ -37,6 +40,7 @@ def wrong_with(page: Path) -> list[str]:
     told += [f"raw LaTeX: {found['latex']}"] if found["latex"] else []
     told += [f"pictures that are not there: {found['pictures']}"] if found["pictures"] else []
     told += [f"{found['wide']} pixels wider than the window"] if found["wide"] > 1 else []
+    told += [f"cut off on the right: {found['cut']}"] if found["cut"] else []
     return told
 
 

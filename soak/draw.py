@@ -121,6 +121,7 @@ def _loss_params(rng: Rng, loss: str, mass: float) -> dict[str, Any]:
         "epsilon_insensitive": lambda: {"epsilon": float(rng.choice([0.0, 0.1, 1.0]))},
         "squared_epsilon_insensitive": lambda: {"epsilon": float(rng.choice([0.0, 0.1, 1.0]))},
         "huber": lambda: {"delta": float(spread(rng, -3, 2))},
+        "scaled_huber": lambda: {"epsilon": float(1.0 + spread(rng, -2, 2))},
         "novelty": lambda: {"nu": float(rng.uniform(0.05, 1.0))},
         "f_beta": lambda: {"beta": float(spread(rng, -1, 1)), "score_weight": float(rng.choice([1.0, 2.5]))},
         "precision_at_k": lambda: k,

@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from datetime import date
 from importlib import import_module
 from pathlib import Path
 
@@ -112,7 +113,7 @@ ARROWS: dict[str, set[str]] = {
     "metrics": {"losses", "measures"},
     "ranking_metrics": {"problem"},
     "estimators": ENGINE | {"metrics", "path", "persistence", "ranking_metrics", "structures"},
-    "exchange": {"calibration", "design", "estimators", "penalties", "registry", "statements"},
+    "exchange": {"calibration", "design", "estimators", "penalties", "registry", "statements", "tables"},
     "plotting": set(),
     "report": set(),
     "callbacks": set(),
@@ -712,6 +713,15 @@ def test_every_place_has_the_same_version():
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"\n## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
     assert f'version: "{version}"' in (ROOT / "recipe" / "recipe.yaml").read_text()
+
+
+def test_a_version_has_its_day_and_each_kind_of_change_once():
+    section = re.search(
+        rf"\n## \[{PROJECT['version']}\] - (.*)\n([\s\S]*?)\n## ", (ROOT / "CHANGELOG.md").read_text()
+    )
+    day, kinds = section[1], re.findall(r"^### (\w+)", section[2], re.MULTILINE)
+    assert date.fromisoformat(day) and f'date-released: "{day}"' in (ROOT / "CITATION.cff").read_text()
+    assert kinds == ["Upgrading", "Added", "Changed", "Fixed"]
 
 
 def test_the_conda_recipe_asks_for_what_pip_does():

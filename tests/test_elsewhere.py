@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gapfit.elsewhere import as_floats, fetched, loops_of
+from gapfit.elsewhere import as_floats, fetched, finite, is_still, loops_of, noted
 
 
 class Away:
@@ -36,3 +36,16 @@ def test_vectors_elsewhere_stay_there_until_they_are_fetched():
 def test_tensors_are_fetched():
     torch = pytest.importorskip("torch", reason="devices need torch: pip install 'gapfit[gpu]'")
     assert isinstance(fetched(torch.ones(3)), np.ndarray)
+
+
+def test_numbers_that_are_not_finite():
+    assert finite(np.array([1.0, -1e308]))
+    assert not finite(np.array([1.0, np.nan])) and not finite(np.array([np.inf, 0.0]))
+
+
+def test_vectors_are_known_again_by_their_numbers():
+    x = np.arange(3.0)
+    note = noted(x)
+    assert is_still(note, x) and is_still(note, x.copy())
+    x[1] = 5.0
+    assert not is_still(note, x)

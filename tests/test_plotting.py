@@ -1,6 +1,7 @@
 """The convergence picture."""
 
 import importlib
+import sys
 from pathlib import Path
 
 import matplotlib as mpl
@@ -77,3 +78,10 @@ def test_the_picture_of_the_demo_is_a_curve(tmp_path, monkeypatch):
     for curve in (upper, lower, gap):
         assert len(np.unique(curve[:, 0])) >= 10 and len(np.unique(curve[:, 1])) >= 8
     assert (np.diff(upper[:, 1]) <= 0).all() and gap[-1, 1] <= 1e-3 * gap[0, 1]
+
+
+def test_without_matplotlib_the_way_out_is_told(monkeypatch):
+    solution = solve(labels_problem(), tol=1e-3)
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"pip install 'gapfit\[plot\]'"):
+        plot_convergence(solution)

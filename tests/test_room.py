@@ -28,5 +28,10 @@ def test_sizes_as_people_read_them(size, text):
     assert room.readable(size) == text
 
 
+def test_what_is_little_or_a_tenth_of_all_may_be_held_twice():
+    assert room.may_be_held_twice(room.HELD_TWICE, 1.0) and room.may_be_held_twice(1e9, 1e10)
+    assert not room.may_be_held_twice(1.1e9, 1e10) and not room.may_be_held_twice(2 * room.HELD_TWICE, 1.0)
+
+
 def test_this_machine_has_some():
     assert room.available() is None or room.available() > 1e6

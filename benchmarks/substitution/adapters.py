@@ -20,7 +20,14 @@ from gapfit import (
     LinearClassifier,
     LinearRegressor,
 )
-from gapfit.losses import EpsilonInsensitive, Huber, Quantile, SquaredEpsilonInsensitive
+from gapfit.losses import (
+    EpsilonInsensitive,
+    Huber,
+    Quantile,
+    ScaledHuber,
+    SmoothedHinge,
+    SquaredEpsilonInsensitive,
+)
 from gapfit.penalties import L1, L2, ElasticNet
 
 TOL = 1e-12  # of the duality gap: their tolerances are of something else
@@ -233,9 +240,16 @@ class QuantileRegressor(RegressorMixin, Linear):
 
 
 class HuberRegressor(RegressorMixin, Linear):
+    def fit(self, X, y, sample_weight=None):
+        super().fit(X, y, sample_weight)
+        residuals = np.abs(np.asarray(y) - self.predict(X))
+        self.scale_ = self.model_.loss.scale(residuals, sample_weight)
+        self.outliers_ = residuals > self.epsilon * self.scale_
+        return self
+
     def make(self, n):
         alpha = 2 * self.alpha / n if self.alpha > 0 else 1e-9
-        return LinearRegressor(loss=Huber(self.epsilon), alpha=alpha, **self.shared())
+        return LinearRegressor(loss=ScaledHuber(self.epsilon), alpha=alpha, **self.shared())
 
 
 class ElasticNetRegression(RegressorMixin, Linear):
@@ -252,10 +266,12 @@ class Lasso(ElasticNetRegression):
 
 class SGDClassifier(Classifier, Linear):
     def make(self, n):
-        loss = {"log_loss": "logistic", "hinge": "hinge", "squared_hinge": "squared_hinge"}[self.loss]
+        same = {"log_loss": "logistic", "hinge": "hinge", "squared_hinge": "squared_hinge"}
+        rounded = self.loss == "modified_huber"  # four times the hinge whose corner has a width of two
+        loss, alpha = (SmoothedHinge(2), self.alpha / 4) if rounded else (same[self.loss], self.alpha)
         ratio = {"l2": 0, "l1": 1, "elasticnet": self.l1_ratio}[self.penalty]
         shared = {**self.shared(), "max_iter": 10_000, "class_weight": self.class_weight}
-        return LinearClassifier(loss=loss, penalty=_net(ratio), alpha=self.alpha, **shared)
+        return LinearClassifier(loss=loss, penalty=_net(ratio), alpha=alpha, **shared)
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         model = self.__dict__.get("model_") or self.make(1.0)

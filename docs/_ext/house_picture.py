@@ -3,6 +3,7 @@
 import sys
 from collections import Counter
 from pathlib import Path
+from textwrap import fill
 
 import matplotlib.pyplot as plt
 
@@ -13,7 +14,8 @@ from house import FILES, IMPORTS, unit_of
 COMMON = (
     3  # files that so many units import, and that need no more than each other, are there for all of them
 )
-WIDTH, HEIGHT, GAP = 1.0, 0.42, 0.3
+WIDTH, HEIGHT = 1.55, 0.42  # of a box and the room about it, in inches
+A_ROW = 7  # boxes side by side, at most: a floor of more has several rows
 BLUE, GREY = "#0072B2", "#8a8a8a"
 
 
@@ -66,13 +68,17 @@ def floors(edges):
 
 def places(edges, floor):
     """Where each unit stands: on its floor, near the middle of what it imports."""
-    at = {}
+    at, height = {}, 0.0
     for level in range(max(floor.values()) + 1):
         units = sorted(unit for unit in edges if floor[unit] == level)
         middle = {u: sum(at[t][0] for t in edges[u]) / len(edges[u]) if edges[u] else 0.0 for u in units}
         units.sort(key=lambda unit: (middle[unit], unit))
-        for k, unit in enumerate(units):
-            at[unit] = ((k - (len(units) - 1) / 2) * (WIDTH + GAP), level)
+        rows = -(-len(units) // A_ROW)
+        for row in (units[k::rows] for k in range(rows)):
+            for k, unit in enumerate(row):
+                at[unit] = ((k - (len(row) - 1) / 2) * WIDTH, height)
+            height += 0.6
+        height += 0.25
     return at
 
 
@@ -95,7 +101,7 @@ def draw(path):
     edges = {unit: targets - common for unit, targets in edges.items() if unit not in common}
     edges = without_detours(edges)
     at = places(edges, floors(edges))
-    figure, axes = plt.subplots(figsize=(11, 9))
+    figure, axes = plt.subplots(figsize=(A_ROW * WIDTH, 0.7 + max(y for _, y in at.values())))
     for unit, targets in edges.items():
         for target in targets:
             (x, y), (u, v) = at[unit], at[target]
@@ -110,9 +116,9 @@ def draw(path):
         )
         axes.text(x, y, told, ha="center", va="center", fontsize=8.5, bbox=style)
     told = "Below all of it: " + ", ".join(sorted(common))
-    axes.text(0, -0.7, told, ha="center", va="top", fontsize=8.5, color="#444444")
+    axes.text(0, -0.5, fill(told, 120), ha="center", va="top", fontsize=8.5, color="#444444")
     axes.set_axis_off()
-    axes.margins(0.08)
+    axes.margins(0.02)
     figure.savefig(path, bbox_inches="tight")
     plt.close(figure)
 

@@ -64,6 +64,8 @@ class Judge:
             return RANKS[name](params, y, self.weight, f, self.groups)
         if name in tables.LINEAR:
             return tables.linear(name, params, y, self.weight, f, b if name in _SHIFTED else [])
+        if name == "scaled_huber":
+            return pointwise.scaled_huber(params, y, self.weight, f, b)
         if name == "novelty":
             return pointwise.novelty(params, y, self.weight, f, b)
         if name == "ordinal_thresholds":

@@ -60,6 +60,22 @@ def novelty(params: dict[str, Any], y: list[Any], weight: list[Any], f: list[Any
     return shift + below / total(weight) / number(params.get("nu", 0.5))
 
 
+def scaled_huber(params: dict[str, Any], y: list[Any], weight: list[Any], f: list[Any], b: Any) -> Any:
+    """min over s of sum_i p_i (s + s H(r_i / s)): at 0, or where all up to one residual are within e s."""
+    shift, e, mass = b[0] if b else mp.mpf(0), number(params.get("epsilon", 1.35)), total(weight)
+    sizes = [(w / mass, abs(s + shift - t)) for w, s, t in zip(weight, f, y, strict=True)]
+    found = [2 * e * total(p * r for p, r in sizes)]
+    for _, mark in sizes:
+        kept = total(p * r * r for p, r in sizes if r <= mark)
+        room = 1 - e * e * total(p for p, r in sizes if r > mark)
+        if kept > 0 and room > 0:
+            s = mp.sqrt(kept / room)
+            found.append(
+                total(p * (s + (r * r / s if r <= e * s else e * (2 * r - e * s))) for p, r in sizes)
+            )
+    return min(found)
+
+
 def thresholds(params: dict[str, Any], y: list[Any], weight: list[Any], f: list[Any], b: Any) -> Any:
     """sum_i p_i sum over thresholds k of phi(s_ik (f_i - b_k))."""
     levels = sorted(set(y))

@@ -1,6 +1,7 @@
 """Vectors that are not NumPy's, such as those on a device: what must be known of them, without loading what
 they are made of. NumPy's functions apply to them all the same."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -9,7 +10,7 @@ import numpy as np
 
 from gapfit._types import Vector
 
-__all__ = ["as_floats", "fetched", "looped", "loops_of"]
+__all__ = ["as_floats", "fetched", "finite", "is_still", "looped", "loops_of", "noted"]
 
 
 def loops_of(vector: Any) -> Callable[..., Any] | None:
@@ -29,6 +30,25 @@ def as_floats(values: Any) -> Vector:
         found: Vector = values.astype(np.float64, copy=False)
         return found
     return np.asarray(values, dtype=np.float64)
+
+
+def finite(vector: Any) -> bool:
+    """Are all entries finite numbers?"""
+    if loops_of(vector) is None:
+        return bool(np.isfinite(vector).all())
+    return all(map(math.isfinite, vector.extremes()))
+
+
+def noted(vector: Any) -> Any:
+    """What `is_still` knows a vector by: its numbers, or on a device that nobody has written to it."""
+    return vector.copy() if loops_of(vector) is None else (vector, vector.version)
+
+
+def is_still(note: Any, vector: Any) -> bool:
+    """Are these the numbers that were noted?"""
+    if loops_of(vector) is None:
+        return bool(np.array_equal(note, vector))
+    return note[0] is vector and note[1] == vector.version
 
 
 def fetched(values: Any) -> Any:

@@ -30,9 +30,7 @@ def plot_convergence(fit: Any, *, axes: "Sequence[Axes] | None" = None) -> "Sequ
     """
     history = _history(fit)
     if axes is None:
-        import matplotlib.pyplot as plt
-
-        _, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
+        _, axes = _pyplot().subplots(1, 2, figsize=(9, 3.4), layout="constrained")
     time, upper, lower, gap, proved = _curves(history)
     dots: dict[str, Any] = dict(marker=".", markevery=proved.tolist(), linewidth=1.2)
     left, right = axes
@@ -92,9 +90,16 @@ def _axes(ax: "Axes | None") -> "Axes":
     """Those given, or new ones."""
     if ax is not None:
         return ax
-    import matplotlib.pyplot as plt
+    made: Axes = _pyplot().subplots(figsize=(6.4, 3.8), layout="constrained")[1]
+    return made
 
-    return plt.subplots(figsize=(6.4, 3.8), layout="constrained")[1]
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("pictures need matplotlib: pip install 'gapfit[plot]'") from error
+    return plt
 
 
 def plot_alpha_search(search: Any, *, ax: "Axes | None" = None) -> "Axes":

@@ -25,6 +25,7 @@ LOSSES: dict[str, type[Loss]] = {
     "epsilon_insensitive": losses.EpsilonInsensitive,
     "squared_epsilon_insensitive": losses.SquaredEpsilonInsensitive,
     "huber": losses.Huber,
+    "scaled_huber": losses.ScaledHuber,
     "poisson": losses.Poisson,
     "novelty": losses.Novelty,
     "f_beta": losses.FBeta,

@@ -8,6 +8,8 @@ import os
 
 from gapfit.errors import TooLarge
 
+HELD_TWICE = 2.0**26  # bytes of rows, whatever share of all they are
+
 
 def ask_for(size: float, what: str, instead: str) -> None:
     """Raise `TooLarge` if so many bytes cannot be had; `instead` says what can be done."""
@@ -16,6 +18,14 @@ def ask_for(size: float, what: str, instead: str) -> None:
         raise TooLarge(
             f"{what} would take {readable(size)} of memory, and {readable(there)} can be had: {instead}"
         )
+
+
+def may_be_held_twice(size: float, rows: float) -> bool:
+    """May a solver hold so many bytes of rows once more, the better to work on them?
+
+    A tenth of all of them, or what is little anyway: where rows are many, memory is dearer than time.
+    """
+    return size <= max(HELD_TWICE, rows / 10)
 
 
 def available() -> float | None:

@@ -124,6 +124,10 @@ CASES = {
         "pair_rows",
         partial(linear, "ordinal_pairs", CLASSES[:60], data=WIDE, alpha=1e-4),
     ),
+    "classes_in_turn": ("classes_in_turn", partial(linear, "softmax", CLASSES, "l1", 1e-3)),
+    "classes_in_turn, net": ("classes_in_turn", partial(linear, "softmax", CLASSES, ElasticNet(0.5), 1e-3)),
+    "sum_rows": ("sum_rows", partial(linear, "quantiles", T)),
+    "sum_rows, l1": ("sum_rows", partial(linear, "quantiles", T, "l1", 1e-2)),
     "smo": ("smo", partial(kernel, "hinge")),
     "smo, regression": ("smo", partial(kernel, "epsilon_insensitive", T, 1e-4)),
     "smo, little memory": ("smo", partial(kernel, "hinge", memory=15 * N * N)),  # K is not kept

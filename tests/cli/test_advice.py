@@ -123,3 +123,13 @@ def test_every_kind_of_model_can_be_looked_at(folder, capsys):
         assert run(["info", "model"]) == 0
         told = capsys.readouterr().out
         assert type(model).__name__ in told and "gap: " in told and "certified" in told
+
+
+@pytest.mark.parametrize("call", ["lab theorems", "lab figures", "compare cancer.svm --alpha 1e-3"])
+def test_pictures_that_cannot_be_drawn_are_refused_before_any_work(call, monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("gapfit.cli.files.find_spec", lambda name: None)
+    assert run(call.split()) == 1
+    told = capsys.readouterr()
+    assert "pip install 'gapfit[plot]'" in told.err and "[1/" not in told.err + told.out
+    assert list(tmp_path.iterdir()) == []

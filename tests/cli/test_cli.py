@@ -286,6 +286,8 @@ def test_compressed_and_convert(folder, capsys):
         (["train", "cancer.svm", "model", "--alpha", "-1"], "alpha"),
         (["train", "cancer.svm", "model", "--loss", "nonsense"], "nonsense"),
         (["train", "cancer.svm", "model", "--loss", "quantile", "--quantile", "2"], "q must lie"),
+        (["train", "cancer.svm", "model", "--loss", "hinge", "--quantile", ".2"], "hinge has no --quantile"),
+        (["train", "cancer.svm", "model", "-s", "0", "-p", ".2"], "logistic has no --epsilon"),
         (["train", "cancer.csv", "model"], "target"),
         (["train", "cancer.csv", "model", "--target", "nosuch"], "nosuch"),
         (["train", "cancer.svm", "nosuch/model"], "nosuch"),

@@ -51,6 +51,10 @@ CALLS = {
     "crammer": ("iris.csv {} --target target --loss crammer_singer --calibrate sigmoid", "LinearClassifier"),
     "several": ("several.svm {} --multilabel --loss logistic", "LinearClassifier"),
     "hamming": ("several.svm {} --multilabel --loss hamming", "LinearClassifier"),
+    "quantiles": (
+        "real.csv {} --target target --loss quantile --quantile .2 --quantile .8",
+        "LinearRegressor",
+    ),
     "words": (WORDS, "LinearClassifier"),
     "words, measure": (WORDS + " --metric f1 --strategy cost_path --calibrate sigmoid", "MetricClassifier"),
     "words, choice": (WORDS + " -C", "LinearClassifierCV"),
@@ -80,6 +84,21 @@ def test_a_model_is_trained_shown_and_used(name, folder, monkeypatch, capsys, tm
     assert run(["predict", data, str(model), str(out), *target]) == 0
     lines = out.read_text().splitlines()
     assert len(lines) == 150 and "Traceback" not in capsys.readouterr().err
+
+
+def test_scores_are_of_the_columns_that_the_model_knows(folder, monkeypatch, tmp_path, capsys):
+    """Tables have names: their columns may come in another order."""
+    monkeypatch.chdir(tmp_path)
+    order = [3, 1, 0, 2]
+    datasets.save(
+        "other.csv", Data(X[:, order], SPECIES.astype(float), names=tuple("abcd"[k] for k in order))
+    )
+    model = ["model", "--target", "target"]
+    assert run(["train", str(folder / "iris.csv"), *model, "--metric", "f1_macro", "-q"]) == 0
+    for path in (folder / "iris.csv", "other.csv"):
+        assert run(["predict", str(path), "model", f"{len(str(path))}.txt", "--target", "target"]) == 0
+    first, second = capsys.readouterr().out.splitlines()[-2:]
+    assert first == second and float(first.split()[1]) > 0.9
 
 
 def test_words_need_nothing_said_again_when_predicting(folder, monkeypatch, tmp_path, capsys):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gapfit.compiled import machines, smo
+from gapfit.compiled import machines, slopes, smo
 from gapfit.losses.atoms import Atoms
 
 N, FIRST = 14, np.array([0, 5, 12, 26])
@@ -101,3 +101,37 @@ def test_each_machine_ascends_to_its_own_target(rng, K):
         rising, falling = v[here] < limits.upper[here], v[here] > limits.lower[here]
         assert slopes[falling].max() - slopes[rising].min() <= 2e-6
         assert violation[k] >= 0 or not falling.any()
+
+
+def test_slopes_of_all_variables(rng):
+    """By NumPy, word by word."""
+    n = 60
+    f, quad, target, kink = rng.normal(size=n), rng.random(n), rng.normal(size=n), rng.random(n)
+    lower, upper = -rng.integers(0, 2, n).astype(float), rng.integers(1, 3, n).astype(float)
+    v, fixed = np.clip(rng.integers(-1, 3, n).astype(float), lower, upper), rng.random(n) < 0.2
+    v[:8] = 0.3
+    kink[::2] = 0.0
+    up, down = np.full((2, n), np.nan)
+    highest, lowest = slopes.slopes(v, f, quad, target, kink, lower, upper, fixed, up, down)
+    G = f + quad * v - target
+    wanted_up = np.where((v < upper) & ~fixed, G + np.where(v >= 0, kink, -kink), np.inf)
+    wanted_down = np.where((v > lower) & ~fixed, G + np.where(v > 0, kink, -kink), -np.inf)
+    np.testing.assert_array_equal(up, wanted_up)
+    np.testing.assert_array_equal(down, wanted_down)
+    assert (highest, lowest) == (wanted_down.max(), wanted_up.min())
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_which_variables_are_free(rng, apart):
+    v, kink = np.array([0.0, 0.0, 1.0, -1.0, 0.5, -0.5]), np.array([0.0, 1.0, 0.0, 0.0, 1.0, 0.0])
+    out = np.empty(6, dtype=bool)
+    slopes.free(v, -np.ones(6), np.ones(6), kink, apart, out)
+    assert out.tolist() == [not apart, False, False, False, True, True]
+
+
+def test_since_when_variables_are_on_their_sides():
+    lower, upper, sides, since = -np.ones(5), np.ones(5), np.zeros(5), np.zeros(5, dtype=np.int64)
+    slopes.note_sides(np.array([0.0, 0.5, 1.0, -1.0, -0.2]), lower, upper, 3, sides, since)
+    assert sides.tolist() == [0, 1, 2, -2, -1] and since.tolist() == [0, 3, 3, 3, 3]
+    slopes.note_sides(np.array([0.0, 0.7, 0.9, -1.0, 0.2]), lower, upper, 8, sides, since)
+    assert sides.tolist() == [0, 1, 1, -2, 1] and since.tolist() == [0, 3, 8, 3, 8]

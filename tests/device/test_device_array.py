@@ -12,6 +12,7 @@ import torch
 
 from gapfit.device.array import DeviceArray
 from gapfit.device.functions import UFUNCS
+from gapfit.elsewhere import finite, is_still, noted
 from gapfit.rounding import SUM, exact_sum, gamma, plain_sum
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -132,3 +133,13 @@ def test_sums_round_no_more_often_than_is_counted(n):
     room = gamma(SUM) * np.abs(x).sum()
     assert abs(there(x).sum() - math.fsum(x)) <= room
     assert abs(there(x) @ there(np.ones(n)) - math.fsum(x)) <= room
+
+
+def test_vectors_are_known_again_until_somebody_writes_to_them():
+    x = there([0.0, 1.0, 2.0])
+    note = noted(x)
+    assert is_still(note, x) and not is_still(note, x.copy())
+    x[1] = 5.0
+    assert not is_still(note, x)
+    assert finite(x) and not finite(there([1.0, math.nan]))
+    assert not finite(there([1.0, -math.inf]))

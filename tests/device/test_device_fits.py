@@ -12,6 +12,7 @@ import torch
 from scipy import sparse
 
 from gapfit import KernelSVC, LinearClassifier, LinearRegressor, Problem, Status, datasets, losses, solve
+from gapfit._types import Target
 from gapfit.certify import certify, recheck
 from gapfit.cli.main import run
 from gapfit.design.gram import FunctionTiles, Over
@@ -113,18 +114,95 @@ def test_fits_by_the_order_of_scores(loss):
     agree(solve(there, "bundle", tol=1e-3), solve(here, "bundle", tol=1e-3))
 
 
-@pytest.mark.parametrize("loss", ["matthews", "pairwise_ranking"])
+@pytest.mark.parametrize("weights", ["ones", "shares"])
+@pytest.mark.parametrize("size", [1, 7, 100, 400])
+@pytest.mark.parametrize(
+    "loss", [losses.PairwiseRanking(), losses.PairwiseRanking("queries"), losses.NDCG(5)]
+)
+def test_rankings_within_queries(loss, size, weights):
+    """The values and slopes of memory, for short queries and for one of all samples, in no order."""
+    draw = np.random.default_rng(4)
+    groups, y = draw.permutation(np.arange(N) // size), draw.integers(0, 4, N).astype(float)
+    weight = draw.integers(1, 4, N).astype(float) if weights == "shares" else np.ones(N)
+    if size == 1:
+        with pytest.raises(ValueError, match="some query"):
+            loss.bind(*(DeviceArray(torch.as_tensor(x).to(DEVICE)) for x in (y, weight)), groups)
+        return
+    here = loss.bind(y, weight, groups)
+    there = loss.bind(*(DeviceArray(torch.as_tensor(x).to(DEVICE)) for x in (y, weight)), groups)
+    for digits in (0, 9):
+        f = np.round(2 * draw.normal(size=N), digits)
+        value, u, _ = there.value_and_subgradient(DeviceArray(torch.as_tensor(f).to(DEVICE)), np.zeros(0))
+        known, slopes, _ = here.value_and_subgradient(f, np.zeros(0))
+        assert value == pytest.approx(known, rel=1e-12, abs=1e-13)
+        np.testing.assert_allclose(u.to_host(), slopes, rtol=1e-12, atol=1e-15)
+
+
+def test_a_ranking_is_fitted_on_the_device():
+    groups = np.arange(N) % 20
+    there, here = (Problem(x, MARGIN, "pairwise_ranking", alpha=1e-2, groups=groups) for x in
+                   (torch.as_tensor(X).to(DEVICE), X))  # fmt: skip
+    assert isinstance(there.weight, DeviceArray)
+    agree(solve(there, "bundle", tol=1e-3), solve(here, "bundle", tol=1e-3))
+
+
+@pytest.mark.parametrize("loss", ["matthews", "mean_average_precision"])
 def test_losses_that_need_their_vectors_in_memory(loss):
     there, here = problems(loss)
     assert isinstance(there.weight, np.ndarray)
     agree(solve(there, "bundle", tol=1e-3), solve(here, "bundle", tol=1e-3))
 
 
+SEVERAL = [
+    ("softmax", "newton_cg"), ("softmax", "lbfgs"), ("softmax", "bundle"), ("crammer_singer", "bundle"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize(("loss", "solver"), SEVERAL)
+def test_several_scores_a_sample(loss, solver, intercept):
+    y, weight = np.digitize(MARGIN, [-1.0, 1.0]).astype(float), rng.uniform(0.5, 2, N)
+    options = {"alpha": 1e-2, "intercept": intercept, "sample_weight": weight}
+    there, here = (Problem(x, y, loss, **options) for x in (torch.as_tensor(X).to(DEVICE), X))
+    assert isinstance(there.weight, DeviceArray)
+    found = solve(there, solver, tol=1e-4)
+    agree(found, solve(here, solver, tol=1e-4))
+    again = recheck(there, found)  # from the dual point: no better than what was proved, but for its rounding
+    assert again.gap <= found.certificate.gap + 1e-9 * here.scale
+
+
+@pytest.mark.parametrize("kind", ["costs", "slack", "table"])
+def test_errors_over_classes_that_cost_more_than_others(kind):
+    """The values and slopes of memory."""
+    costs, draw = [[0, 1, 4], [1, 0, 1], [2, 1, 0]], np.random.default_rng(5)
+    loss = losses.CrammerSinger(None if kind == "table" else costs, "slack" if kind == "slack" else "margin")
+    y = draw.uniform(0, 2, (N, 3)) if kind == "table" else draw.integers(0, 3, N).astype(float)
+    weight, scores, b = draw.uniform(0.5, 2, N), draw.normal(size=3 * N), np.array([0.3, 0.0, -0.2])
+    here = loss.bind(y, weight)
+    there = loss.bind(*(DeviceArray(torch.as_tensor(x).to(DEVICE)) for x in (y, weight)))
+    value, u, e = there.value_and_subgradient(DeviceArray(torch.as_tensor(scores).to(DEVICE)), b)
+    known, slopes, leaning = here.value_and_subgradient(scores, b)
+    assert value == pytest.approx(known, rel=1e-12)
+    np.testing.assert_allclose(u.to_host(), slopes, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(e, leaning, rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("loss", ["softmax", "crammer_singer"])
-def test_several_scores_a_sample(loss):
-    y = np.digitize(MARGIN, [-1.0, 1.0]).astype(float)
-    there = Problem(torch.as_tensor(X).to(DEVICE), y, as_loss(loss), alpha=1e-2)
-    agree(solve(there, "bundle", tol=1e-3), solve(Problem(X, y, loss, alpha=1e-2), "bundle", tol=1e-3))
+def test_dual_points_of_classes_are_those_of_memory(loss):
+    """Also of points from which the nearest must be looked for."""
+    y, draw = np.digitize(MARGIN, [-1.0, 1.0]).astype(float), np.random.default_rng(6)
+    here, there = (as_loss(loss).bind(*(f(x) for x in (y, np.ones(N)))) for f in (np.array, _there))
+    for size in (0.1, 3.0):
+        u = draw.normal(size=3 * N) * size / N
+        for balanced in (False, True):
+            known = here.project_dual(u, balanced=balanced)
+            found = there.project_dual(_there(u), balanced=balanced)
+            np.testing.assert_allclose(found.to_host(), known, rtol=1e-9, atol=1e-15)
+            assert there.conjugate(found) == pytest.approx(here.conjugate(known), rel=1e-9)
+
+
+def _there(x):
+    return DeviceArray(torch.as_tensor(x).to(DEVICE))
 
 
 @pytest.mark.parametrize("loss", POINTWISE)
@@ -139,6 +217,36 @@ def test_memory_confirms_the_certificate(loss):
     assert again.gap <= found.certificate.gap + 1e-9 * here.scale
     plane = here.minorant_at(found.minorant.u.to_host())
     assert again == certify(here, found.w.astype(float), np.atleast_1d(found.intercept), plane)
+
+
+K = float(np.sum(LABELS > 0))
+ASKED_FOR = {  # of what has no default
+    "precision_at_k": losses.PrecisionAtK(K), "recall_at_k": losses.RecallAtK(K),
+    "lift": losses.Lift(K), "precision_at_recall": losses.PrecisionAtRecall(0.6),
+    "recall_at_precision": losses.RecallAtPrecision(0.6), "quantiles": losses.Quantiles([0.2, 0.7]),
+    "contingency": losses.Contingency(lambda tp, fp, fn, tn: (fp + 2 * fn) / (tp + fp + fn + tn), "linear"),
+}  # fmt: skip
+CLASSES = np.digitize(MARGIN, [-1.0, 1.0]).astype(float)
+MADE = {
+    Target.LABELS: LABELS, Target.TABLE: LABELS, Target.CLASSES: CLASSES, Target.LEVELS: CLASSES,
+    Target.RELEVANCE: CLASSES, Target.REAL: MARGIN, Target.COUNTS: COUNTS, Target.NOTHING: np.ones(N),
+    Target.INDICATORS: np.stack([LABELS > 0, CLASSES > 0], 1).astype(float),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", sorted(LOSSES.keys() - {"chain_crf", "chain_margin"})
+)  # which take sequences
+def test_every_loss_has_the_optimum_of_memory(name):
+    """By the solver that is chosen there; a dual point that was kept proves as much in memory."""
+    loss = ASKED_FOR.get(name, name)
+    kind = as_loss(loss).target
+    y = LABELS if name in ("roc_area", "partial_roc_area") else next(MADE[one] for one in MADE if one in kind)
+    there, here = (Problem(x, y, loss, alpha=3e-2) for x in (torch.as_tensor(X).to(DEVICE), X))
+    found = solve(there, tol=1e-3)
+    agree(found, solve(here, tol=1e-3))
+    if found.dual_point is not None and there.has(Conjugate):
+        assert recheck(there, found).gap <= found.certificate.gap + 1e-9 * here.scale
 
 
 def test_what_has_no_dual_point_is_not_rechecked():

@@ -21,6 +21,7 @@ from gapfit import (
     OrdinalClassifier,
     Ranker,
     SequenceLabeler,
+    TableEncoder,
     skops_types,
 )
 from gapfit.losses import CrammerSinger, Huber
@@ -84,6 +85,14 @@ def test_sparse_rows_measures_chains_and_pipelines():
         assert_array_equal(ours, theirs)
     model = make_pipeline(StandardScaler(), LinearClassifier()).fit(X, Y)
     assert_array_equal(stored(model).predict(X), model.predict(X))
+
+
+def test_tables_with_words_and_gaps():
+    table = np.array([[1.0, "a"], [2.0, "b"], [np.nan, "a"], [4.0, ""]] * 5, dtype=object)
+    encoder = TableEncoder(names=["size", "job"], categorical=["job"], missing="median", scale=True)
+    model = make_pipeline(encoder, LinearClassifier())
+    model.fit(table, np.arange(20) % 2)
+    assert_array_equal(stored(model).predict(table), model.predict(table))
 
 
 def test_nothing_is_loaded_that_was_not_named():

@@ -14,6 +14,7 @@ from browser import needs_chromium, seen
 from gapfit import datasets
 from gapfit.cli.main import run
 from gapfit.datasets import Data
+from gapfit.losses import Quantiles
 from gapfit.report import facts_of, page
 from gapfit.report.facts import Samples
 from gapfit.report.svg import Axes, ticks
@@ -97,6 +98,7 @@ OTHERS = {
     "kernel": (gapfit.KernelSVC(), IRIS, SPECIES),
     "levels": (gapfit.OrdinalClassifier(), IRIS, SPECIES),
     "regression": (gapfit.LinearRegressor(alpha=0.1), *REAL),
+    "quantiles": (gapfit.LinearRegressor(loss=Quantiles([0.1, 0.5, 0.9]), alpha=0.1), *REAL),
     "measure": (gapfit.MetricClassifier(alpha=1e-2, cv=2, calibrate="isotonic"), X[:200], Y[:200]),
     "several labels": (gapfit.LinearClassifier(loss="logistic"), IRIS, np.eye(3, dtype=int)[SPECIES]),
     "novelty": (gapfit.KernelNoveltyDetector(), IRIS, None),
@@ -148,6 +150,26 @@ def test_a_browser_shows_it_light_and_dark(tmp_path):
     assert len(found["pictures"]) == 3 and min(found["pictures"]) > 200
     dark, errors = seen(file, probe, "--blink-settings=preferredColorScheme=0")
     assert errors == [] and found["paper"] == "rgb(255, 255, 255)" != dark["paper"]
+
+
+def test_several_problems_have_several_optima():
+    """One against the rest, or a first fit on the way to another: no one number is between all bounds."""
+    flowers = Samples(*load_iris(return_X_y=True))
+    model = gapfit.LinearClassifier(alpha=1e-2).fit(*flowers)
+    text = checked(page("m", facts_of(model, flowers, None, None), []))
+    gap = max(one.gap for one in model.certificates_)
+    assert "The optimum lies between 0" not in text
+    assert f"3 convex problems were solved, and each solution is at most {gap:.2g} from its optimum" in text
+    assert "Of 3 fits, that with the largest gap" in text
+
+
+def test_the_last_line_names_the_measure_that_was_trained_for(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    datasets.save("rows.csv", Data(X, Y.astype(float)))
+    options = ["--metric", "f1", "-q"]
+    assert run(["train", "rows.csv", "model", "--target", "target", *options]) == 0
+    assert run(["report", "model", "rows.csv", "--target", "target"]) == 0
+    assert "report.html: F1 0.9" in capsys.readouterr().out
 
 
 def test_ticks_are_round_numbers():

@@ -8,7 +8,7 @@ import click
 import numpy as np
 from scipy import sparse
 
-from gapfit.cli.files import Named, Reading, aside, check_place, output_format, reading, say
+from gapfit.cli.files import Named, Reading, aside, check_pictures, check_place, output_format, reading, say
 from gapfit.cli.options import alpha_option, chosen_alpha
 from gapfit.cli.train import CLASSIFICATION, REGRESSION
 from gapfit.datasets import Data
@@ -57,6 +57,7 @@ def compare(
     if target_path.suffix not in (*PICTURES, ".html"):
         raise click.UsageError(f"--out must end in {', '.join(PICTURES)} or .html, got {out}")
     check_place(out)
+    check_pictures()
     task = make_task(reading(data), **objective)
     logging.getLogger("gapfit").setLevel(logging.ERROR)
     n, d = task.problem.design.shape

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable
 from functools import wraps
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import click
@@ -138,6 +139,12 @@ class Named(click.Choice):  # type: ignore[type-arg]  # generic in new versions 
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
             self.fail(error.message.rstrip(".") + meant(str(value), self.choices), param, ctx)
+
+
+def check_pictures(instead: str = "") -> None:
+    """Refuse before any work what would end in a picture that cannot be drawn."""
+    if find_spec("matplotlib") is None:
+        raise click.UsageError(f"pictures need matplotlib: pip install 'gapfit[plot]'{instead}")
 
 
 def check_place(path: str) -> None:

@@ -72,8 +72,10 @@ def fields(estimator: Any, seconds: float) -> dict[str, Any]:
 
 def last_line(estimator: Any, seconds: float) -> str:
     """What a person wants to know of a fit."""
-    told = fields(estimator, seconds)
+    told, fits = fields(estimator, seconds), len(estimator.certificates_)
+    worst = f", the worst of {fits} fits" if fits > 1 else ""
     return (
         f"{told['status']}: objective {told['objective']:.8g}, bound {told['bound']:.8g}, "
-        f"gap {told['gap']:.2e} (relative {told['relative_gap']:.2e}), {told['steps']} steps, {seconds:.2f} s"
+        f"gap {told['gap']:.2e} (relative {told['relative_gap']:.2e}{worst}), {told['steps']} steps, "
+        f"{seconds:.2f} s"
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gapfit.cli.files import aside, output_format
+from gapfit.cli.files import aside, check_pictures, output_format
 from gapfit.lab import experiments, figure_pictures, page, theorems
 from gapfit.lab.data import RECIPES, default_folder
 
@@ -34,6 +34,8 @@ def theorems_command(*, out: Path, wanted: bool, quiet: bool, output: str) -> in
     Exit code 2 if one does not. With --format json a list of objects with name, statement, measured, holds,
     source, erratum (does it differ from what is printed?).
     """
+    if wanted:
+        check_pictures(", or --no-report does without them")
     found = theorems.run(aside(quiet=quiet))
     if wanted:
         theorems.report(found, out)
@@ -62,6 +64,7 @@ def figures_command(
 
     Each curve is kept when it is done; a run that was stopped goes on where it was.
     """
+    check_pictures()
     if source is not None and not source.is_dir():
         raise click.UsageError(f"--data {source} is not a folder")
     names = list(only) or list(RECIPES)

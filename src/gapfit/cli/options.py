@@ -60,14 +60,17 @@ def solver_option(kind: type) -> Decorator:
     return option(kind, "solver", type=Named(list(SOLVERS)))
 
 
-def loss_parameter(name: str, *flags: str) -> Decorator:
-    """The option for a parameter that some losses have."""
+_FLAGS: dict[str, str] = {}  # of the parameters of losses
+
+
+def loss_parameter(name: str, *flags: str, several: str = "") -> Decorator:
+    """The option for a parameter that some losses have; `several` says what more than one of it means."""
     having = {loss: signature(known).parameters for loss, known in LOSSES.items()}
     defaults = {loss: found[name].default for loss, found in having.items() if name in found}
     default = next(iter(defaults.values()))
-    return click.option(
-        *flags, name, type=float, help=f"For --loss {', '.join(defaults)} [default: {default:g}]."
-    )
+    _FLAGS[name] = flags[-1]
+    told = f"For --loss {', '.join(defaults)} [default: {default:g}]. {several}".rstrip()
+    return click.option(*flags, name, type=float, multiple=bool(several), help=told)
 
 
 def together(*options: Decorator) -> Decorator:
@@ -88,8 +91,12 @@ def declared_by(kind: type, options: Mapping[str, Any]) -> dict[str, Any]:
 
 def make_loss(name: str, options: Mapping[str, Any]) -> Any:
     """The loss, with those of its parameters that were given; its name, if none was."""
-    given = {key: options.get(key) for key in signature(LOSSES[name]).parameters}
-    given = {key: value for key, value in given.items() if value is not None}
+    given = {key: options.get(key) for key in _FLAGS if options.get(key) not in (None, ())}
+    known = signature(LOSSES[name]).parameters
+    if strange := [_FLAGS[key] for key in given if key not in known]:
+        raise click.UsageError(f"--loss {name} has no {', '.join(strange)}: leave that out")
+    for key, value in given.items():
+        given[key] = value[0] if isinstance(value, tuple) and len(value) == 1 else value
     return LOSSES[name](**given) if given else name
 
 

@@ -67,9 +67,10 @@ def predict(
                 file.write(" ".join(_word(value) for part in row for value in part) + "\n")
     if samples.y is not None and not quiet and out != "-":
         found = np.concatenate(predictions)
+        X = samples.X if isinstance(samples.X, Given) else matched(samples, fitted, names)
         if getattr(fitted, "multilabel_", False):
-            found = fitted.predict(matched(samples, fitted, names))
-        name, value = score(fitted, samples.X, samples.y, found)
+            found = fitted.predict(X)
+        name, value = score(fitted, X, samples.y, found)
         if name:
             rows = len(samples.y)
             say(output, f"{name} {value:.6g} on {rows} rows", {name: value, "rows": rows})
@@ -129,6 +130,8 @@ def score(fitted: Any, X: Any, y: Any, predictions: Any) -> tuple[str, float]:
     if isinstance(fitted, MetricClassifier):
         return measure_name(fitted.metric), fitted.score(X, y)
     if is_regressor(fitted):
+        if np.ndim(predictions) > np.ndim(y):  # several quantiles of one target
+            return "D^2 of quantiles, mean", fitted.score(X, y)
         return "R^2", float(r2_score(y, predictions))
     if is_classifier(fitted):
         return "accuracy", float(accuracy_score(y, predictions))

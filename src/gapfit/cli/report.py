@@ -48,7 +48,8 @@ def report(
     with replacing(out) as file:
         file.write(page(title or Path(model).name, facts, told).encode())
     if not quiet:
-        click.echo(f"{out}: {_first(facts.scores)}{loaded.model.status_.value.partition(':')[0]}")
+        ended = loaded.model.status_.value.partition(":")[0]
+        click.echo(f"{out}: {_foremost(facts.scores, loaded.model)}{ended}")
     return 0
 
 
@@ -57,8 +58,10 @@ def _samples(loaded: Loaded, reading: Reading, path: str) -> Samples:
     return Samples(matched(samples, loaded.model, loaded.names), samples.y)
 
 
-def _first(scores: dict[str, dict[str, Any]]) -> str:
-    """The first score of the model, if it has any."""
-    for name, value in scores.get("this model", {}).items():
-        return f"{name} {value:.4g}, "
+def _foremost(scores: dict[str, dict[str, Any]], model: Any) -> str:
+    """The score that the model was trained for, else its first one, if it has any."""
+    told = scores.get("this model", {})
+    wanted = str(getattr(model, "metric", "")).replace("_", " ")
+    for name in sorted(told, key=lambda name: name.lower() != wanted):
+        return f"{name} {told[name]:.4g}, "
     return ""

@@ -44,7 +44,7 @@ from gapfit.estimators.ordinal import NAMES as ORDINAL
 from gapfit.estimators.targets import names_of
 
 CLASSIFICATION = [*names_of(Target.LABELS), *COMPETING, *SEVERAL]
-REGRESSION = names_of(Target.REAL | Target.COUNTS)
+REGRESSION = [name for name in names_of(Target.REAL | Target.COUNTS) if name != "quantiles"]  # --quantile
 LOSSES = [*CLASSIFICATION, *ORDINAL, *REGRESSION, "novelty"]
 # what liblinear calls its solvers by number: loss and penalty (the algorithm is ours to choose)
 LIBLINEAR = {
@@ -77,7 +77,7 @@ LIBLINEAR = {
 @kernel_options
 @loss_parameter("epsilon", "-p", "--epsilon")
 @option(NoveltyDetector, "nu", "-n", help="For --loss novelty.")
-@loss_parameter("q", "--quantile")
+@loss_parameter("q", "--quantile", several="Several of them are fitted together, so that they do not cross.")
 @loss_parameter("delta", "--delta")
 @loss_parameter("gamma", "--gamma")
 @click.option(

@@ -13,6 +13,7 @@ from scipy import sparse
 from gapfit._types import Slope, Vector
 from gapfit.design.base import Design, Precise
 from gapfit.design.forms import Plain, Rows, RowSums, WideRows, WideSums
+from gapfit.elsewhere import loops_of
 from gapfit.fingerprint import fingerprint
 from gapfit.solution import Cost
 
@@ -53,10 +54,24 @@ class WideDesign(Design):
     def largest(self) -> float:
         return self.narrow.largest
 
+    def zeros(self) -> Any:
+        narrow = self.narrow.zeros()
+        return np.zeros(self.shape[0]) if loops_of(narrow) is None else np.repeat(narrow, self.outputs)
+
+    def held(self, vector: Any) -> Any:
+        return self.narrow.held(vector)
+
+    def in_memory(self) -> "WideDesign":
+        return WideDesign(self.narrow.in_memory(), self.outputs)
+
+    def widened(self, outputs: int) -> "Design":
+        return self if outputs == self.outputs else super().widened(outputs)
+
     def scores(self, w: Slope) -> Vector:
         """X W, flat."""
         if not w.any():
-            return np.zeros(self.shape[0])  # where every fit starts
+            nothing: Vector = self.zeros()  # where every fit starts
+            return nothing
         if (sums := self.narrow.form(RowSums)) is not None:
             return sums.matrix.scores(w.reshape(-1, self.outputs)).ravel()
         return self._each(self.narrow.scores, w)

@@ -72,6 +72,11 @@ class DeviceArray(NDArrayOperatorsMixin):
         raise TypeError("this vector is on a device: to_host() fetches it")
 
     @property
+    def version(self) -> int:
+        """What changes when somebody writes to it."""
+        return self.tensor._version
+
+    @property
     def loops(self) -> Callable[..., Any]:
         """What runs compiled loops over its entries."""
         from gapfit.device.loops import run  # which compiles nothing until it is to run
@@ -149,11 +154,16 @@ class DeviceArray(NDArrayOperatorsMixin):
     def mean(self) -> float:
         return float(self.tensor.mean())
 
-    def max(self, initial: float | None = None) -> Any:
-        return np.max(self) if initial is None else np.max(self, initial=initial)
+    def max(self, axis: Any = None, initial: float | None = None) -> Any:
+        return np.max(self, axis) if initial is None else np.max(self, axis, initial=initial)
 
-    def min(self, initial: float | None = None) -> Any:
-        return np.min(self) if initial is None else np.min(self, initial=initial)
+    def min(self, axis: Any = None, initial: float | None = None) -> Any:
+        return np.min(self, axis) if initial is None else np.min(self, axis, initial=initial)
+
+    def extremes(self) -> tuple[float, float]:
+        """The least and the largest entry; both are NaN where one is."""
+        low, high = torch.stack(torch.aminmax(self.tensor)).tolist()
+        return low, high
 
     def any(self, axis: Any = None) -> Any:
         return np.any(self, axis=axis)
@@ -161,8 +171,8 @@ class DeviceArray(NDArrayOperatorsMixin):
     def all(self, axis: Any = None) -> Any:
         return np.all(self, axis=axis)
 
-    def argmax(self) -> int:
-        return int(self.tensor.argmax())
+    def argmax(self, axis: Any = None) -> Any:
+        return int(self.tensor.argmax()) if axis is None else DeviceArray(self.tensor.argmax(axis))
 
 
 def _wrapped(found: Any) -> Any:

@@ -6,7 +6,7 @@ import triton.language as tl
 
 __all__ = ["fold"]
 
-_BLOCK = 256  # sums of a program
+_BLOCK = 128  # sums of a program
 _FEW = 2**14  # numbers that are soon fetched
 _AT_ONCE = 64  # numbers of a sum
 

@@ -287,4 +287,4 @@ def _opened(thing: Any) -> Any:
     """Tensors for vectors, in records as well."""
     if isinstance(thing, tuple):
         return type(thing)(*map(_opened, thing)) if hasattr(thing, "_fields") else tuple(map(_opened, thing))
-    return thing if isinstance(thing, (float, int)) else thing.tensor
+    return thing if thing is None or isinstance(thing, (float, int)) else thing.tensor

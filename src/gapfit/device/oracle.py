@@ -7,16 +7,16 @@ single precision for steps that need not be exact; sums from tile to tile are in
 
 import math
 import os
+from functools import cached_property
 from typing import Any
 
 import torch
 import triton
 import triton.language as tl
 
-from gapfit.compiled import atoms
-from gapfit.device.formulas import renamed
+from gapfit.device.losses import FORMULAS
 
-__all__ = ["FORMULAS", "Prepared", "pays", "through"]
+__all__ = ["Prepared", "pays", "through"]
 
 _WIDEST = 4096  # columns of a tile
 _MOST = 16  # programs for each processor of the card
@@ -36,74 +36,6 @@ _TILES = [  # as digits: entries, warps, stages of the loop, and which rows' slo
     )
 ]  # fmt: skip
 _NOTHING, _ONCE, _EACH = 0, 1, 2  # a number is zero, the same for all samples, or each sample's own
-
-# -- formulas: phi(f) and its slope, from the score and the numbers of a sample ---------------------------
-
-
-@triton.jit
-def _chosen(condition, yes, no):
-    return tl.where(condition, yes, no)
-
-
-@triton.jit
-def _smaller(x, y):
-    return tl.minimum(x, y)
-
-
-@triton.jit
-def _larger(x, y):
-    return tl.maximum(x, y)
-
-
-# what compiled loops do to one sample, in Triton's words
-_maximum = triton.jit(renamed(atoms.maximum, {"tl": tl, "min": _smaller, "max": _larger, "chosen": _chosen}))
-
-
-@triton.jit
-def _atoms(f, numbers):
-    sign, lin, kink, quad, lo, hi = numbers
-    value, a = _maximum(lin - sign * f, kink, quad, lo, hi)
-    return value, -sign * a
-
-
-@triton.jit
-def _logistic(f, numbers):
-    y, p = numbers[0], numbers[1]
-    margin = y * f
-    t = tl.exp(-tl.abs(margin))
-    u = 1.0 + t
-    share = 1.0 / u
-    log = tl.log(u) + (t - (u - 1.0)) * share
-    return p * (tl.maximum(-margin, 0.0) + log), -p * y * tl.where(margin < 0, 1.0, t) * share
-
-
-@triton.jit
-def _exponential(f, numbers):
-    y, p = numbers[0], numbers[1]
-    value = p * tl.exp(-y * f)
-    return value, -y * value
-
-
-@triton.jit
-def _poisson(f, numbers):
-    y, p, centre = numbers[0], numbers[1], numbers[2]
-    r = f - centre
-    grown = tl.exp(r) - 1.0
-    value = tl.where(y > 0, y * (grown - r), grown + 1.0)
-    return p * value, p * tl.where(y > 0, y * grown, grown + 1.0)
-
-
-@triton.jit
-def _parabola(f, numbers):
-    weight = numbers[0]
-    return 0.5 * weight * f * f, weight * f
-
-
-FORMULAS: dict[str, Any] = {
-    "atoms": _atoms, "logistic": _logistic, "exponential": _exponential, "poisson": _poisson,
-    "parabola": _parabola,
-}  # fmt: skip
-
 
 # -- the pass ---------------------------------------------------------------------------------------------
 
@@ -146,7 +78,8 @@ def _through(
     """`w` ends with what is added to all scores; `numbers` are six vectors; `sizes` are those of X; `out` is
     for scores, and for slopes and sums; `HOW` says how the numbers are given, and then whether scores are
     kept, by what the width of X is to be multiplied (a power of two, which tells the compiler where rows
-    begin), whether single precision will do, and whether rows fill their tile."""
+    begin), whether single precision will do, whether rows fill their tile, and which formula it is: each has
+    tiles of its own."""
     KIND: tl.constexpr = tl.float32 if HOW[8] else tl.float64
     ROWS: tl.constexpr = TILE // 1000 // COLUMNS
     # rows whose slopes are summed up apart: none, all, or as many as a load of all threads is made of, so
@@ -165,8 +98,8 @@ def _through(
         _same(numbers[3], HOW[3], KIND), _same(numbers[4], HOW[4], KIND), _same(numbers[5], HOW[5], KIND)
     )  # fmt: skip
     slope = tl.zeros((GROUP, COLUMNS), tl.float64)
-    value = tl.zeros((ROWS,), tl.float64)
-    total = tl.zeros((ROWS,), tl.float64)
+    value = tl.zeros((GROUP,), tl.float64)
+    total = tl.zeros((GROUP,), tl.float64)
     for tile in tl.range(tl.program_id(0), tl.cdiv(n, ROWS), tl.num_programs(0), num_stages=TILE // 10 % 10):
         rows = tl.cast(tile, tl.int64) * ROWS + tl.arange(0, ROWS)
         here = rows < n
@@ -182,8 +115,10 @@ def _through(
         u = tl.where(here, u, 0.0)
         if HOW[6]:
             tl.store(out[0] + rows, f.to(tl.float64), mask=here)
-        value += tl.where(here, phi, 0.0).to(tl.float64)
-        total += u.to(tl.float64)
+        # within a tile as precise as the products: to widen every number costs more than to add it up
+        phi = tl.reshape(tl.where(here, phi, 0.0), (ROWS // GROUP, GROUP))
+        value += tl.sum(phi, axis=0).to(tl.float64)
+        total += tl.sum(tl.reshape(u, (ROWS // GROUP, GROUP)), axis=0).to(tl.float64)
         parts = tl.reshape(x * u[:, None], (ROWS // GROUP, GROUP, COLUMNS))
         slope += tl.sum(parts, axis=0).to(tl.float64)
     place = out[1] + tl.program_id(0).to(tl.int64) * (d + 2)
@@ -203,11 +138,19 @@ class Prepared:
     """A formula and the numbers of all samples, and how these are given: what many passes have in common."""
 
     def __init__(self, formula: str, parts: tuple[torch.Tensor, ...]) -> None:
-        missing = _PARTS - len(parts)
-        self.formula = formula
-        self.numbers = (*parts, *(parts[0],) * missing)
-        self.how = (*map(_how, parts), *(_NOTHING,) * missing)
+        self.formula, self.parts = formula, parts
+        self.how = (*map(_how, parts), *(_NOTHING,) * (_PARTS - len(parts)))
         self.passes: dict[Any, _Pass] = {}
+
+    @cached_property
+    def short(self) -> tuple[torch.Tensor, ...]:
+        """The numbers in single precision: half to read, and no thread of a row has to round them again."""
+        return tuple(x[:1].float().expand(len(x)) if x.stride(0) == 0 else x.float() for x in self.parts)
+
+    def numbers(self, *, single: bool) -> tuple[torch.Tensor, ...]:
+        """As many as all formulas have."""
+        parts = self.short if single else self.parts
+        return (*parts, *(parts[0],) * (_PARTS - len(parts)))
 
 
 class _Pass:
@@ -222,8 +165,9 @@ class _Pass:
         columns = triton.next_power_of_2(max(d, 16))
         processors = torch.cuda.get_device_properties(X.device).multi_processor_count if X.is_cuda else 1
         self.X, self.losses, self.columns, self.processors = X, losses, columns, processors
-        self.sizes = n, d // unit
-        self.how = (*losses.how, int(kept), unit, int(single), int(columns == d))
+        self.sizes, self.numbers = (n, d // unit), losses.numbers(single=single)
+        which = list(FORMULAS).index(losses.formula)
+        self.how = (*losses.how, int(kept), unit, int(single), int(columns == d), which)
         self.w = torch.empty(d + 1, dtype=torch.float64, device=X.device)
         self.scores = torch.empty(n if kept else 0, dtype=torch.float64, device=X.device)
         self.slopes = torch.empty((_MOST * processors, d + 2), dtype=torch.float64, device=X.device)
@@ -246,7 +190,7 @@ class _Pass:
 
     def _launch(self) -> None:
         _through[lambda tile: (self.processors * tile["PER"],)](
-            self.X, self.w, self.losses.numbers, self.sizes, (self.scores, self.slopes),
+            self.X, self.w, self.numbers, self.sizes, (self.scores, self.slopes),
             FORMULA=FORMULAS[self.losses.formula], HOW=self.how, COLUMNS=self.columns,
         )  # fmt: skip
         used = self.processors * _through.best_config.kwargs["PER"]

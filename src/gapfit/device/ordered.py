@@ -1,109 +1,160 @@
 """Loops over samples in the order of their scores, for vectors on a device: its sort, and prefix sums.
 
-As in `loops`, functions have the names of the compiled loops: `compiled.order`, `compiled.rank` and
-`compiled.contingency`. Sums in order count as many roundings as there are samples, here and there.
+As in `loops`, functions have the names of those of memory (`losses.contingency`, `losses.ranking`,
+`losses.queries`, `compiled.contingency`), whose loops are run where tensors are in memory. Sums in order
+count as many roundings as there are samples, here and there.
 """
 
-from collections.abc import Callable
-from functools import cache
+import math
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 
+from gapfit.compiled import contingency, rank
+from gapfit.compiled.atoms import chosen
 from gapfit.device.array import DeviceArray
-from gapfit.device.formulas import fused
+from gapfit.device.samples import for_each
 
 __all__ = ["ORDERED"]
 
-
-def descending(scores: Any) -> Any:
-    values, order = torch.sort(scores, descending=True, stable=True)
-    return DeviceArray(order), DeviceArray(values)
+_MOST = 4096  # pairs for each sample: to compare more takes longer than to sort them in memory
 
 
-def prefix_sums(values: Any, weight: Any, order: Any) -> Any:
-    """Of the weights in this order, and of their products with the values, from zero on."""
-    n, once = len(values), weight.stride(0) == 0  # one number for all: then its sums are known
-    found = values.new_zeros((2, n + 1))
-    mass, moment = found
-    if once:
-        torch.arange(n + 1, out=mass)
-        torch.cumsum(values, 0, out=moment[1:])
-        found *= weight[:1]
-    else:
-        some = weight[order]
-        torch.cumsum(some, 0, out=mass[1:])
-        torch.cumsum(some * values, 0, out=moment[1:])
-    return DeviceArray(mass), DeviceArray(moment)
+def ranked_apart(scores: Any, samples: Any, known: Any) -> list[list[DeviceArray]]:
+    """Positives, and negatives; which samples these are is counted among all."""
+    order, values = _apart(scores, samples.positive)
+    parts = []
+    for k, some in enumerate((slice(samples.positives), slice(samples.positives, None))):
+        rows, f = order[some], values[some]
+        if samples.unit is None:
+            weight = samples.weight[rows]
+            mass, moment = _from_zero(weight), _from_zero(weight * f)
+        else:  # one number for all: its sums are known
+            counts = torch.arange(len(f) + 1, dtype=torch.float64, device=f.device) if known is None else None
+            mass = known[k] if counts is None else counts.mul_(samples.unit)
+            moment = _from_zero(f) if samples.unit == 1.0 else _from_zero(f).mul_(samples.unit)
+        parts.append([DeviceArray(part) for part in (rows, f, mass, moment)])
+    return parts
 
 
-def positives_below_negatives(order: Any, signed: Any, limit: Any, u: Any) -> float:
-    if u.is_cuda:
-        from gapfit.device.ranks import wrong_pairs
+def _apart(scores: Any, positive: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    """The order of positives by descending score, then that of the others; and the scores so ordered."""
+    if scores.is_cuda:
+        from gapfit.device.sorting import ordered
 
-        return wrong_pairs(order, signed, limit, u)
-    signed = signed[order]
-    above, taken = (torch.cumsum(torch.clamp(x, min=0.0), 0) for x in (signed, -signed))
-    positive, before = signed > 0.0, torch.clamp(taken, max=limit)
-    part = torch.clamp(torch.minimum(-signed, limit - (taken + signed)), min=0.0)
-    u[order] = torch.where(positive, -signed * before, part * torch.clamp(above[-1] - above, min=0.0))
-    return float(torch.where(positive, signed * before, 0.0).sum())
-
-
-def linear_fractional(
-    positive: Any, negative: Any, scores: Any, shift: Any, scale: Any, c: Any, x: Any, d: Any, whole: Any
-) -> tuple[float, float]:
-    """For every t the p that is best for it, by halves: the gain of one more negative falls."""
-    numbers = (*map(_number, scale),), (*map(_number, (c, x, d, whole)),)
-    search = _best_counts(len(scores).bit_length())
-    found = search(positive, negative, scores, _number(shift), *numbers)
-    value, p = (torch.cat(list(part)) for part in found)
-    best = int(value.argmax())
-    return float(positive[0][best % len(positive[0])]), float(p[best])
+        return ordered(scores, positive)
+    index = torch.sort(torch.where(positive, 1.0, 0.0).double(), descending=True, stable=True).indices
+    sizes = [int(positive.sum()), len(scores)]
+    for some in (slice(sizes[0]), slice(*sizes)):
+        index[some] = index[some][torch.sort(scores[index[some]], descending=True, stable=True).indices]
+    return index, scores[index]
 
 
-@cache
-def _best_counts(halvings: int) -> Callable[..., Any]:
-    def of(positive: Any, negative: Any, scores: Any, shift: Any, scale: Any, ratio: Any) -> Any:
-        (mass, moment), (false_mass, false_moment), (up, down), (c, x, d, whole) = (
-            positive, negative, scale, ratio,
-        )  # fmt: skip
-        base, gain, n = x * mass + d, c * mass, len(scores)
-
-        def slope(total: Any, j: Any) -> Any:
-            return gain / (total * total) + down * (scores[j] + shift)
-
-        low = torch.zeros(len(mass), dtype=torch.int64, device=mass.device)
-        high = torch.full_like(low, n)
-        for _ in range(halvings):
-            middle = torch.clamp((low + high) // 2, max=n - 1)
-            rises = (low < high) & (slope(base + false_mass[middle + 1], middle) >= 0.0)
-            low, high = (
-                torch.where(rises, middle + 1, low),
-                torch.where(rises, high, torch.minimum(middle, high)),
-            )
-        j, last = low, torch.clamp(low, max=n - 1)
-        first, end = false_mass[j], false_mass[last + 1]
-        rise = down * (scores[last] + shift)
-        inside = (j < n) & (gain / ((base + first) * (base + first)) + rise > 0.0)
-        far = torch.sqrt(gain / torch.where(inside, -rise, 1.0)) - base
-        far = torch.where(inside, torch.minimum(torch.maximum(far, first), end), first)
-        least = torch.where(inside & (whole > 0.0), torch.floor(far), first)
-        most = torch.where(inside & (whole > 0.0), torch.minimum(least + 1.0, end), far)
-        sums = false_moment[j] + shift * first
-        values = [
-            -gain / (base + p) + up * (moment + shift * mass)
-            + down * (sums + torch.where(p > first, (p - first) * (scores[last] + shift), 0.0))
-            for p in (least, most)
-        ]  # fmt: skip
-        return values, [least, most]
-
-    return fused(of)
+def _from_zero(x: torch.Tensor) -> torch.Tensor:
+    """The sums of the first k numbers, from none on."""
+    out = x.new_empty(len(x) + 1)
+    out[0] = 0.0
+    torch.cumsum(x, 0, out=out[1:])
+    return out
 
 
-def _number(x: float) -> torch.Tensor:
-    """On the host, or every new one would be compiled for."""
-    return torch.tensor(float(x), dtype=torch.float64)
+def taken_of(classes: Any, amounts: tuple[float, float], unit: float | None) -> list[Any]:
+    """All that the host wants to know of scores, at once."""
+    ends = []
+    for (_, _, mass, _), amount in zip(classes, amounts, strict=True):
+        if unit is None:
+            k = int(torch.searchsorted(mass, mass.new_full((1,), amount), right=True)) - 1
+            before, after = mass[[k, min(k + 1, len(mass) - 1)]].tolist()
+        else:  # masses are multiples of it, as they were rounded
+            k = round(amount / unit)
+            k -= k * unit > amount
+            before, after = k * unit, min(k + 1, len(mass) - 1) * unit
+        ends.append((k, before, after))
+    places = [
+        scores[min(max(at, 0), len(scores) - 1)]
+        for (_, scores, _, _), (k, _, _) in zip(classes, ends, strict=True) for at in (k - 1, k)
+    ]  # fmt: skip
+    found = torch.stack(places).tolist()
+    return [
+        (k, lowest if k else math.inf, following if k < len(part[1]) else -math.inf, before, after)
+        for part, (k, before, after), lowest, following in zip(
+            classes, ends, found[::2], found[1::2], strict=True
+        )
+    ]
 
 
-ORDERED = (descending, prefix_sums, positives_below_negatives, linear_fractional)
+def _above(x, t):
+    positive, f = x
+    return (chosen(positive > 0.0, f >= t[0], f >= t[1]),), ()
+
+
+_label = for_each(_above)
+
+
+def labelled(positive: Any, scores: Any, first: Any, second: Any) -> Any:
+    share = torch.empty_like(scores)
+    _label((positive.view(torch.uint8), scores), (first, second), (share,))
+    return share
+
+
+def _leaning(x, t):
+    share, positive, step, f = x
+    u = step * (share - positive)
+    return (u,), (u * (f + t[0]), u)
+
+
+_lean = for_each(_leaning, 2)
+
+
+def slopes_of(share: Any, positive: Any, step: Any, scores: Any, b: Any) -> Any:
+    u = torch.empty_like(scores)
+    sums = _lean((share, positive.view(torch.uint8), step, scores), (b,), (u,))
+    return DeviceArray(u), *sums.tolist()
+
+
+def wrong_pairs(scores: Any, signed: Any, units: Any, limit: Any, u: Any) -> float:
+    if not u.is_cuda:
+        order = torch.sort(scores, descending=True, stable=True).indices
+        return float(rank.positives_below_negatives(*_in_memory(order, signed), float(limit), u.numpy()))
+    from gapfit.device.ranks import wrong_pairs as counted
+
+    return counted(scores, signed, units, float(limit), u)
+
+
+def linear_fractional(positive: Any, negative: Any, scores: Any, *numbers: Any) -> tuple[float, float]:
+    if not scores.is_cuda:
+        sums = (tuple(_in_memory(*part)) for part in (positive, negative))
+        t, p = contingency.linear_fractional(*sums, scores.numpy(), *numbers)
+        return float(t), float(p)
+    from gapfit.device.ratios import best_table
+
+    shift, scale, *others = numbers
+    return best_table(positive, negative, scores, [shift, *scale, *others])
+
+
+def pairs_of_queries(scores: Any, lists: Any, u: Any) -> float:
+    """Where queries are lists; pairs of long ones are counted in memory, in the order of scores."""
+    if u.is_cuda and lists.pairs <= _MOST * len(u):
+        from gapfit.device.queries import pairs_within
+
+        total, slopes = pairs_within(scores[lists.rows], *lists[1:-1])
+        u[lists.rows] = slopes
+        return total
+    rows, query, starts, level, weight, price, _ = lists
+    f = scores[rows]
+    order = torch.sort(f, descending=True, stable=True).indices
+    order = order[torch.sort(query[order], stable=True).indices]
+    values, *sorted_ = (x[order].cpu() for x in (f, level, weight, price))
+    parts = torch.empty_like(values)
+    total = rank.pairs_within_runs(*_in_memory(values, starts.cpu(), *sorted_, parts))
+    u[rows[order]] = parts.to(u.device)
+    return float(total)
+
+
+def _in_memory(*tensors: torch.Tensor) -> Iterator[Any]:
+    """The same numbers, for compiled loops."""
+    return (x.contiguous().numpy() for x in tensors)
+
+
+ORDERED = (pairs_of_queries, ranked_apart, taken_of, labelled, slopes_of, wrong_pairs, linear_fractional)

@@ -54,9 +54,9 @@ class LinearRegressor(RegressorMixin, WithIntercept, StreamOfNumbers, WhatIf):
 
     loss: Any = parameter(
         """phi: "squared" (r^2 / 2), "absolute", "quantile", "epsilon_insensitive",
-        "squared_epsilon_insensitive", "huber", "poisson" (the mean is exp of the score), or an object of
-        `gapfit.losses`, such as `Quantile(q=0.9)`, `Quantiles([0.1, 0.5, 0.9])` or `Huber(delta=2)`, or one
-        of your own.""",
+        "squared_epsilon_insensitive", "huber", "scaled_huber", "poisson" (the mean is exp of the score), or
+        an object of `gapfit.losses`, such as `Quantile(q=0.9)`, `Quantiles([0.1, 0.5, 0.9])` or
+        `Huber(delta=2)`, or one of your own.""",
         "str or Loss", default="squared", form=LOSS,
     )  # fmt: skip
     fit_intercept: bool = parameter("Whether to have the intercept b.", default=True)

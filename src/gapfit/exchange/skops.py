@@ -11,19 +11,21 @@ from gapfit.penalties.groups import Partition
 from gapfit.registry import LOSSES, PENALTIES
 from gapfit.solution import Certificate, Record, Status
 from gapfit.statements import Ball
+from gapfit.tables import TableEncoder
 
 _RECORDS: tuple[type, ...] = (
     Ball, CallableTiles, Certificate, Curve, FunctionTiles, KernelDesign, MatrixTiles, Partition, Record,
-    Status, SupportBall,
+    Status, SupportBall, TableEncoder,
 )  # fmt: skip
 
 
 def skops_types() -> list[str]:
     """The names of the types that `skops.io.load(file, trusted=...)` is to be told for models of gapfit.
 
-    They are the estimators, losses, penalties, kernels and records, all of which are data: to load them runs
-    no code that a file chose. skops looks at types only, and not at whether numbers fit together, as
-    `gapfit.load` does: for files of strangers `gapfit.save` and `gapfit.load` are the safer way.
+    They are the estimators and the encoder of tables, losses, penalties, kernels and records, all of which
+    are data: to load them runs no code that a file chose. skops looks at types only, and not at whether
+    numbers fit together, as `gapfit.load` does: for files of strangers `gapfit.save` and `gapfit.load` are
+    the safer way.
 
     Examples
     --------

@@ -25,6 +25,7 @@ from gapfit.losses.regression import (
     Squared,
     SquaredEpsilonInsensitive,
 )
+from gapfit.losses.scaled import ScaledHuber
 from gapfit.losses.selection import BalancedAccuracy, BreakEven, ErrorRate, Lift, PrecisionAtK, RecallAtK
 from gapfit.losses.smoothed import Smoothed
 from gapfit.losses.softmax import Softmax
@@ -34,7 +35,7 @@ __all__ = ["Atoms", "ContingencyLoss", "Loss", "PiecewiseLoss", "PointwiseLoss",
 __all__ += ["Target"]
 __all__ += ["Exponential", "Hinge", "Logistic", "Novelty", "SmoothedHinge", "SquaredHinge"]
 __all__ += ["Absolute", "EpsilonInsensitive", "Huber", "Poisson", "Quantile", "Quantiles", "Squared"]
-__all__ += ["SquaredEpsilonInsensitive"]
+__all__ += ["ScaledHuber", "SquaredEpsilonInsensitive"]
 __all__ += ["BalancedAccuracy", "BreakEven", "Contingency", "ErrorRate", "FBeta", "Jaccard", "Lift"]
 __all__ += ["Matthews", "PrecisionAtK", "PrecisionAtRecall", "RecallAtK", "RecallAtPrecision"]
 __all__ += ["NDCG", "MeanAveragePrecision", "OrdinalPairs", "OrdinalThresholds", "PairwiseRanking"]

@@ -20,13 +20,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from gapfit._types import Target, Vector
-from gapfit.elsewhere import loops_of
+from gapfit.elsewhere import finite, is_still, looped, loops_of, noted
 from gapfit.errors import as_positive
 from gapfit.forms import loss_form
 from gapfit.losses.base import FREE, Cone, Loss, Risk
 from gapfit.losses.sorting import Ranked, ranked
 from gapfit.rounding import gamma
-from gapfit.rowwise import once
+from gapfit.rowwise import is_repeated, once
 from gapfit.threads import each
 
 MOST_LABELLED = 20_000  # samples, by weight: sums over all labellings of more take too much memory
@@ -95,12 +95,26 @@ class ContingencyRisk(Risk):
         """Delta at the maximiser, and the share (0 to 1) of each sample that it labels positive."""
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
-        f = scores + b.sum()
-        if not np.isfinite(f).all():
-            return float(np.abs(f).sum()), np.zeros_like(f), np.zeros(b.shape)
-        delta, share = self.best_labelling(scores, float(b.sum()))
-        u = self.step * (share - self.positive)
-        return delta + float(u @ f), u, np.full(b.shape, u.sum())
+        shift = float(b.sum())
+        if not finite(scores) or not np.isfinite(shift):
+            return float(np.abs(scores + shift).sum()), np.zeros_like(scores), np.zeros(b.shape)
+        delta, share = self.best_labelling(scores, shift)
+        lean = looped(slopes_of, scores)
+        u, moment, total = lean(share, self.positive, self.step, scores, shift)
+        return delta + moment, u, np.full(b.shape, total)
+
+
+def slopes_of(
+    share: Vector, positive: Vector, step: Vector, scores: Vector, b: float
+) -> tuple[Vector, float, float]:
+    """The slopes of a labelling, the sum of their products with the scores, and theirs."""
+    u = step * (share - positive)
+    return u, float(u @ (scores + b)), float(u.sum())
+
+
+def labelled(positive: Vector, scores: Vector, first: float, second: float) -> Vector:
+    """1 for positives with scores from the first number on, and others from the second on; 0 for the rest."""
+    return np.asarray(np.where(positive, scores >= first, scores >= second), dtype=np.float64)
 
 
 @loss_form("a loss of a contingency table whose labellings can be summed over")
@@ -117,21 +131,47 @@ class Classes(NamedTuple):
     negative: Ranked
 
 
-class _Taken(NamedTuple):
+class Taken(NamedTuple):
     """The samples of a class with the highest scores, up to some weight."""
 
-    rows: Any
-    samples: Ranked
-    amount: float
     whole: int  # how many are taken as a whole
+    lowest: float  # of their scores
+    following: float  # score
+    before: float  # the weight of these samples
+    after: float  # and with one more
 
-    def lowest(self) -> float:
-        """The score of the last one."""
-        return float(self.samples.scores[self.whole - 1]) if self.whole else np.inf
 
-    def apart(self) -> bool:
-        """Has the next one another score?"""
-        return self.whole == len(self.rows) or self.lowest() > self.samples.scores[self.whole]
+def taken_of(classes: Classes, amounts: tuple[float, float], unit: float | None) -> list[Taken]:
+    """Of each class, up to these weights. That all samples weigh a `unit` may be of use."""
+    del unit
+    found = []
+    for (_, scores, mass, _), amount in zip(classes, amounts, strict=True):
+        n, k = len(scores), int(np.searchsorted(mass, amount, side="right")) - 1
+        lowest, following = scores[k - 1] if k else np.inf, scores[k] if k < n else -np.inf
+        found.append(Taken(k, float(lowest), float(following), float(mass[k]), float(mass[min(k + 1, n)])))
+    return found
+
+
+class Samples(NamedTuple):
+    """Of which class they are, and what they weigh."""
+
+    positive: Vector
+    positives: int  # how many there are
+    weight: Vector
+    unit: float | None  # what each of them weighs, if it is the same
+    # rows and weights of each class, where these are sorted one by one
+    apart: tuple[tuple[Any, Vector], ...]
+
+
+def ranked_apart(scores: Vector, samples: Samples, known: Any) -> list[Ranked]:
+    """Each class by descending score. The masses that are `known` from other scores may be of use."""
+    del known
+
+    def one(k: int) -> Ranked:
+        rows, weight = samples.apart[k]
+        return ranked(scores[rows], weight)
+
+    return each(one, (0, 1)) if len(scores) >= _APART else [one(0), one(1)]
 
 
 class SortedRisk(ContingencyRisk):
@@ -139,39 +179,37 @@ class SortedRisk(ContingencyRisk):
 
     def __init__(self, loss: ContingencyLoss, y: Any, weight: Vector) -> None:
         super().__init__(loss, y, weight)
-        self.rows = np.flatnonzero(self.positive), np.flatnonzero(~self.positive)
-        self.weights = weight[self.rows[0]], weight[self.rows[1]]
-        if loops_of(weight) is not None:  # sums of one number are known there
-            self.weights = once(self.weights[0]), once(self.weights[1])
-        self.last: tuple[Vector, Classes] | None = None
+        unit = float(weight[0]) if is_repeated(once(weight)) else None
+        sides = (self.positive, ~self.positive) if loops_of(weight) is None else ()
+        apart = tuple((rows := np.flatnonzero(side), weight[rows]) for side in sides)
+        self.samples = Samples(self.positive, int(np.count_nonzero(self.positive)), weight, unit, apart)
+        self.last: tuple[Any, Classes] | None = None
 
     def classes(self, scores: Vector) -> Classes:
         """Both classes sorted. An intercept is sought at fixed scores, so the last ones are kept."""
         last = self.last
-        if last is None or not np.array_equal(last[0], scores):
-
-            def one(k: int) -> Ranked:
-                return ranked(scores[self.rows[k]], self.weights[k])
-
-            parts = each(one, (0, 1)) if len(scores) >= _APART else [one(0), one(1)]
-            last = self.last = scores.copy(), Classes(*parts)
+        if last is None or not is_still(last[0], scores):
+            masses = tuple(part.mass for part in last[1]) if last else None
+            parts = looped(ranked_apart, scores)(scores, self.samples, masses)
+            last = self.last = noted(scores), Classes(*(Ranked(*part) for part in parts))
         return last[1]
 
     def label(self, scores: Vector, classes: Classes, tp: float, fp: float) -> Vector:
         """Label the highest scores positive: of positives the weight tp, of negatives the weight fp."""
-        taken = [
-            _Taken(rows, part, amount, int(np.searchsorted(part.mass, amount, side="right")) - 1)
-            for rows, part, amount in zip(self.rows, classes, (tp, fp), strict=True)
-        ]
-        if all(one.apart() for one in taken):  # a score tells who they are
-            (first, second) = (one.lowest() for one in taken)
-            share = np.where(self.positive, scores >= first, scores >= second).astype(np.float64)
+        found = looped(taken_of, scores)(classes, (tp, fp), self.samples.unit)
+        taken = [Taken(*one) for one in found]
+        if all(one.lowest > one.following for one in taken):  # a score tells who they are
+            label = looped(labelled, scores)
+            share: Vector = label(self.positive, scores, *(one.lowest for one in taken))
         else:
             share = np.zeros_like(self.weight)
-            for one in taken:
-                share[one.rows[one.samples.rows[: one.whole]]] = 1.0
-        for rows, samples, amount, k in taken:
-            if k < len(rows):
-                width = samples.mass[k + 1] - samples.mass[k]
-                share[rows[samples.rows[k]]] = (amount - samples.mass[k]) / width
+            for k, (part, one) in enumerate(zip(classes, taken, strict=True)):
+                share[self._named(k, part.rows[: one.whole])] = 1.0
+        for k, (part, one, amount) in enumerate(zip(classes, taken, (tp, fp), strict=True)):
+            if one.whole < len(part.scores) and amount > one.before:
+                share[self._named(k, part.rows[one.whole])] = (amount - one.before) / (one.after - one.before)
         return share
+
+    def _named(self, k: int, places: Any) -> Any:
+        """Which samples these are, if they are counted within a class."""
+        return self.samples.apart[k][0][places] if self.samples.apart else places

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gapfit._types import Matrix, Target, Vector
+from gapfit.elsewhere import fetched
 from gapfit.errors import as_costs, as_count
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.multiclass import (
@@ -42,6 +43,7 @@ class CrammerSinger(Loss):
 
     target = Target.CLASSES
     relative = True
+    anywhere = True
 
     def __init__(
         self,
@@ -60,6 +62,7 @@ class CrammerSinger(Loss):
     def as_target(self, y: Any, n: int) -> Any:
         if np.ndim(y) < 2:
             return as_labels(y, n)
+        y = fetched(y)
         if self.costs is not None:
             raise ValueError("y holds costs of its own, so that costs=None is needed")
         return as_table("y", y, n)
@@ -68,8 +71,10 @@ class CrammerSinger(Loss):
         kind = SlackRisk if self.rescaling == "slack" else MarginRisk
         if np.ndim(y) == 2:
             count_classes(np.array([float(y.shape[1] - 1)]), self.n_classes)
+            y = fetched(y)
             costs = y - y.min(axis=1, keepdims=True)
-            return kind(self, y.argmin(axis=1), weight, costs, np.arange(len(y)))
+            truth, rows = (np.asarray(x, like=weight) for x in (y.argmin(axis=1), np.arange(len(y))))
+            return kind(self, truth, weight, costs, rows)
         K = count_classes(y, len(self.costs) if self.costs is not None else self.n_classes)
         truth = y.astype(np.intp)
         costs = 1.0 - np.eye(K) if self.costs is None else np.array(self.costs)
@@ -83,7 +88,7 @@ class CostRisk(ClassRisk):
         self, loss: Loss, truth: NDArray[np.intp], weight: Vector, costs: Matrix, row: NDArray[np.intp]
     ) -> None:
         super().__init__(loss, truth, weight, costs.shape[1])
-        self.costs, self.row = costs, row
+        self.costs, self.row = np.asarray(costs, like=weight), row
         self.size = float(costs.max(initial=0.0))
 
     def constants(self, u: Vector) -> float:
@@ -95,11 +100,11 @@ class MarginRisk(CostRisk, SimplexRisk):
 
     def value_and_slope(self, margins: Matrix, rows: slice) -> tuple[Vector, Matrix]:
         G = margins + self.costs[self.row[rows]]
-        best = G.argmax(axis=1)
-        return G[np.arange(len(G)), best], one_hot(best, self.outputs)
+        return G.max(axis=1), one_hot(G.argmax(axis=1), self.outputs)
 
     def conjugates(self, a: Matrix) -> Vector:
-        return np.asarray(-(a * self.costs[self.row]).sum(axis=1))
+        each: Vector = -(a * self.costs[self.row]).sum(axis=1)
+        return each
 
     @cached_property
     def simplices(self) -> Simplices:
@@ -116,9 +121,7 @@ class SlackRisk(CostRisk):
     def value_and_slope(self, margins: Matrix, rows: slice) -> tuple[Vector, Matrix]:
         costs = self.costs[self.row[rows]]
         G = costs * (1.0 + margins)
-        best = G.argmax(axis=1)
-        every = np.arange(len(G))
-        return G[every, best], one_hot(best, self.outputs) * costs[every, best][:, None]
+        return G.max(axis=1), one_hot(G.argmax(axis=1), self.outputs) * costs
 
 
 def _checked_costs(costs: ArrayLike) -> tuple[tuple[float, ...], ...]:

@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 from gapfit import threads
 from gapfit._types import Matrix, Vector
 from gapfit.checks import as_column
+from gapfit.elsewhere import as_floats, fetched, loops_of
 from gapfit.forms import loss_form
 from gapfit.losses.base import Loss
 from gapfit.losses.forms import Conjugate
 from gapfit.losses.leaning import Leaning
-from gapfit.losses.vector import VectorRisk, one_hot
+from gapfit.losses.vector import VectorRisk, class_sums, flat_places, one_hot
 from gapfit.rounding import EPS, Estimate, gamma, plain_sum
 
 if TYPE_CHECKING:
@@ -53,31 +54,33 @@ class Simplices(NamedTuple):
         plus a small number, and less one again, would be another number.
         """
         K = self.costs.shape[1]
-        a = u.reshape(-1, K) / self.p[:, None]
-        a[np.arange(len(a)), self.truth] = 0.0
+        a: Matrix = u.reshape(-1, K) / self.p[:, None]
+        truth = flat_places(self.truth, K)
+        a.ravel()[truth] = 0.0
         taken = a.sum(axis=1)
-        inside = (taken <= 1.0 + gamma(2 * K + 8)) & (a.min(axis=1, initial=0.0) >= 0.0)
-        a[np.arange(len(a)), self.truth] = np.maximum(1.0 - taken, 0.0)
+        inside = (taken <= 1.0 + gamma(2 * K + 8)) & (a.min(axis=1) >= 0.0)
+        a.ravel()[truth] = np.maximum(1.0 - taken, 0.0)
         if not inside.all():
             a[~inside] = self._nearest(u.reshape(-1, K)[~inside], ~inside)
-        return np.asarray(a)
+        return a
 
     def slopes(self, a: Matrix) -> Matrix:
         """u of these shares, one row a sample: that of the truth makes up for the others, to the last bit."""
-        U = a * self.p[:, None]
-        truth = np.arange(len(a)), self.truth
-        U[truth] = 0.0
-        U[truth] = -U.sum(axis=1)
-        return np.asarray(U)
+        U: Matrix = a * self.p[:, None]
+        truth = flat_places(self.truth, U.shape[1])
+        U.ravel()[truth] = 0.0
+        U.ravel()[truth] = -U.sum(axis=1)
+        return U
 
     def _nearest(self, U: Matrix, rows: NDArray[np.bool_]) -> Matrix:
         from gapfit.compiled.simplices import project_rows  # compiled code is loaded only when it is to run
 
-        a = one_hot(self.truth[rows], U.shape[1]) + U / self.p[rows, None]
+        truth, p, here = fetched(self.truth[rows]), fetched(self.p[rows]), fetched(U)
+        a = one_hot(truth, U.shape[1]) + here / p[:, None]
         threads.each(
             lambda some: project_rows(a, some.start, some.stop), threads.parts(len(a), WORK * a.size)
         )
-        return np.asarray(a)
+        return np.asarray(a, like=U)
 
 
 @loss_form("a margin loss over classes")
@@ -100,10 +103,20 @@ class ClassRisk(VectorRisk):
     def __init__(self, loss: Loss, truth: NDArray[np.intp], weight: Vector, outputs: int) -> None:
         super().__init__(loss, outputs)
         self.truth, self.p = truth, weight / weight.sum()
+        self.places = flat_places(truth, outputs)
+
+    def places_of(self, rows: slice) -> NDArray[np.intp]:
+        """Those of the truth, in the matrix of some samples."""
+        return self.places[rows] - rows.start * self.outputs if rows.start else self.places[rows]
 
     @abstractmethod
     def value_and_slope(self, margins: Matrix, rows: slice) -> tuple[Vector, Matrix]:
         """phi and a derivative in f for some samples, from f - f_y. The slope of f_y may be left open."""
+
+    def parts(self, F: Matrix) -> list[slice]:
+        """Samples that threads work on; a device works on all at once."""
+        there = loops_of(F) is not None
+        return [slice(0, len(F))] if there else list(threads.parts(len(F), WORK * F.size))
 
     steepest = 1.0  # slope of phi in the score of another class than the truth
 
@@ -117,17 +130,18 @@ class ClassRisk(VectorRisk):
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         F = self.matrix(scores, b)
-        value, U = np.empty(len(F)), np.empty(F.shape)
+        value, U = np.empty_like(self.p), np.empty_like(F)
 
         def evaluate(rows: slice) -> None:
-            some = np.arange(rows.stop - rows.start), self.truth[rows]
+            truth = self.places_of(rows)
             with np.errstate(invalid="ignore", over="ignore"):  # far out: the risk is inf or nan there
-                value[rows], slope = self.value_and_slope(F[rows] - F[rows][some][:, None], rows)
-            slope[some] = 0.0
-            slope[some] = -slope.sum(axis=1)  # exactly: a common shift changes nothing
-            U[rows] = slope * self.p[rows, None]
+                margins = F[rows] - F[rows].ravel()[truth][:, None]
+                value[rows], slope = self.value_and_slope(margins, rows)
+            slope.ravel()[truth] = 0.0
+            slope.ravel()[truth] = -slope.sum(axis=1)  # exactly: a common shift changes nothing
+            U[rows] = slope * self.p[rows][:, None]
 
-        threads.each(evaluate, threads.parts(len(F), WORK * F.size))
+        threads.each(evaluate, self.parts(F))
         with np.errstate(invalid="ignore"):
             return self.flat(float((self.p * value).sum()), U, b)
 
@@ -136,7 +150,8 @@ class SimplexRisk(ClassRisk):
     """A class risk whose dual is a product of simplices: u_i = p_i (a_i - e_y). Write `conjugates`."""
 
     def forms(self) -> Iterator[Any]:
-        yield self.simplices
+        if loops_of(self.p) is None:  # solvers that step on simplices do so in memory
+            yield self.simplices
         yield Conjugate(self.conjugate, self.project_dual)
 
     @abstractmethod
@@ -157,7 +172,7 @@ class SimplexRisk(ClassRisk):
 
     def conjugate_above(self, u: Vector, *, exact: bool) -> Estimate:
         a = self.simplices.shares(u)
-        terms, known = self.p * self.conjugates(a), a[np.arange(len(a)), self.truth]
+        terms, known = self.p * self.conjugates(a), a.ravel()[self.places]
         made = plain_sum(terms, 4 * self.outputs + 16, float((np.abs(terms) + self.p).sum()))
         off = gamma(2 * self.outputs + 8) * np.minimum(a.sum(axis=1) - known, 1.0)
         astray = float((self.p * off * self.steepness(np.maximum(known, off))).sum())
@@ -167,21 +182,22 @@ class SimplexRisk(ClassRisk):
         """How far u is from slopes that are exactly those of some shares: from those of its own shares, and
         what rounding makes of them."""
         exactly = self.simplices.slopes(self.simplices.shares(u)).ravel()
-        return np.asarray(np.abs(u - exactly) + gamma(2 * self.outputs + 8) * np.abs(exactly))
+        error: Vector = np.abs(u - exactly) + gamma(2 * self.outputs + 8) * np.abs(exactly)
+        return error
 
     def leaning(self, scores: Vector, b: Vector) -> Leaning:
         """Those of the vertices: all samples of one class, phi >= cost_k + f_k - f_y."""
-        F, p, rows = self.matrix(scores, b), self.p, np.arange(len(self.p))
-        simplices = self.simplices
-        costs = np.bincount(simplices.row, p, len(simplices.costs)) @ simplices.costs
-        heights = costs + p @ F - p @ F[rows, self.truth]
+        F, p, simplices = self.matrix(scores, b), self.p, self.simplices
+        costs = class_sums(simplices.row, p, len(simplices.costs)) @ fetched(simplices.costs)
+        heights = costs + fetched(p @ F) - float(p @ F.ravel()[self.places])
 
         def mixture(shares: Vector) -> Vector:
             U = np.outer(p, shares)
-            U[rows, self.truth] -= shares.sum() * p
-            return U.ravel()
+            flat: Vector = U.ravel()
+            flat[self.places] -= shares.sum() * p
+            return flat
 
-        slopes = p.sum() * np.eye(self.outputs) - np.bincount(self.truth, p, self.outputs)
+        slopes = p.sum() * np.eye(self.outputs) - class_sums(self.truth, p, self.outputs)
         return Leaning(slopes, heights, lambda: np.repeat(p, self.outputs), mixture)
 
     def project_dual(self, u: Vector, *, balanced: bool) -> Vector:
@@ -189,11 +205,12 @@ class SimplexRisk(ClassRisk):
         simplices = self.simplices
         U = simplices.slopes(simplices.shares(u))
         if balanced:
-            excess = U.sum(axis=0)  # what is more than rounding
-            excess = np.where(np.abs(excess) > 2 * EPS * np.abs(U).sum(axis=0), excess, 0.0)
+            excess = fetched(U.sum(axis=0))  # what is more than rounding
+            excess = np.where(np.abs(excess) > 2 * EPS * fetched(np.abs(U).sum(axis=0)), excess, 0.0)
             a = U / self.p[:, None] + one_hot(self.truth, self.outputs)
-            U = simplices.slopes(a @ transport(excess, self.p @ a))
-        return np.asarray(U.ravel())
+            U = simplices.slopes(a @ transport(excess, fetched(self.p @ a)))
+        flat: Vector = U.ravel()
+        return flat
 
 
 def transport(excess: Vector, has: Vector) -> Matrix:
@@ -209,12 +226,12 @@ def transport(excess: Vector, has: Vector) -> Matrix:
 
 def as_labels(y: Any, n: int) -> Vector:
     """Labels 0, 1, 2, ... of n samples."""
-    y = np.asarray(as_column("y", y, n), dtype=np.float64)
-    if (y < 0).any() or (y != np.rint(y)).any() or (y > 2**31).any():
+    labels = as_floats(as_column("y", y, n))
+    if (labels < 0).any() or (labels != np.rint(labels)).any() or (labels > 2**31).any():
         raise ValueError(
             "y must hold the labels 0, 1, 2, ..., K - 1; use LinearClassifier, which takes labels of any kind"
         )
-    return np.asarray(y)
+    return labels
 
 
 def count_classes(y: Vector, n_classes: int | None) -> int:

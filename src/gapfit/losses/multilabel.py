@@ -62,7 +62,7 @@ class LabelRanking(MultilabelLoss):
         queries = Queries(y.ravel(), np.ones(n * L), np.repeat(np.arange(n), L))  # the samples are queries
         pairs = y.sum(axis=1) * (L - y.sum(axis=1))
         share = weight / weight.sum() / np.maximum(pairs, 1.0)
-        return TogetherRisk(self, QueryRisk(self, queries, share[queries.query]), L)
+        return TogetherRisk(self, QueryRisk(self, queries, share[queries.query], weight), L)
 
 
 class _FMeasure(MultilabelLoss):

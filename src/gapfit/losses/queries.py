@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gapfit._types import Indices, Target, Vector
 from gapfit.checks import as_groups
+from gapfit.elsewhere import fetched, looped
 from gapfit.errors import as_count, as_number
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.forms import PairList, Pairs
@@ -22,7 +23,8 @@ class Queries:
     def __init__(self, y: Vector, weight: Vector, groups: Any) -> None:
         from gapfit.compiled.rank import add_others  # compiled code is loaded only when it is to run
 
-        query = _numbered(groups, len(y))
+        y, weight = fetched(y), fetched(weight)
+        query = _numbered(fetched(groups), len(y))
         self.rows: Indices = np.lexsort((y, query))
         self.query, self.y, self.weight = query[self.rows], y[self.rows], weight[self.rows]
         first = np.r_[True, np.diff(self.query) > 0]
@@ -49,27 +51,48 @@ def _numbered(groups: Any, n: int) -> Indices:
     return np.zeros(n, np.intp) if groups is None else as_groups(groups, n).astype(np.intp, copy=False)
 
 
-class QueryRisk(RankRisk):
-    """sum over the pairs of each query with y_i < y_j of weight_i price_j max(0, 1 - (f_j - f_i))."""
+class Lists(NamedTuple):
+    """What pairs are counted by: all in the order of `Queries`."""
 
-    def __init__(self, loss: Loss, queries: Queries, price: Vector) -> None:
+    rows: Indices
+    query: Indices
+    starts: Indices
+    level: Indices
+    weight: Vector
+    price: Vector
+    pairs: float  # of samples of one query, how many there are
+
+
+def pairs_of_queries(scores: Vector, lists: Lists, u: Vector) -> float:
+    """Write to u the slopes of the highest plane, and return the weight of its pairs."""
+    from gapfit.compiled.rank import pairs_within_runs
+
+    rows, _, starts, level, weight, price, _ = lists
+    order, values = descending(scores[rows], starts)
+    parts = np.empty_like(u)
+    total = pairs_within_runs(values, starts, level[order], weight[order], price[order], parts)
+    u[rows[order]] = parts
+    return float(total)
+
+
+class QueryRisk(RankRisk):
+    """sum over the pairs of each query with y_i < y_j of weight_i price_j max(0, 1 - (f_j - f_i)).
+
+    Vectors are where `like` is.
+    """
+
+    def __init__(self, loss: Loss, queries: Queries, price: Vector, like: Vector) -> None:
         if not (price * queries.lower).any():
             raise ValueError(f"y must differ between two samples of some query for {loss!r}")
         self.loss = loss
-        self.queries, self.price = queries, price
+        parts = queries.rows, queries.query, queries.starts, queries.level, queries.weight, price
+        sizes = np.diff(queries.starts).astype(np.float64)
+        rows, query, starts, level, weight, costs = (np.asarray(part, like=like) for part in parts)
+        self.lists = Lists(rows, query, starts, level, weight, costs, float(sizes @ sizes))
         self.steepness = 2.0 * float(price @ queries.lower)
 
     def highest_plane(self, scores: Vector, u: Vector) -> float:
-        from gapfit.compiled.rank import pairs_within_runs
-
-        rows, starts, level, weight = (
-            self.queries.rows, self.queries.starts, self.queries.level, self.queries.weight,
-        )  # fmt: skip
-        order, values = descending(scores[rows], starts)
-        parts = np.empty_like(u)
-        total = pairs_within_runs(values, starts, level[order], weight[order], self.price[order], parts)
-        u[rows[order]] = parts
-        return float(total)
+        return float(looped(pairs_of_queries, u)(scores, self.lists, u))
 
     def forms(self) -> Iterator[Any]:
         yield Pairs(self._count, self._pairs)
@@ -80,16 +103,16 @@ class QueryRisk(RankRisk):
     @cached_property
     def _lower(self) -> Indices:
         """How many documents should be below each, in the order of all arrays."""
-        queries, place = self.queries, np.arange(len(self.price))
-        first = np.r_[True, (np.diff(queries.level) != 0) | (np.diff(queries.query) > 0)]
+        lists, place = self.lists, np.arange(len(self.lists.price))
+        first = np.r_[True, (np.diff(lists.level) != 0) | (np.diff(lists.query) > 0)]
         begins = np.maximum.accumulate(np.where(first, place, 0))  # the place at which its level does
-        return np.where(self.price > 0, begins - queries.starts[queries.query], 0)
+        return np.where(lists.price > 0, begins - lists.starts[lists.query], 0)
 
     def _pairs(self) -> PairList:
-        queries = self.queries
-        above, below = each_with_lower(self._lower, queries.starts[queries.query])
-        weight = queries.weight[below] * self.price[above]
-        return with_weights(queries.rows[above], queries.rows[below], weight)
+        lists = self.lists
+        above, below = each_with_lower(self._lower, lists.starts[lists.query])
+        weight = lists.weight[below] * lists.price[above]
+        return with_weights(lists.rows[above], lists.rows[below], weight)
 
 
 class PairwiseRanking(Loss):
@@ -106,6 +129,7 @@ class PairwiseRanking(Loss):
     """
 
     target = Target.RELEVANCE
+    anywhere = True
 
     def __init__(self, mean: Literal["pairs", "queries"] = "pairs") -> None:
         if mean not in ("pairs", "queries"):
@@ -121,7 +145,7 @@ class PairwiseRanking(Loss):
             share = np.full(len(pairs), 1.0 / (float(pairs.sum()) or 1.0))
         else:
             share = _mean_over_queries(pairs)
-        return QueryRisk(self, queries, queries.weight * share[queries.query])
+        return QueryRisk(self, queries, queries.weight * share[queries.query], weight)
 
 
 def _mean_over_queries(units: Vector) -> Vector:
@@ -156,6 +180,7 @@ class NDCG(Loss):
     """
 
     target = Target.RELEVANCE
+    anywhere = True
     unit_free: ClassVar[bool] = False  # twice the copies make a list of twice the length
 
     def __init__(self, k: int | None = 10) -> None:
@@ -184,7 +209,7 @@ class NDCG(Loss):
         drop = np.where(to_the_drop <= queries.lower, discount[first] / to_the_drop, 0.0)
         fall = np.maximum(discount[first] - discount[second], drop)
         share = _mean_over_queries(ideal)
-        return QueryRisk(self, queries, queries.weight * gain * fall * share[queries.query])
+        return QueryRisk(self, queries, queries.weight * gain * fall * share[queries.query], weight)
 
 
 class MeanAveragePrecision(Loss):

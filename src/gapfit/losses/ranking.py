@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gapfit._types import Indices, Matrix, Target, Vector
-from gapfit.elsewhere import looped
+from gapfit.elsewhere import finite, looped
 from gapfit.errors import as_costs, as_share
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.contingency import check_labels
 from gapfit.losses.forms import PairList, Pairs
 from gapfit.losses.sorting import descending
 from gapfit.rounding import EPS
+from gapfit.rowwise import is_repeated, once
 
 _MANY = 1000  # levels, for which a table of costs is too large
 
@@ -44,7 +45,7 @@ class RankRisk(Risk):
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         u = np.zeros_like(scores)
-        if not np.isfinite(scores).all():
+        if not finite(scores):
             return float(np.abs(scores).sum()), u, np.zeros(0)
         c = self.highest_plane(scores, u)
         return max(c + float(u @ scores), 0.0), u, np.zeros(0)
@@ -105,13 +106,14 @@ class AreaRisk(RankRisk):
         P, N = weight[y > 0].sum(), weight[y < 0].sum()
         self.signed = y * (weight / np.where(y > 0, P, share * N))  # of negatives, less than zero
         self.half = 0.5 * y
+        # the weights of positives and negatives, if there are no others
+        self.units: Vector | None = None
+        if is_repeated(once(weight)):
+            self.units = np.asarray(np.array([weight[0] / P, -weight[0] / (share * N)]), like=weight)
 
     def highest_plane(self, scores: Vector, u: Vector) -> float:
-        from gapfit.compiled.rank import positives_below_negatives
-
-        order, _ = descending(scores - self.half)  # i is below j in this order where f_i - f_j < 1
-        count = looped(positives_below_negatives, u)
-        return float(count(order, self.signed, 1.0, u))
+        count = looped(wrong_pairs, u)  # i is below j in the order of these where f_i - f_j < 1
+        return float(count(scores - self.half, self.signed, self.units, 1.0, u))
 
     def forms(self) -> Iterator[Any]:
         if self.share == 1.0:  # else which negatives are in a pair depends on the scores
@@ -127,6 +129,16 @@ class AreaRisk(RankRisk):
         lower = np.where(signed > 0, np.count_nonzero(signed < 0), 0)
         above, below = each_with_lower(lower, np.zeros_like(lower))
         return with_weights(order[above], order[below], signed[above] * -signed[below])
+
+
+def wrong_pairs(scores: Vector, signed: Vector, units: Vector | None, limit: float, u: Vector) -> float:
+    """What `compiled.rank` says of the descending order of scores. Of `units`, two numbers that `signed` is
+    made of, others may make use."""
+    from gapfit.compiled.rank import positives_below_negatives
+
+    del units
+    order, _ = descending(scores)
+    return float(positives_below_negatives(order, signed, limit, u))
 
 
 class OrdinalPairs(Loss):

@@ -9,10 +9,12 @@ from scipy.special import xlogy
 
 from gapfit import threads
 from gapfit._types import Matrix, Target, Vector
+from gapfit.elsewhere import fetched, loops_of
 from gapfit.errors import as_count
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.forms import Conditional, Smooth
 from gapfit.losses.multiclass import WORK, ClassCurvature, SimplexRisk, Simplices, as_labels, count_classes
+from gapfit.losses.vector import class_sums
 from gapfit.rounding import EPS, TINY
 
 
@@ -29,6 +31,7 @@ class Softmax(Loss):
     target = Target.CLASSES
     relative = True
     likelihood = True
+    anywhere = True
 
     def __init__(self, n_classes: int | None = None) -> None:
         self.n_classes = as_count("n_classes", n_classes, 2)
@@ -68,7 +71,7 @@ class SoftmaxRisk(SimplexRisk):
             E = np.exp(margins - top[:, None])
             total = E @ ones
             return top + np.log(total), E / total[:, None]
-        E[np.arange(len(E)), self.truth[rows]] = 0.0
+        E.ravel()[self.places_of(rows)] = 0.0
         others = E @ ones
         E /= 1.0 + others[:, None]
         return np.log1p(others), E
@@ -76,32 +79,34 @@ class SoftmaxRisk(SimplexRisk):
     def hessian(self, u: Vector) -> "SoftmaxHessian":
         """The second derivatives in the scores where the gradient is u."""
         pi = u.reshape(-1, self.outputs) / self.p[:, None]
-        pi[np.arange(len(pi)), self.truth] += 1.0
+        pi.ravel()[self.places] += 1.0
         return SoftmaxHessian(pi, self.p)
 
     def first_offsets(self) -> Vector:
-        logs = np.log(np.maximum(np.bincount(self.truth, self.p, self.outputs), EPS))
+        logs = np.log(np.maximum(class_sums(self.truth, self.p, self.outputs), EPS))
         return np.asarray(logs - logs.mean())
 
     def offset_hessian(self, scores: Vector, b: Vector) -> Matrix:
         return self.hessian(self.value_and_subgradient(scores, b)[1]).mean
 
     def conjugates(self, a: Matrix) -> Vector:
-        return np.asarray(xlogy(a, a).sum(axis=1))
+        each: Vector = xlogy(a, a).sum(axis=1)
+        return each
 
     def steepness(self, share: Vector) -> Vector:
-        return np.asarray(1.0 - np.log(np.maximum(share, TINY)))
+        slopes: Vector = 1.0 - np.log(np.maximum(share, TINY))
+        return slopes
 
     def unattained(self) -> str | None:
-        missing = np.setdiff1d(np.arange(self.outputs), self.truth)
+        missing = np.flatnonzero(class_sums(self.truth, self.p, self.outputs) == 0.0)
         if len(missing) == 0:
             return None
         return f"no sample has the label {missing[0]}, so that its best intercept is infinite"
 
     @cached_property
     def simplices(self) -> Simplices:
-        none = np.zeros(len(self.truth), dtype=np.intp)
-        return Simplices(self.p, self.truth, np.zeros((1, self.outputs)), none, True)
+        none = np.asarray(np.zeros((1, self.outputs)), like=self.p)
+        return Simplices(self.p, self.truth, none, np.zeros_like(self.truth), True)
 
 
 class SoftmaxHessian(NamedTuple):
@@ -120,17 +125,21 @@ class SoftmaxHessian(NamedTuple):
                 some += b
             some *= pi
             some -= pi * (some @ np.ones(len(pi.T)))[:, None]
-            some *= self.p[rows, None]
+            some *= self.p[rows][:, None]
 
-        threads.each(multiply, threads.parts(len(V), WORK * V.size))
-        return V.ravel(), np.ones(len(V)) @ V if b.size else np.zeros(0)
+        whole = loops_of(V) is not None
+        threads.each(multiply, [slice(None)] if whole else threads.parts(len(V), WORK * V.size))
+        return V.ravel(), fetched(np.ones_like(self.p) @ V) if b.size else np.zeros(0)
 
     @property
     def trace(self) -> Vector:
         """Of each D_i."""
-        return np.asarray(self.p * np.maximum(1.0 - np.einsum("ik,ik->i", self.pi, self.pi), EPS))
+        squares = (self.pi * self.pi) @ np.ones(len(self.pi.T))
+        trace: Vector = self.p * np.maximum(1.0 - squares, EPS)
+        return trace
 
     @property
     def mean(self) -> Matrix:
         """The sum of all D_i: the second derivatives in b."""
-        return np.asarray(np.diag(self.p @ self.pi) - (self.pi * self.p[:, None]).T @ self.pi)
+        first, second = self.p @ self.pi, (self.pi * self.p[:, None]).T @ self.pi
+        return np.asarray(np.diag(fetched(first)) - fetched(second))

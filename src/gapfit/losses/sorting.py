@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapfit._types import Indices, Vector
-from gapfit.elsewhere import loops_of
 
 
 class Ranked(NamedTuple):
@@ -22,9 +21,6 @@ def descending(scores: Vector, starts: Indices | None = None) -> tuple[NDArray[n
     """The stable order of descending scores, within runs between `starts`, and the scores so ordered."""
     from gapfit.compiled.order import descending as sort
 
-    if (device := loops_of(scores)) is not None and starts is None:
-        found: tuple[NDArray[np.uint32], Vector] = device(sort, scores)
-        return found
     n = len(scores)
     order, kept = np.empty((2, n), np.uint32)
     words, spare = np.empty((2, n), np.uint64)
@@ -40,8 +36,6 @@ def ranked(scores: Vector, weight: Vector) -> Ranked:
     from gapfit.compiled.order import prefix_sums
 
     order, values = descending(scores)
-    if (device := loops_of(scores)) is not None:
-        return Ranked(order, values, *device(prefix_sums, values, weight, order))
     mass, moment = np.empty((2, len(scores) + 1))
     prefix_sums(values, weight, order, mass, moment)
     return Ranked(order, values, mass, moment)

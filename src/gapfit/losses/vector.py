@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapfit._types import Matrix, Vector
+from gapfit.elsewhere import fetched, loops_of
 from gapfit.losses.base import FREE, Cone, Loss, Rest, Risk
 from gapfit.losses.leaning import Leaning
 from gapfit.rounding import exact_sum, exact_sums
@@ -26,14 +27,18 @@ class VectorRisk(Risk):
         return F + b if b.size else F
 
     def imbalance(self, u: Vector) -> Rest:
-        return Rest(*exact_sums(u.reshape(-1, self.outputs)))
+        U = u.reshape(-1, self.outputs)
+        if loops_of(u) is None:
+            return Rest(*exact_sums(U))
+        sums = [exact_sum(U[:, k].copy()) for k in range(self.outputs)]
+        return Rest(np.array([one.value for one in sums]), np.array([one.error for one in sums]))
 
     def left(self, scores: Vector, b: Vector, e: Vector) -> Rest:
         return self.imbalance(self.value_and_subgradient(scores, b)[1])
 
     def flat(self, value: float, U: Matrix, b: Vector) -> tuple[float, Vector, Vector]:
         """What `value_and_subgradient` returns, from a subgradient in the matrix."""
-        return value, U.ravel(), U.sum(axis=0) if b.size else np.zeros(0)
+        return value, U.ravel(), fetched(U.sum(axis=0)) if b.size else np.zeros(0)
 
 
 class Columns:
@@ -101,6 +106,23 @@ def as_table(name: str, values: Any, n: int) -> Matrix:
 
 def one_hot(truth: NDArray[np.intp], outputs: int) -> Matrix:
     """Rows that are one in the column of the truth and zero elsewhere."""
+    if loops_of(truth) is not None:
+        there: Matrix = np.equal(truth[:, None], np.arange(outputs)).astype(np.float64)
+        return there
     rows = np.zeros((len(truth), outputs))
     rows[np.arange(len(truth)), truth] = 1.0
     return rows
+
+
+def flat_places(truth: NDArray[np.intp], outputs: int) -> NDArray[np.intp]:
+    """Where the entry of each sample's truth is, in a matrix of a row for each, one row after the other."""
+    places: NDArray[np.intp] = np.arange(len(truth), like=truth) * outputs + truth
+    return places.astype(np.intp, copy=False)
+
+
+def class_sums(truth: NDArray[np.intp], values: Vector, outputs: int) -> Vector:
+    """The sum of the values of each class's samples, in memory."""
+    if loops_of(truth) is not None:
+        there: Vector = fetched(values @ one_hot(truth, outputs))
+        return there
+    return np.bincount(truth, values, outputs).astype(np.float64, copy=False)

@@ -154,6 +154,11 @@ def _of_numbers(model: Any, data: Samples, training: Samples | None) -> Table:
     truth = np.asarray(y, dtype=np.float64)
     seen = truth if training is None else np.asarray(training.y, dtype=np.float64)
     guesses: Mapping[str, Callable[[Any], Any]] = {"the mean": np.mean, "the median": np.median}
+    levels = getattr(getattr(model, "loss", None), "quantiles", None)
+    if levels is not None:
+        always = np.broadcast_to(np.quantile(seen, levels), (len(truth), len(levels)))
+        told = {"this model": model.predict(X), "always the quantiles": always}
+        return {name: _quantile_scores(truth, found, levels) for name, found in told.items()}
     table = {"this model": _number_scores(truth, model.predict(X))}
     for name, guess in guesses.items():
         table[f"always {name}"] = _number_scores(truth, np.full(len(truth), guess(seen)))
@@ -169,6 +174,13 @@ def _number_scores(truth: Any, found: Any) -> dict[str, float]:
         "mean absolute error": float(metrics.mean_absolute_error(truth, found)),
         "root mean squared error": float(np.sqrt(metrics.mean_squared_error(truth, found))),
     }
+
+
+def _quantile_scores(truth: Any, found: Any, levels: Any) -> dict[str, float]:
+    """What each quantile costs, and the share that lies at or below it."""
+    pairs = list(zip(levels, found.T, strict=True))
+    cost = {f"pinball, {q:g}": float(metrics.mean_pinball_loss(truth, f, alpha=q)) for q, f in pairs}
+    return cost | {f"share below, {q:g}": float(np.mean(truth <= f)) for q, f in pairs}
 
 
 def _scaled(estimator: Any) -> Any:

@@ -87,31 +87,33 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, first: bool = 
 
 def _certificate(model: Any) -> str:
     proofs = sorted(model.certificates_, key=lambda one: -one.relative_gap)
-    worst = proofs[0]
+    worst, many = proofs[0], len(proofs) > 1
     kind = "verdict" if model.converged_ else "verdict open"
     words = escape(model.status_.value[0].upper() + model.status_.value[1:]) + "."
     if model.status_ is not Status.LOCAL:
+        lies = f"The optimum lies between {worst.dual:.8g} and {worst.primal:.8g}: the model is at most"
+        lie = f"{len(proofs)} convex problems were solved, and each solution is at most"
         words += (
-            f" The optimum lies between {worst.dual:.8g} and {worst.primal:.8g}: the model is at most "
-            f"{worst.gap:.2g} from it, {worst.relative_gap:.2g} of the objective; tol was {model.tol:.2g}."
+            f" {lie if many else lies} {max(one.gap for one in proofs):.2g} from "
+            f"{'its optimum' if many else 'it'}, {worst.relative_gap:.2g} of the objective; "
+            f"tol was {model.tol:.2g}."
         )
     rows = [
         [str(k + 1), f"{one.primal:.8g}", f"{one.dual:.8g}", f"{one.gap:.3g}", f"{one.relative_gap:.3g}"]
         for k, one in enumerate(proofs[:10])
     ]
-    several = (
-        f"<p>{len(proofs)} convex problems were solved; the worst of them:</p>" if len(proofs) > 1 else ""
-    )
+    several = f"<p>Of {len(proofs)}, the worst:</p>" if len(proofs) > len(rows) else ""
     head = ["", "objective", "lower bound", "gap", "relative gap"]
     return _section(
         "What is proved", f'<div class="{kind}">{words}</div>', several,
-        _table(head, rows) if len(proofs) > 1 else "",
+        _table(head, rows) if many else "",
     )  # fmt: skip
 
 
 def _convergence(model: Any) -> str:
-    history = getattr(model, "history_", [])
+    history, which = getattr(model, "history_", []), ""
     if history and isinstance(history[0], list):
+        which = f" Of {len(history)} fits, that with the largest gap."
         history = max(history, key=lambda part: part[-1].gap)
     if len(history) < 2:
         return ""
@@ -148,10 +150,9 @@ def _convergence(model: Any) -> str:
         fall.line(falling, "gap")
         fall.dots([(x, y) for x, y in finite(proved[2]) if y > 0], "gap")
         shown += fall.svg("The gap against time")
-    note = (
-        '<p class="soft">Dots are proved; lines between them follow what the solver claimed on its way.</p>'
-    )
-    return _section("How it was fitted", f'<div class="pictures">{shown}</div>', note)
+    note = "Dots are proved; lines between them follow what the solver claimed on its way."
+    told = f'<p class="soft">{note}{which}</p>'
+    return _section("How it was fitted", f'<div class="pictures">{shown}</div>', told)
 
 
 def _certain(facts: Facts) -> str:

@@ -267,11 +267,12 @@ def for_small_data(problem: Problem) -> Callable[..., Steps] | None:
     """The solver that goes first where data are so small that nothing else need be asked, if there is one."""
     n, d = problem.design.shape
     if problem.risk.has(Pairs):
-        small = is_small_shape(problem.form(Pairs).number(), d)
-        method = as_solver("pair_rows") if small else None
-    elif not is_small(problem):
+        rows = as_solver("pair_rows")
+        here = not missing_need(rows, problem)  # else samples may be elsewhere, where nobody counts pairs
+        return rows if here and is_small_shape(problem.form(Pairs).number(), d) else None
+    if not is_small(problem):
         return None
-    elif is_parabola(problem):
+    if is_parabola(problem):
         method = least_squares if n >= d else None
     else:
         entropies = problem.risk.has(Atoms) or problem.risk.has(BinaryEntropy)

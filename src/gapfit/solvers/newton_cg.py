@@ -18,6 +18,7 @@ from scipy.linalg.blas import daxpy
 
 from gapfit._types import Slope, Vector
 from gapfit.design.forms import RowSums, WideSums
+from gapfit.elsewhere import loops_of
 from gapfit.losses.forms import Curvature
 from gapfit.losses.multiclass import ClassCurvature
 from gapfit.penalties.forms import Euclidean
@@ -113,7 +114,7 @@ def _newton_step(problem: Problem, point: Point, gradient: Slope, stand_in: Kron
         if not curve > 0 or not now > 0:
             break  # rounding
         t = now / curve
-        w, b, scores = w + t * way_w, b + t * way_b, daxpy(way_scores, scores, a=t)
+        w, b, scores = w + t * way_w, b + t * way_b, _further(scores, t, way_scores)
         r_w, r_b = r_w - t * bent_w, r_b - t * bent_b
         z_w, z_b = stand_in.solve(r_w, r_b)
         before, now = now, float(r_w @ z_w + r_b @ z_b)
@@ -126,6 +127,12 @@ def _newton_step(problem: Problem, point: Point, gradient: Slope, stand_in: Kron
     left = gradient + problem.alpha * w + problem.design.adjoint(u)
     slope = float(gradient @ w + point.e @ b)
     return _Step(w, b, scores, u, left, slope, float(left @ w) - slope)
+
+
+def _further(scores: Vector, t: float, way: Vector) -> Vector:
+    """Along the way; in memory without a vector in between."""
+    moved: Vector = daxpy(way, scores, a=t) if loops_of(scores) is None else scores + t * way
+    return moved
 
 
 def _line_search(problem: Problem, point: Point, step: _Step) -> tuple[Point, float]:

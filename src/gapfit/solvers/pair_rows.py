@@ -9,10 +9,11 @@ more pairs than samples that is slow: the methods for the hinge know a dual vari
 fewer and cheaper steps. So `auto` solves the hinge problem that the differences pose. Newton's method needs
 no rows of them, but products with X and sums over pairs; coordinate descent, for wide X, has them made.
 
-What is handed on is a point w, and v as planes of the risk itself (`other_rows`): a pair whose hinge has the
-share v of its slope adds -v to the slope in the score above, v to that below, and v to the height.
+What is handed on is a point w, and v as planes of the risk itself (`choice.other_rows`): a pair whose hinge
+has the share v of its slope adds -v to the slope in the score above, v to that below, and v to the height.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,9 +31,10 @@ from gapfit.penalties.forms import Euclidean, Grouped, Net
 from gapfit.problem import Problem
 from gapfit.room import ask_for
 from gapfit.rounding import Estimate, gamma, plain_sum
+from gapfit.solvers.auto import auto
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.other_rows import OtherRows
 from gapfit.solvers.choice.shapes import is_small_shape
-from gapfit.solvers.other_rows import OtherRows
 
 _NARROW = 500  # features, up to which Newton's method takes the pairs without their rows
 _NUMBERS = 24  # for each pair, beside its row: what the methods for the hinge hold
@@ -67,7 +69,7 @@ def pair_rows(problem: Problem, state: dict[str, Any] | None = None, *, seed: in
     """
     hinges = _Hinges(problem)
     if hinges.total > 0:  # else all weights have underflowed
-        yield from hinges.steps(state or {}, seed)
+        yield from hinges.steps(state or {}, partial(auto, seed=seed))
 
 
 class _Hinges(OtherRows):

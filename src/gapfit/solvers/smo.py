@@ -171,4 +171,5 @@ def _box(dual: Dual, chosen: Indices, K: Any) -> Box:
     def of(values: Vector) -> Vector:
         return values[chosen]
 
-    return Box(K, of(dual.gradient), of(dual.v), of(dual.lower), of(dual.upper), of(dual.kink), dual.sums)
+    slopes, kink = dual.gradient_at(chosen), of(dual.kink)
+    return Box(K, slopes, of(dual.v), of(dual.lower), of(dual.upper), kink, dual.sums)

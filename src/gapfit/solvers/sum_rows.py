@@ -8,6 +8,7 @@ is one of one score a row, of the rows x_i s_j' of all weights. Offsets become w
 long that the penalty does not notice them; from where quantiles of the targets alone would put them.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,9 @@ from gapfit.problem import Problem
 from gapfit.projections import project_dual_box
 from gapfit.room import ask_for
 from gapfit.rounding import Estimate, gamma
+from gapfit.solvers.auto import auto
 from gapfit.solvers.base import Effort, Steps, needs
-from gapfit.solvers.other_rows import OtherRows
+from gapfit.solvers.choice.other_rows import OtherRows
 
 _LONG = 1e5  # times the largest entry of X are those of the offsets' columns
 _NUMBERS = 24  # for each row, beside its entries: what the methods for lines hold
@@ -48,7 +50,7 @@ def sum_rows(problem: Problem, state: dict[str, Any] | None = None, *, seed: int
     ----------
     seed : for the solvers that draw at random.
     """
-    yield from _Sums(problem).steps(state or {}, seed)
+    yield from _Sums(problem).steps(state or {}, partial(auto, seed=seed))
 
 
 class _Sums(OtherRows):

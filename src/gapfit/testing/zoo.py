@@ -34,6 +34,8 @@ def problems(seed: int = 0) -> Iterator[Problem]:
     for k, (loss, y) in enumerate(target.items()):
         data = X if k % 3 else sparse.csr_array(np.where(np.abs(X) > 0.3, X, 0.0))
         yield Problem(data, y, loss, "l2", 0.1, intercept=k % 2 == 0, sample_weight=rng.integers(1, 3, _N))
+    yield Problem(X, level, "softmax", "l1", 0.05)
+    yield Problem(X, real, "quantiles", "l2", 0.05)
     for loss in ("hinge", "logistic", "squared"):
         for penalty in (ElasticNet(0.5), Box(L2(), 0.0, 1.0), "l1"):
             yield Problem(X, target[loss], loss, penalty, 0.05)

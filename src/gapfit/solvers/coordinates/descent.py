@@ -153,16 +153,17 @@ class Descent(Kept):
     def _work_on(self, rows: Any) -> None:
         """From now on, side by side if they are few."""
         self.bring_back()
-        before = self.store
-        if 0 < 2 * len(rows) <= self.n:
+        members, V = self.store.members, self.store.V
+        apart, self.store = self.store is not self.whole, self.whole  # the old rows go before new ones come
+        if 0 < 2 * len(rows) <= self.n and self.whole.has_room_for(rows):
             self.store, self.order = self.whole.part(rows), np.arange(len(rows))
-            place = np.minimum(np.searchsorted(before.members, rows), len(before.members) - 1)
-            self.store.V[:] = np.where(before.members[place] == rows, before.V[:, place], 0.0)
+            place = np.minimum(np.searchsorted(members, rows), len(members) - 1)
+            self.store.V[:] = np.where(members[place] == rows, V[:, place], 0.0)
             return
-        self.store, self.order = self.whole, rows
-        if before is not self.whole:
+        self.order = rows
+        if apart:
             self.whole.V[:] = 0.0
-            self.whole.V[:, before.members] = before.V
+            self.whole.V[:, members] = V
 
     def _survey(self) -> Any:
         """The active rows, found by looking at all of them: cheaper than sweeping over them if they are few.

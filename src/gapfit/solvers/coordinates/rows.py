@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapfit import threads
+from gapfit import room, threads
 from gapfit._types import Slope, Vector
 from gapfit.design.forms import Rows
 from gapfit.design.rows import packed
@@ -86,6 +86,13 @@ class Whole(Store):
         threads.each(split, parts)
         self.rows = as_rows(*others)
         return singles
+
+    def has_room_for(self, members: Any) -> bool:
+        """May these rows be copied, to stand side by side?"""
+        entries = float(self.problem.design.size)
+        share = len(members) / max(len(self.table), 1)
+        copy, whole = self.precision.itemsize, self.original[0].itemsize
+        return room.may_be_held_twice(share * entries * copy, entries * whole)
 
     def part(self, members: Any) -> Store:
         """Some of the rows, copied."""

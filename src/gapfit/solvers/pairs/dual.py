@@ -80,23 +80,38 @@ class Dual(Kept):
 
     @property
     def gradient(self) -> Vector:
-        return np.asarray(self.f + self.quad * self.v - self.target)
+        return self.gradient_at(slice(None))
+
+    def gradient_at(self, some: Any) -> Vector:
+        """Of some variables."""
+        return np.asarray(self.f[some] + self.quad[some] * self.v[some] - self.target[some])
 
     @property
     def free(self) -> Any:
         """Which variables can move both ways along one parabola."""
-        ends_at_zero = (self.kink > 0) | (self.sums == 2)
-        return (self.v > self.lower) & (self.v < self.upper) & ((self.v != 0) | ~ends_at_zero)
+        from gapfit.compiled.slopes import free  # compiled code is loaded only when it is to run
+
+        out = np.empty(len(self.v), dtype=bool)
+        free(self.v, self.lower, self.upper, self.kink, self.sums == 2, out)
+        return out
 
     def regroup(self, slopes: Slopes, columns: KeptColumns | None) -> bool:
         """Keep other sums, if these slopes ask for it; whether it did. Here there is no choice."""
         return False
 
+    @cached_property
+    def _room(self) -> Matrix:
+        """For slopes: new memory costs more than they do."""
+        return np.empty((2, len(self.v)))
+
     def slopes(self) -> Slopes:
-        v, kink, G = self.v, self.kink, self.gradient
-        up = np.where((v < self.upper) & ~self.fixed, G + np.where(v >= 0, kink, -kink), np.inf)
-        down = np.where((v > self.lower) & ~self.fixed, G + np.where(v > 0, kink, -kink), -np.inf)
-        highest, lowest = float(down.max()), float(up.min())
+        """Until they are asked for again."""
+        from gapfit.compiled.slopes import slopes
+
+        up, down = self._room
+        highest, lowest = slopes(
+            self.v, self.f, self.quad, self.target, self.kink, self.lower, self.upper, self.fixed, up, down
+        )
         if self.sums == 0:
             highest, lowest = max(highest, 0.0), min(lowest, 0.0)
         return Slopes(up, down, highest, lowest)

@@ -33,12 +33,12 @@ class Identification(Kept):
         self._sides: Any = None
 
     def note(self, dual: Dual, steps: int) -> None:
+        from gapfit.compiled.slopes import note_sides  # compiled code is loaded only when it is to run
+
         self.steps += steps
-        sides = np.sign(dual.v) * (1 + ((dual.v == dual.upper) | (dual.v == dual.lower)))
         if self.since is None:
-            self.since, self._sides = np.zeros(len(sides), dtype=np.int64), np.zeros_like(sides)
-        self.since[sides != self._sides] = self.steps
-        self._sides = sides
+            self.since, self._sides = np.zeros(len(dual.v), dtype=np.int64), np.zeros_like(dual.v)
+        note_sides(dual.v, dual.lower, dual.upper, self.steps, self._sides, self.since)
 
 
 def by_rule(

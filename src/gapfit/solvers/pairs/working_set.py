@@ -30,8 +30,10 @@ def working_set(dual: Dual, slopes: Slopes, last: Indices, size: int, least: flo
     of_rise = min(len(rise), max(room // 2, room - len(fall)))
     rise = _some(rise, slopes.up, of_rise, draw)
     fall = _some(fall, -slopes.down, room - len(rise), draw)
-    extremes = [int(slopes.up.argmin()), int(slopes.down.argmax())]
-    return np.unique(np.concatenate([free, rise, fall, extremes]).astype(np.intp))
+    chosen = np.zeros(len(dual.v), dtype=bool)
+    for some in (free, rise, fall, slopes.up.argmin(), slopes.down.argmax()):
+        chosen[some] = True
+    return np.flatnonzero(chosen)
 
 
 def nearest(dual: Dual, slopes: Slopes, size: int) -> Indices:

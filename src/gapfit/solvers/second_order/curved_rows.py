@@ -1,8 +1,8 @@
 """Products with a Hessian X'DX that is never formed.
 
-A dense X is held once more in single precision, less its mean row where there is an intercept: a product
-reads half as much, and a block of rows once for both of its halves. A system solved to five digits gives as
-good a step as any, and the next one starts from a gradient in double precision.
+A dense X that is not very large is held once more in single precision, less its mean row where there is an
+intercept: a product reads half as much, and a block of rows once for both of its halves. A system solved to
+five digits gives as good a step as any, and the next one starts from a gradient in double precision.
 """
 
 from functools import partial
@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gapfit import threads
+from gapfit import room, threads
 from gapfit._types import Slope, Vector
 from gapfit.design.forms import Rows, RowSums
 from gapfit.problem import Problem
 
+SINGLE = 4  # bytes
 _BLOCK = 2**17  # entries that stay in the cache
 _RANGE = 1e15  # single precision has room for entries up to that, and for its inverse
 
@@ -33,7 +34,8 @@ class CurvedRows:
         self.shape = n, d = design.shape
         self.centre: Slope = problem.mean if problem.n_offsets else np.zeros(d)
         weight = problem.shares
-        self.as_it_is = self.exact = not design.has(Rows) or sparse.issparse(design.X)
+        dense = design.has(Rows) and not sparse.issparse(design.X)
+        self.as_it_is = self.exact = not dense or self._is_large(design.X)
         if self.as_it_is:
             self.spread = np.maximum(design.squares(weight) - self.centre**2, 0.0)
             return
@@ -44,6 +46,10 @@ class CurvedRows:
         self.copied = X.dtype != kind or self.centre.any()
         self.X: Any = np.empty((n, d), kind) if self.copied else X
         self.spread = threads.total(partial(self._copy, weight), self.parts)
+
+    @staticmethod
+    def _is_large(X: Any) -> bool:
+        return not room.may_be_held_twice(float(X.size) * SINGLE, X.nbytes)
 
     def _copy(self, weight: Vector, rows: slice) -> Slope:
         """Fill in some rows; their share of `spread`."""

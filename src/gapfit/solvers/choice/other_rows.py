@@ -1,8 +1,8 @@
 """A problem that is posed again in other rows, where there are methods for it.
 
 A risk of differences, or of several scores, may be a sum over rows of losses of one score each: of rows that
-are made of those of X. `auto` solves that problem. Rows that are made are rounded, and nothing that follows
-from them is proof: what is handed on is a point, and the dual point as planes of the risk itself.
+are made of those of X. Rows that are made are rounded, and nothing that follows from them is proof: what is
+handed on is a point, and the dual point as planes of the risk itself.
 """
 
 from abc import ABC, abstractmethod
@@ -14,7 +14,6 @@ from gapfit._types import Slope, Vector
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.solution import Certificate, Iterate
-from gapfit.solvers.auto import auto
 from gapfit.solvers.base import Steps
 
 
@@ -37,14 +36,14 @@ class OtherRows(ABC):
     def plane(self, u: Vector) -> Minorant:
         """What total * u, a dual point there, says here."""
 
-    def steps(self, state: dict[str, Any], seed: int) -> Steps:
-        """Those of `auto` there, as they look here."""
+    def steps(self, state: dict[str, Any], solver: Callable[..., Steps]) -> Steps:
+        """Those of a solver there, as they look here."""
         inner: dict[str, Any] = {**state.get("inner", {}), "same": state.get("same", False)}
         if "w" in state and not inner["same"]:
             inner["w"] = self.inside(state["w"])
         if "certificate" in state:
             inner["certificate"] = self._told(state["certificate"])
-        steps, certificate = auto(self.problem, inner, seed=seed), None
+        steps, certificate = solver(self.problem, inner), None
         while True:
             try:
                 iterate = next(steps) if certificate is None else steps.send(self._told(certificate))
