@@ -25,6 +25,7 @@ ACCEPTED = {
     "chain_dual": 0,  # chains, see test_chain.py
     "block_frank_wolfe": 0,  # structures, see test_structured.py
     "smo": 0,  # kernels, see test_smo.py
+    "pair_rows": 0,  # pairs of samples, see test_pair_rows.py
     "lbfgs": 24,
     "newton": 16,
     "semismooth_newton": 10,

@@ -40,3 +40,41 @@ def test_another_alpha_shares_the_data(problem: Problem) -> None:
     assert other.alpha == 0.5 and other.design is problem.design and problem.alpha == 1e-4
     with pytest.raises(ValueError, match="alpha must be positive"):
         problem.at(0.0)
+
+
+@pytest.fixture
+def smooth(problem: Problem) -> Problem:
+    return Problem(problem.design.X, problem.y, "logistic")
+
+
+def test_what_need_not_last_is_handed_on_all_the_same(smooth: Problem) -> None:
+    """Whether solutions are to be resumed from changes no step, and leaves them without a mark or a state."""
+    alphas = np.geomspace(1e-1, 1e-4, 12)
+    lasting, passing = (path(smooth, alphas, "newton", tol=1e-3, resumable=keep) for keep in (True, False))
+    assert sum(one.n_iter == 0 for one in passing) > 3
+    assert [one.n_iter for one in passing] == [one.n_iter for one in lasting]
+    assert all(one.fingerprint is None and not one.state for one in passing)
+    assert all(one.fingerprint == smooth.fingerprint() for one in lasting)
+
+
+@pytest.mark.parametrize("resumable", [True, False])
+def test_neighbours_that_are_known_foretell(smooth: Problem, resumable: bool) -> None:
+    ends = dict(zip([1e-2, 1e-3], path(smooth, [1e-2, 1e-3], tol=1e-4, resumable=resumable), strict=True))
+    alphas = [3e-2, 5e-3, 3e-3, 1e-4]  # without, between and beyond
+    found = path(smooth, alphas, tol=1e-4, known=ends, resumable=resumable)
+    for alpha, solution in zip(alphas, found, strict=True):
+        alone = solve(smooth.at(alpha), "bundle", tol=1e-6).certificate
+        assert solution.converged and solution.certificate.dual <= alone.primal
+        assert solution.certificate.primal <= (1 + 2e-4) * alone.primal
+    cold = path(smooth, alphas, tol=1e-4)
+    assert sum(one.n_iter for one in found) < sum(one.n_iter for one in cold)
+    (again,) = path(smooth, [1e-2], tol=1e-4, known=ends)
+    assert again.n_iter == 0  # it is proved already
+
+
+def test_nothing_is_taken_from_solutions_of_other_problems(smooth: Problem) -> None:
+    """Their bounds would prove nothing here."""
+    other = Problem(smooth.design.X, -smooth.y, "logistic")
+    false = {1e-2: path(other, [1e-2], tol=1e-4)[0], 1e-4: path(other, [1e-4], tol=1e-4)[0]}
+    (alone,), (found,) = path(smooth, [1e-3], tol=1e-6), path(smooth, [1e-3], tol=1e-6, known=false)
+    assert found.w.tobytes() == alone.w.tobytes() and found.certificate == alone.certificate

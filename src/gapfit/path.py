@@ -7,10 +7,11 @@ are nearly the same.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from inspect import signature
+from types import MappingProxyType
 from typing import Any
 
 from gapfit import threads
@@ -37,6 +38,7 @@ def path(
     solver: str | Callable[..., Any] = "auto",
     *,
     checkpoint: Any = None,
+    known: Mapping[float, Solution] = MappingProxyType({}),
     **options: Any,
 ) -> list[Solution]:
     """Minimise alpha * Omega(w) + R(A w, b) for each of several alphas.
@@ -52,6 +54,8 @@ def path(
     alphas : positive numbers, in any order
     checkpoint : path, default=None
         A file that keeps the fits of all alphas, as in `solve`; the same call goes on from it.
+    known : mapping from alphas to solutions, default={}
+        What was found before, of this very problem: of others nothing is taken.
     solver, **options : as for `solve`, but for `start`
 
     Returns
@@ -67,8 +71,10 @@ def path(
     >>> [solution.converged for solution in path(problem, [1e-2, 1e-3], tol=1e-3)]
     [True, True]
     """
-    alphas = list(alphas)
-    problem = problem.sealed()
+    alphas, resumable = list(alphas), options.get("resumable", True)
+    # what is known of other alphas is handed on within the path, whether it is to last or not
+    problem = problem.sealed(briefly=not resumable and checkpoint is None)
+    mark = problem.fingerprint()
     downwards = sorted(set(alphas), reverse=True)
     # for all fits at once: to tell BLAS of its threads takes longer than a small fit
     with threads.using(options.get("n_jobs")), _kept(checkpoint, problem, alphas, solver) as file:
@@ -81,16 +87,26 @@ def path(
             if quick:  # then a fit is little more than its proof
                 found = at_once(problem.at(alpha), least_squares, options.get("tol", _USUAL["tol"])).solution
                 if found is not None:
-                    return replace(found, fingerprint=problem.fingerprint(), state={"alone": True})
+                    return replace(found, fingerprint=mark, state={"alone": True})
             if cut:
                 how["max_iter"] = 0  # the bounds that come for free
             solution = solve(problem.at(alpha), solver, start=start, checkpoint=file, **how)
             cut |= solution.status is Status.INTERRUPTED
-            return solution
+            return replace(solution, fingerprint=mark)
 
-        inwards = problem.penalty.smooth and len(downwards) > _FEW
-        solutions = _inwards(problem, downwards, fit) if inwards else _downwards(downwards, fit)
-    return [solutions[alpha] for alpha in alphas]
+        ours = {
+            alpha: replace(solution, fingerprint=mark)
+            for alpha, solution in known.items()
+            if solution.minorant.maker == problem.maker
+        }
+        if ours and problem.penalty.smooth:
+            solutions = _among(problem, downwards, fit, ours)
+        elif problem.penalty.smooth and len(downwards) > _FEW:
+            solutions = _inwards(problem, downwards, fit)
+        else:
+            solutions = _downwards(downwards, fit)
+    kept = mark if resumable else None
+    return [replace(solutions[alpha], fingerprint=kept) for alpha in alphas]
 
 
 def _downwards(alphas: list[float], fit: Fit) -> dict[float, Solution]:
@@ -129,6 +145,25 @@ def _inwards(problem: Problem, alphas: list[float], fit: Fit) -> dict[float, Sol
             ends = (alpha, alpha)
         open_ranges.append((ends[0], lower, inside[middle + 1 :]))
         open_ranges.append((upper, ends[1], inside[:middle]))
+    return solutions
+
+
+def _among(
+    problem: Problem, alphas: list[float], fit: Fit, known: dict[float, Solution]
+) -> dict[float, Solution]:
+    """Each between those that are known on both sides, or from the nearer end of them."""
+    foresight, solutions = Foresight(problem), {}
+    for alpha, solution in known.items():
+        foresight.add(alpha, solution)
+    for alpha in alphas:
+        upper = min((other for other in foresight.known if other >= alpha), default=None)
+        lower = max((other for other in foresight.known if other <= alpha), default=None)
+        if upper is None or lower is None or upper == lower:
+            start = foresight.known[upper or lower]  # type: ignore[index]
+        else:
+            start = foresight.between(upper, lower, alpha)
+        solutions[alpha] = fit(alpha, start)
+        foresight.add(alpha, solutions[alpha])
     return solutions
 
 

@@ -94,6 +94,7 @@ SOLVERS: dict[str, str] = {
     "classes_in_turn": "gapfit.solvers.classes_in_turn",
     "sum_rows": "gapfit.solvers.sum_rows",
     "smo": "gapfit.solvers.smo",
+    "pair_rows": "gapfit.solvers.pair_rows",
 }
 
 

@@ -21,6 +21,7 @@ X = RNG.normal(size=(N, D))
 Y = np.sign(X @ RNG.normal(size=D) + RNG.normal(size=N))
 T = X @ RNG.normal(size=D) + RNG.normal(size=N)
 CLASSES = RNG.integers(0, 4, N).astype(float)
+QUERIES = RNG.integers(0, 12, N)
 WIDE = RNG.normal(size=(60, 200))
 Y_WIDE = np.sign(WIDE[:, 0] + 0.3 * RNG.normal(size=60))
 THIN = sparse.random(200, 300, 0.05, random_state=0, format="csr")
@@ -114,6 +115,15 @@ CASES = {
     "least_squares": ("least_squares", partial(linear, "squared", T, "l1", 1e-3, X + 1e3, intercept=False)),
     "rounded_cd": ("rounded_cd", partial(linear, "hinge", Y_WIDE, "l1", 1e-3, WIDE)),
     "rounded_cd, sparse": ("rounded_cd", partial(linear, "hinge", Y_THIN, "l1", 1e-4, THIN)),
+    "pair_rows": ("pair_rows", partial(linear, "pairwise_ranking", CLASSES, groups=QUERIES, alpha=1e-5)),
+    "pair_rows, net": (
+        "pair_rows",
+        partial(linear, "pairwise_ranking", CLASSES, ElasticNet(0.5), groups=QUERIES, alpha=1e-4),
+    ),
+    "pair_rows, products": (
+        "pair_rows",
+        partial(linear, "ordinal_pairs", CLASSES[:60], data=WIDE, alpha=1e-4),
+    ),
     "classes_in_turn": ("classes_in_turn", partial(linear, "softmax", CLASSES, "l1", 1e-3)),
     "classes_in_turn, net": ("classes_in_turn", partial(linear, "softmax", CLASSES, ElasticNet(0.5), 1e-3)),
     "sum_rows": ("sum_rows", partial(linear, "quantiles", T)),
@@ -128,6 +138,7 @@ CASES = {
     "auto, classes": ("auto", partial(linear, "crammer_singer", CLASSES, alpha=1e-5)),
     "auto, kernel": ("auto", partial(kernel, "hinge", alpha=1e-4)),
     "auto, f_beta": ("auto", partial(linear, "f_beta")),
+    "auto, pairs": ("auto", partial(linear, "pairwise_ranking", CLASSES, groups=QUERIES, alpha=1e-5)),
 }
 STEPS, TOL = 60, 1e-8
 

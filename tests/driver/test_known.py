@@ -28,7 +28,7 @@ def test_bounds_are_taken_over_on_the_same_data_alone():
     other_alpha = Known.of(earlier, problem.at(1e-3), "bundle", mark)
     assert not other_alpha.state["same"] and other_alpha.minorant is earlier.minorant
     other_solver = Known.of(earlier, problem, "dual_cd", mark)
-    assert set(other_solver.state) == {"w", "same"}
+    assert set(other_solver.state) == {"w", "offsets", "same"}
     changed = Problem(problem.design.X + 1e-9, problem.y, alpha=1e-2)
     known = Known.of(earlier, changed, "bundle", changed.fingerprint())
     assert set(known.state) == {"w"} and known.minorant is None

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gapfit import IncompatibleSolver, Problem, solve
+from gapfit.solvers.small_newton import small_newton
 from problems import labels_problem
 
 LOSSES = ["hinge", "squared_hinge", "smoothed_hinge", "logistic", "absolute", "quantile", "huber", "squared"]
@@ -44,3 +45,14 @@ def test_equal_samples_and_constant_columns_are_no_trouble():
 def test_losses_that_are_no_data_are_refused_by_name():
     with pytest.raises(IncompatibleSolver, match="FBeta"):
         solve(labels_problem(loss="f_beta"), "small_newton")
+
+
+def test_a_start_with_its_intercept_takes_fewer_steps():
+    near = labels_problem(loss="logistic", alpha=1e-3, n=300)
+    problem = Problem(near.design.X + 3.0, near.y, "logistic", alpha=1e-3)
+    found = solve(problem, "small_newton", tol=1e-6)
+    told = {"w": found.w, "offsets": np.array([found.intercept - 0.01])}
+    with_it, without = (next(small_newton(problem, start)) for start in (told, {"w": found.w}))
+    assert len(with_it.way) < len(without.way)
+    alone = next(small_newton(problem, {"offsets": told["offsets"]}))  # without w it says nothing
+    assert (alone.point() == next(small_newton(problem)).point()).all()

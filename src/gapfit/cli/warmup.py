@@ -128,8 +128,11 @@ def _measures() -> Iterator[Fit]:
         for metric in ("f1", "roc_area", "balanced_accuracy", "break_even", "matthews"):
             yield _fit(estimators.MetricClassifier(metric=metric, max_iter=_STEPS), X, y)
         grades, query = np.digitize(f, (-1.0, 0.0, 1.0)), np.repeat(np.arange(20), 10)
+        few_and_many = (("auto", query), ("bundle", query), ("pair_rows", None))  # pairs
         for loss in ("pairwise", "ndcg", "map"):
-            yield _fit(estimators.Ranker(loss=loss, max_iter=_STEPS), X, np.minimum(grades, 1), query)
+            for solver, queries in few_and_many:
+                ranker = estimators.Ranker(loss=loss, max_iter=_STEPS, solver=solver)
+                yield _fit(ranker, X, np.minimum(grades, 1), queries)
 
 
 def _kernels() -> Iterator[Fit]:

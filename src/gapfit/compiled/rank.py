@@ -66,6 +66,17 @@ def pairs_within_runs(scores, starts, level, weight, price, u):
 
 
 @jit
+def add_others(weight, starts, before, after):
+    """Add to `before` and `after` the weights before and after each place of its run."""
+    for run in range(len(starts) - 1):
+        start, stop = starts[run], starts[run + 1]
+        for k in range(start + 1, stop):
+            before[k] += before[k - 1] + weight[k - 1]
+        for k in range(stop - 2, start - 1, -1):
+            after[k] += after[k + 1] + weight[k + 1]
+
+
+@jit
 def _add(tree, size, level, weight):
     k = level + 1
     while k <= size:
@@ -112,3 +123,14 @@ def pairs_with_costs(scores, level, weight, cost, u):
             met += cost[level[i], high] * count[high]
         u[i] += weight[i] * met
     return total
+
+
+@jit(fast=True)
+def add_differences(X, above, below, weight, spread):
+    """Add weight_k (x_i - x_j) to row i of `spread`, and take it from row j, for each pair k of i above j."""
+    for k in range(len(weight)):
+        i, j = above[k], below[k]
+        for c in range(X.shape[1]):
+            change = weight[k] * (np.float64(X[i, c]) - np.float64(X[j, c]))
+            spread[i, c] += change
+            spread[j, c] -= change

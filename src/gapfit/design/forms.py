@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gapfit.forms import design_form
 
 if TYPE_CHECKING:
+    from gapfit.design.differences import DifferenceDesign
     from gapfit.design.memory import MemoryDesign
     from gapfit.design.parted import PartedDesign
     from gapfit.device.design import DeviceDesign
@@ -28,7 +29,7 @@ class Rows(NamedTuple):
 class RowSums(NamedTuple):
     """The map is w -> X w, and sums over the rows of X are to be had, wherever the rows are."""
 
-    matrix: "MemoryDesign | PartedDesign | DeviceDesign"
+    matrix: "MemoryDesign | PartedDesign | DeviceDesign | DifferenceDesign"
 
 
 @design_form("the rows of X, several scores each")
@@ -50,5 +51,5 @@ class PartRows(NamedTuple):
 class WideSums(NamedTuple):
     """The map is that of `WideRows`, and sums over the rows of X are to be had, wherever the rows are."""
 
-    matrix: "MemoryDesign | PartedDesign | DeviceDesign"
+    matrix: "MemoryDesign | PartedDesign | DeviceDesign | DifferenceDesign"
     outputs: int

@@ -1,4 +1,4 @@
-"""Rows of a dense or sparse matrix: some of them, their norms, and which are equal."""
+"""Rows of a dense or sparse matrix: some of them, differences, norms, and which are equal."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gapfit import threads
+from gapfit import limits, threads
 from gapfit._types import Data, Vector
 from gapfit.rounding import EPS, gamma
 
@@ -119,3 +119,17 @@ def rows_of_csr(X: Data, rows: slice) -> Data:
     part.data, part.indices = X.data[first:last], X.indices[first:last]
     part.indptr = X.indptr[rows.start : rows.stop + 1] - first
     return part
+
+
+def row_differences(X: Data, first: NDArray[np.intp], second: NDArray[np.intp]) -> Data:
+    """X[first] - X[second] in double precision, rounded."""
+    if sparse.issparse(X):
+        X = X.astype(np.float64, copy=False)
+        return take_rows(X, first) - take_rows(X, second)
+    d = X.shape[1]
+    differences, step = np.empty((len(first), d)), max(1, _CACHE_ELEMENTS // d)
+    for start in range(0, len(first), step):
+        limits.look()
+        some = slice(start, start + step)
+        np.subtract(X[first[some]], X[second[some]], out=differences[some], dtype=np.float64)
+    return differences

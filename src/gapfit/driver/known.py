@@ -13,8 +13,9 @@ from gapfit.solution import Solution
 class Known(NamedTuple):
     """By a solution of an earlier fit, a vector, or nothing."""
 
-    # for the solver: "w" is the point to start from, if there is one; "same" tells whether all else that is
-    # in it was found for the very same problem, alpha and penalty included, or just for the same risk
+    # for the solver: "w" is the point to start from, if there is one, and "offsets" go with it, if they are
+    # known; "same" tells whether all else that is in it was found for the very same problem, alpha and
+    # penalty included, or just for the same risk
     state: dict[str, Any]
     minorant: Minorant | None
     b: Vector | None = None  # offsets that go with "w"; those found anew may be worse, where they are hard
@@ -33,4 +34,5 @@ class Known(NamedTuple):
         state = earlier.state if earlier.solver == solver else {}
         same = state.get("objective") == (problem.alpha, problem.penalty)
         b = np.atleast_1d(np.asarray(earlier.intercept, dtype=np.float64)) if problem.n_offsets else None
-        return cls({**state, "w": w, "same": same}, problem.adopt(earlier.minorant), b)
+        told = {"w": w, "same": same} if b is None else {"w": w, "offsets": b, "same": same}
+        return cls({**state, **told}, problem.adopt(earlier.minorant), b)

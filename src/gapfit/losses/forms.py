@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from gapfit._types import Matrix, Slope, Vector
+from gapfit._types import Indices, Matrix, Slope, Vector
 from gapfit.forms import loss_form
 
 if TYPE_CHECKING:
@@ -108,3 +108,22 @@ class Planes(NamedTuple):
 
     p: Vector
     highest: Callable[[int, Slope], tuple[Slope, float]]  # a and c of the highest plane of phi_i at w
+
+
+class PairList(NamedTuple):
+    """Who should be above whom, and what each pair counts."""
+
+    above: Indices
+    below: Indices
+    weight: Vector  # positive
+
+
+@loss_form("a mean over pairs of samples")
+class Pairs(NamedTuple):
+    """R(f) = sum over pairs of  weight max(0, 1 - (f[above] - f[below])).
+
+    There may be far more of them than samples: they are counted before they are made.
+    """
+
+    number: Callable[[], int]  # none is left out that has a weight
+    made: Callable[[], PairList]

@@ -1,6 +1,7 @@
 """Who should be above whom in the answer to each query: means over pairs, and bounds of list measures."""
 
-from itertools import pairwise
+from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -11,7 +12,8 @@ from gapfit.checks import as_groups
 from gapfit.elsewhere import fetched, looped
 from gapfit.errors import as_count, as_number
 from gapfit.losses.base import Loss, Risk
-from gapfit.losses.ranking import RankRisk
+from gapfit.losses.forms import PairList, Pairs
+from gapfit.losses.ranking import RankRisk, each_with_lower, with_weights
 from gapfit.losses.sorting import descending
 
 
@@ -19,6 +21,8 @@ class Queries:
     """Samples query by query, and in each level by level, from the lowest up: the order of all arrays."""
 
     def __init__(self, y: Vector, weight: Vector, groups: Any) -> None:
+        from gapfit.compiled.rank import add_others  # compiled code is loaded only when it is to run
+
         y, weight = fetched(y), fetched(weight)
         query = _numbered(fetched(groups), len(y))
         self.rows: Indices = np.lexsort((y, query))
@@ -32,10 +36,7 @@ class Queries:
         # query: the difference of two sums over all would know nothing of small weights
         same = np.add.reduceat(self.weight, np.flatnonzero(new_level))
         lower, higher = np.zeros_like(same), np.zeros_like(same)
-        for first_block, last_block in pairwise(np.r_[block[self.starts[:-1]], len(same)]):
-            some = slice(first_block, last_block)
-            lower[some][1:] = np.cumsum(same[some])[:-1]
-            higher[some][:-1] = np.cumsum(same[some][::-1])[-2::-1]
+        add_others(same, np.r_[block[self.starts[:-1]], len(same)], lower, higher)
         self.same: Vector = same[block]
         self.lower: Vector = lower[block]
         self.higher: Vector = higher[block]
@@ -92,6 +93,26 @@ class QueryRisk(RankRisk):
 
     def highest_plane(self, scores: Vector, u: Vector) -> float:
         return float(looped(pairs_of_queries, u)(scores, self.lists, u))
+
+    def forms(self) -> Iterator[Any]:
+        yield Pairs(self._count, self._pairs)
+
+    def _count(self) -> int:
+        return int(self._lower.sum())
+
+    @cached_property
+    def _lower(self) -> Indices:
+        """How many documents should be below each, in the order of all arrays."""
+        lists, place = self.lists, np.arange(len(self.lists.price))
+        first = np.r_[True, (np.diff(lists.level) != 0) | (np.diff(lists.query) > 0)]
+        begins = np.maximum.accumulate(np.where(first, place, 0))  # the place at which its level does
+        return np.where(lists.price > 0, begins - lists.starts[lists.query], 0)
+
+    def _pairs(self) -> PairList:
+        lists = self.lists
+        above, below = each_with_lower(self._lower, lists.starts[lists.query])
+        weight = lists.weight[below] * lists.price[above]
+        return with_weights(lists.rows[above], lists.rows[below], weight)
 
 
 class PairwiseRanking(Loss):

@@ -4,6 +4,7 @@ None of them changes when all scores are shifted, so they have no intercept.
 """
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ from gapfit.elsewhere import finite, looped
 from gapfit.errors import as_costs, as_share
 from gapfit.losses.base import Loss, Risk
 from gapfit.losses.contingency import check_labels
+from gapfit.losses.forms import PairList, Pairs
 from gapfit.losses.sorting import descending
 from gapfit.rounding import EPS
 from gapfit.rowwise import is_repeated, once
@@ -47,6 +49,18 @@ class RankRisk(Risk):
             return float(np.abs(scores).sum()), u, np.zeros(0)
         c = self.highest_plane(scores, u)
         return max(c + float(u @ scores), 0.0), u, np.zeros(0)
+
+
+def each_with_lower(lower: Indices, start: Indices) -> tuple[Indices, Indices]:
+    """Each sample, and one after the other of those that should be below it: from `start`, so many."""
+    before = np.cumsum(lower) - lower
+    return np.repeat(np.arange(len(lower)), lower), np.arange(lower.sum()) - np.repeat(before - start, lower)
+
+
+def with_weights(above: Indices, below: Indices, weight: Vector) -> PairList:
+    """The pairs that count: a product of weights may vanish."""
+    there = weight > 0
+    return PairList(above[there], below[there], weight[there])
 
 
 class _Area(Loss):
@@ -88,7 +102,7 @@ class AreaRisk(RankRisk):
 
     def __init__(self, loss: Loss, share: float, y: Any, weight: Vector) -> None:
         y = loss.prepare(y, weight)[0]
-        self.loss = loss
+        self.loss, self.share = loss, share
         P, N = weight[y > 0].sum(), weight[y < 0].sum()
         self.signed = y * (weight / np.where(y > 0, P, share * N))  # of negatives, less than zero
         self.half = 0.5 * y
@@ -100,6 +114,21 @@ class AreaRisk(RankRisk):
     def highest_plane(self, scores: Vector, u: Vector) -> float:
         count = looped(wrong_pairs, u)  # i is below j in the order of these where f_i - f_j < 1
         return float(count(scores - self.half, self.signed, self.units, 1.0, u))
+
+    def forms(self) -> Iterator[Any]:
+        if self.share == 1.0:  # else which negatives are in a pair depends on the scores
+            yield Pairs(self._count, self._pairs)
+
+    def _count(self) -> int:
+        positives = int((self.signed > 0).sum())
+        return positives * (len(self.signed) - positives)
+
+    def _pairs(self) -> PairList:
+        order = np.argsort(self.signed > 0, kind="stable")  # negatives first
+        signed = self.signed[order]
+        lower = np.where(signed > 0, np.count_nonzero(signed < 0), 0)
+        above, below = each_with_lower(lower, np.zeros_like(lower))
+        return with_weights(order[above], order[below], signed[above] * -signed[below])
 
 
 def wrong_pairs(scores: Vector, signed: Vector, units: Vector | None, limit: float, u: Vector) -> float:
@@ -182,3 +211,18 @@ class OrdinalRisk(RankRisk):
         total = pairs_with_costs(values, self.level[order], self.p[order], self.cost, parts)
         u[order] = parts
         return float(total)
+
+    def forms(self) -> Iterator[Any]:
+        yield Pairs(self._count, self._pairs)
+
+    def _count(self) -> int:
+        number = np.bincount(self.level)
+        return int(number[1:] @ np.cumsum(number)[:-1])
+
+    def _pairs(self) -> PairList:
+        order = np.argsort(self.level, kind="stable")
+        level, p = self.level[order], self.p[order]
+        lower = np.searchsorted(level, level)  # the place at which a level begins
+        above, below = each_with_lower(lower, np.zeros_like(lower))
+        weight = p[above] * p[below] * self.cost[level[below], level[above]]
+        return with_weights(order[above], order[below], weight)

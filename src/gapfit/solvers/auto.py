@@ -15,6 +15,7 @@
 | structures, L2, alpha n not small             | `block_frank_wolfe` | few calls of the oracle     |
 | losses with lines, L1 or elastic net          | `rounded_cd`        | works on columns in use     |
 | smooth loss, L1 or elastic net                | `primal_cd`         | the same                    |
+| few pairs to be put in order                  | `pair_rows`         | they are rows of a hinge    |
 | softmax, L1 or elastic net                    | `classes_in_turn`   | the same, class by class    |
 | joint quantiles, L1, L2 or elastic net        | `sum_rows`          | lines, with more rows       |
 | differentiable loss and penalty               | `lbfgs`             | few passes                  |
@@ -27,12 +28,12 @@ is worth. With fewer than two samples for each feature (five, if the loss has ki
 easy problems and endless on hard ones, and its first steps tell which. `smoothing` waits, or `newton_cg`
 where it does not apply, and then the Newton methods if the matrix would fit. Before `semismooth_newton`
 `dual_cd` goes first as well, if X is large but samples are not very many for each feature: a sweep tells
-whether few of them matter; it gives up if more than a quarter of all still is in play.
-`simplex_cd` gives up on large data after ten visits to each sample that have not helped, and is left out
-where data are tiny and there are intercepts. A solver hands over to the next when its gap no longer halves
-while its steps double, of which it gets 64; in haste, when it has not fallen to a quarter, in 6 steps (12, if
-the loss has kinks) and whenever they double. `bundle` is always the last. The choice and the reason are
-logged under `gapfit` at level INFO. Rows that are elsewhere have a table of their own: `choice.passes`.
+whether few of them matter; it gives up if more than a quarter of all still is in play. `simplex_cd` gives up
+on large data after ten visits to each sample that have not helped, and is left out where data are tiny and
+there are intercepts. What few pairs are, `choice.shapes` says. A solver hands over to the next when its gap
+no longer halves while its steps double, of which it gets 64; in haste, when it has not fallen to a quarter,
+in 6 steps (12, if the loss has kinks) and whenever they double. `bundle` is always the last. The choice and
+the reason are logged under `gapfit` at level INFO. Rows that are elsewhere have a table in `choice.passes`.
 """
 
 import logging
@@ -45,19 +46,21 @@ import numpy as np
 
 from gapfit._types import Slope, Vector
 from gapfit.losses.atoms import Atoms
-from gapfit.losses.forms import BinaryEntropy, Smooth
+from gapfit.losses.forms import BinaryEntropy, Pairs, Smooth
 from gapfit.problem import Problem
 from gapfit.registry import as_solver
 from gapfit.solution import Iterate
-from gapfit.solvers.base import OVERFLOWS, Steps, missing_need, takes_seed
+from gapfit.solvers.base import OVERFLOWS, Steps, has_room, missing_need, takes_seed
 from gapfit.solvers.choice.larger_alphas import from_larger_alphas
 from gapfit.solvers.choice.passes import by_passes, is_elsewhere
 from gapfit.solvers.choice.patience import Patience, Watch
 from gapfit.solvers.choice.shapes import (
     CHEAP,
+    has_few_pairs,
     has_lines,
     is_parabola,
     is_small,
+    is_small_shape,
     mixes_well,
     passes_of_a_hessian,
 )
@@ -77,9 +80,7 @@ IN_PLAY = 0.25  # of the samples, still in play after a sweep, are too many for 
 VISITS = 10.0  # to each sample, after which coordinate descent on classes must have made headway
 DEAR = 6  # passes over X: a Hessian that costs so many is not set up without need
 DEAR_ONCE = 36  # the same, where the Hessian is set up once and that is all
-WORTH = (
-    2.0  # steps of conjugate gradients for each pass that a Hessian costs; half of them if the loss has seams
-)
+WORTH = 2.0  # steps of conjugate gradients for each pass that a Hessian costs; half, if the loss has seams
 WIDE = 2  # samples for each feature: with fewer, coordinate descent on samples is quick, or soon gives up
 WIDE_WITH_KINKS = 5  # the same, for losses with kinks: Newton's method takes more steps there
 ENOUGH = 3  # samples for each feature, for conjugate gradients to be quick
@@ -179,6 +180,9 @@ def plan(problem: Problem) -> Iterator[Choice]:
         yield from (Choice(name, why, haste=haste) for name, why, haste in by_passes(problem, takes))
         yield LAST
         return
+    if takes("pair_rows") and has_few_pairs(problem) and has_room(as_solver("pair_rows"), problem):
+        yield from (Choice("pair_rows", "pairs are few"), LAST)
+        return
     one_step = is_parabola(problem)
     if for_small_data(problem) is small_newton:  # others are what the table says anyway
         yield Choice("small_newton", "the data are small")
@@ -262,6 +266,10 @@ def by_moments(problem: Problem) -> bool:
 def for_small_data(problem: Problem) -> Callable[..., Steps] | None:
     """The solver that goes first where data are so small that nothing else need be asked, if there is one."""
     n, d = problem.design.shape
+    if problem.risk.has(Pairs):
+        rows = as_solver("pair_rows")
+        here = not missing_need(rows, problem)  # else samples may be elsewhere, where nobody counts pairs
+        return rows if here and is_small_shape(problem.form(Pairs).number(), d) else None
     if not is_small(problem):
         return None
     if is_parabola(problem):

@@ -2,8 +2,8 @@
 
 A solver is a generator function `method(problem, state=None, **options)`. It yields `Iterate`s and receives
 the best `Certificate` so far; it knows no tolerance, no clock and no verbosity. `state` is what an earlier
-`snapshot` returned, or holds just "w", a point to start from. It is of the same risk; `state["same"]` says
-whether it is of the very same problem, alpha and penalty included.
+`snapshot` returned, or holds just "w", a point to start from, and its "offsets" if they are known. It is of
+the same risk; `state["same"]` says whether it is of the very same problem, alpha and penalty included.
 """
 
 from collections.abc import Callable, Generator, Set
@@ -61,6 +61,12 @@ def effort_of(method: Callable[..., Any], problem: Problem) -> Effort | None:
     """What the solver says that it will take; None if it says nothing."""
     declared = getattr(inner_solver(method), "effort", None)
     return None if declared is None else declared(problem)
+
+
+def has_room(method: Callable[..., Any], problem: Problem) -> bool:
+    """Is there memory for what the solver says that it will take?"""
+    effort, there = effort_of(method, problem), available()
+    return effort is None or there is None or effort.memory <= there
 
 
 def check_needs(method: Callable[..., Any], problem: Problem) -> None:

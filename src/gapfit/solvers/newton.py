@@ -108,9 +108,10 @@ def _newton_scores(problem: Problem, state: dict[str, Any], seed: int, tuning: T
 
 
 def _told(problem: Problem, state: dict[str, Any]) -> Start:
-    """The point to start from, and its intercept where solutions at other alphas foretell that."""
-    known = "foretold" in state and problem.n_offsets > 0
-    return state["w"], np.array([float(state["foretold"].intercept)]) if known else None
+    """The point to start from, and its intercept where solutions at other alphas tell that."""
+    if problem.n_offsets and "foretold" in state:
+        return state["w"], np.array([float(state["foretold"].intercept)])
+    return state["w"], state.get("offsets")
 
 
 def _learn_from_shares(problem: Problem, tuning: Tuning, seed: int) -> Generator[Iterate, Certificate, Start]:

@@ -44,7 +44,7 @@ def small_newton(problem: Problem, state: dict[str, Any] | None = None) -> Steps
     if state.get("same"):
         path.restore(state["path"])
     else:
-        path.start(state.get("w"))
+        path.start(state.get("w"), state.get("offsets") if "w" in state else None)
     while path.course.moving:
         path.improve()
         course = path.course
@@ -83,13 +83,15 @@ class _Path:
             at, change = np.zeros((2, d))
             self.corners = small_model.Corners(at, np.zeros((d, d)), change, np.zeros(d, np.int64))
 
-    def start(self, w: Slope | None) -> None:
+    def start(self, w: Slope | None, offsets: Vector | None = None) -> None:
         """Begin at w, or from nothing with a rounding that reaches most samples."""
         losses, place, free = self.losses, self.place, self.net.free
         if w is not None:
             place.w[:] = w
             place.f[:] = self.X @ place.w
         b = float(losses.p @ (losses.target - place.f)) if free else 0.0
+        if offsets is not None and free:  # in terms of rows less their mean
+            b = float(offsets[0] + self.mean @ place.w)
         place.f[:] += b
         distance = np.abs(losses.target - place.f)
         spread = float(losses.p @ distance)

@@ -20,7 +20,7 @@ _CLASSES = ("crammer_singer", "softmax")
 
 
 def problems(seed: int = 0) -> Iterator[Problem]:
-    """One for each loss, with L2; and for some, other penalties, kernels, chains and structures."""
+    """One for each loss, with L2; for some, other penalties; rankings, kernels, chains and structures."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(_N, _D))
     real = X @ rng.normal(size=_D) + 0.5 + 0.5 * rng.normal(size=_N)
@@ -39,6 +39,8 @@ def problems(seed: int = 0) -> Iterator[Problem]:
     for loss in ("hinge", "logistic", "squared"):
         for penalty in (ElasticNet(0.5), Box(L2(), 0.0, 1.0), "l1"):
             yield Problem(X, target[loss], loss, penalty, 0.05)
+    queries = np.repeat(np.arange(_N // 8), 8)
+    yield Problem(X, level, "pairwise_ranking", "l2", 0.1, intercept=False, groups=queries)
     K = np.exp(-0.2 * ((X[:, None] - X) ** 2).sum(axis=2))
     for machine in ("hinge", "quantile", NuHinge(0.3)):
         yield Problem(KernelDesign(K), real if machine == "quantile" else label, machine, "l2", 0.1)

@@ -8,7 +8,7 @@ that one is taken which has the least log loss: it varies less from sample to sa
 and what it chooses is calibrated, so that a threshold can be computed from its probabilities.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -93,15 +93,19 @@ def choose(folds: Sequence[Fold], settings: Settings, alphas: Sequence[float]) -
     """
     alphas = sorted(alphas, reverse=True)
     first = alphas if len(alphas) <= _FEW else [*alphas[:-1:2], alphas[-1]]
-    tried = _along(folds, [Plain(alpha) for alpha in first], settings)
+    count = len(folds)
+    plain = [_Branch.of(fold, Plain(alphas[0]), settings) for fold in folds]
+    tried = _along(plain, count, [Plain(alpha) for alpha in first], settings)
     near = alphas.index(_least(tried).alpha)
     beside = [alpha for alpha in alphas[max(near - 1, 0) : near + 2] if alpha not in first]
-    tried |= _along(folds, [Plain(alpha) for alpha in beside], settings)
+    tried |= _along(plain, count, [Plain(alpha) for alpha in beside], settings)
     pilot = _least(tried)
     if isinstance(settings.penalty, L2) and all(fold.train.design.form(Rows) for fold in folds):
         near = alphas.index(pilot.alpha)
         larger = alphas[max(near - _LARGER, 0) : near + 1]
-        tried |= _along(folds, [Adaptive(pilot, alpha) for alpha in larger], settings)
+        # one after the other: each has a copy of its rows
+        branches = (_Branch.of(fold, Adaptive(pilot, alphas[0]), settings) for fold in folds)
+        tried |= _along(branches, count, [Adaptive(pilot, alpha) for alpha in larger], settings)
     recipe = _least(tried)
     return Chosen(recipe, tried[recipe][1], {one: result for one, (result, _) in tried.items()})
 
@@ -120,24 +124,38 @@ def _least(tried: Tried) -> Any:
     return max(tried, key=lambda one: tried[one][0].score)
 
 
-def _along(folds: Sequence[Fold], recipes: Sequence[Recipe], settings: Settings) -> Tried:
-    """All recipes, which differ by their alphas, on each fold along a path."""
+class _Branch(NamedTuple):
+    """The problem of a fold, at whatever alpha, what its features are multiplied with, and solutions."""
+
+    fold: Fold
+    problem: Problem
+    size: Vector | None
+    known: dict[float, Solution]
+
+    @classmethod
+    def of(cls, fold: Fold, recipe: Recipe, settings: Settings) -> "_Branch":
+        return cls(fold, *recipe.problem(fold.train, settings.penalty, fold.done), {})
+
+
+def _along(branches: Iterable[_Branch], count: int, recipes: Sequence[Recipe], settings: Settings) -> Tried:
+    """All recipes, which differ by their alphas, on each of so many folds along a path."""
     seen: dict[Recipe, list[Seen]] = {recipe: [] for recipe in recipes}
     gaps = dict.fromkeys(recipes, 0.0)
-    for k, fold in enumerate(folds if recipes else ()):
-        problem, size = recipes[0].problem(fold.train, settings.penalty, fold.done)
+    for k, (fold, problem, size, known) in enumerate(branches if recipes else ()):
         solutions = path(
             problem,
             [recipe.alpha for recipe in recipes],
             settings.solver,
             tol=settings.tol,
             max_iter=settings.max_iter,
-            max_time=_SHARE * settings.left() / ((len(folds) - k) * len(recipes)),
+            max_time=_SHARE * settings.left() / ((count - k) * len(recipes)),
+            known=known,
             resumable=False,
         )
         for recipe, solution in zip(recipes, solutions, strict=True):
             if solution.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt
+            known[recipe.alpha] = solution
             fitted = fold.done[recipe] = _fitted(solution, size)
             gaps[recipe] = max(gaps[recipe], fitted.certificate.relative_gap)
             seen[recipe].append(fold.look(fitted))
