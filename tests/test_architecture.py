@@ -52,6 +52,7 @@ RECORDS = {
     "rounding",
     "rowwise",
     "solution",
+    "special",
     "threads",
 }
 DATA = {"losses", "penalties", "design", "projections"}

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gapfit._types import Data, Slope, Vector
 from gapfit.design.base import Design
 from gapfit.design.memory import MemoryDesign
+from gapfit.elsewhere import fetched
 from gapfit.levels import Known, levels
 from gapfit.minorant import Minorant
 from gapfit.offset import threshold_bounds
@@ -171,5 +172,5 @@ def support_status(problem: Problem, ball: Ball | None) -> NDArray[np.int8]:
         return np.full(len(problem.weight), PROVED)
     certain = problem.risk.certain(*_training_bounds(problem, ball))
     for code, there in ((PROVED, certain.support), (ZERO, certain.zero), (BOUND, certain.bound)):
-        status[there] = code
+        status[fetched(there)] = code
     return status

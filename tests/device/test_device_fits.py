@@ -11,7 +11,18 @@ pytest.importorskip("torch", reason="devices need torch: pip install 'gapfit[gpu
 import torch
 from scipy import sparse
 
-from gapfit import KernelSVC, LinearClassifier, LinearRegressor, Problem, Status, datasets, losses, solve
+from gapfit import (
+    KernelSVC,
+    LinearClassifier,
+    LinearRegressor,
+    Problem,
+    Status,
+    datasets,
+    load,
+    losses,
+    save,
+    solve,
+)
 from gapfit._types import Target
 from gapfit.certify import certify, recheck
 from gapfit.cli.main import run
@@ -323,6 +334,22 @@ def test_estimators_of_several_classes_and_numbers():
     model = LinearRegressor(loss="quantile", alpha=1e-2, tol=TOL).fit(there, MARGIN)
     known = LinearRegressor(loss="quantile", alpha=1e-2, tol=TOL).fit(X, MARGIN)
     assert abs(model.objective_ - known.objective_) <= model.dual_gap_ + known.dual_gap_
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "exponential", "absolute", "squared"])
+def test_what_is_said_of_optima_and_stored(loss, tmp_path):
+    kind = LinearRegressor if loss in REAL else LinearClassifier
+    there, y = DeviceDesign(torch.as_tensor(X).to(DEVICE)), target(loss)
+    model, known = (kind(loss=loss, alpha=1e-2, tol=1e-9).fit(rows, y) for rows in (there, X))
+    save(model, tmp_path / "model")
+    assert (load(tmp_path / "model").support_status_ == model.support_status_).all()
+    here, decided = known.support_status_, model.support_status_ != "undecided"
+    assert decided.mean() > 0.9
+    both = decided & (here != "undecided")
+    assert ((model.support_status_ == "zero") == (here == "zero"))[both].all()
+    lo, hi = model.score_bounds(X)
+    scores = known.predict(X) if loss in REAL else known.decision_function(X)
+    assert (lo <= scores + 1e-3).all() and (scores <= hi + 1e-3).all()
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["answered", "as_device", "as_parted", "is_collection", "is_on_a_card", "is_tensor"]
+__all__ = ["answered", "as_device", "as_parted", "beside", "is_collection", "is_on_a_card", "is_tensor"]
 __all__ += ["kernel_tiles", "mapped", "on_device"]
 
 _KNOWN = re.compile(r"(cpu|cuda|hip|mps|xpu)(:\d+)?")
@@ -77,6 +77,13 @@ def answered(function: Callable[[Any], Any], X: Any) -> Any:
     from gapfit.device import answered as on_device
 
     return on_device(function, X)
+
+
+def beside(values: Any, X: Any) -> Any:
+    """Numbers as a tensor where the tensor X is, in their own precision; other arrays as they are."""
+    from gapfit.device import beside as on_device
+
+    return on_device(values, X)
 
 
 def as_parted(X: Any) -> Any:

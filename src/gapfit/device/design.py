@@ -258,8 +258,12 @@ class DeviceDesign(Design):
 
 def answered(function: Callable[[Any], Any], X: torch.Tensor) -> Any:
     """What a function makes of the rows of a tensor, with products on its device; numbers go back there."""
-    answer = np.asarray(function(DeviceDesign(X, fetched=True)))
-    return torch.as_tensor(answer).to(X.device) if answer.dtype.kind in "biuf" else answer
+    return beside(np.asarray(function(DeviceDesign(X, fetched=True))), X)
+
+
+def beside(values: np.ndarray[Any, Any], X: torch.Tensor) -> Any:
+    """A copy of the numbers as a tensor, on the device of X; what are no numbers stays in memory."""
+    return torch.tensor(values, device=X.device) if values.dtype.kind in "biuf" else values
 
 
 def moved(X: Any, device: Any) -> DeviceDesign:

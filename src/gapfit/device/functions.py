@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy import special
 
+from gapfit import special
 from gapfit.device import sums
 
 Entry = Callable[..., Any]

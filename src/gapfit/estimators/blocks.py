@@ -6,8 +6,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gapfit.design.elsewhere import answered, is_collection, is_on_a_card, mapped
+from gapfit.design.elsewhere import answered, beside, is_collection, is_on_a_card, mapped
 from gapfit.design.given import Given
+from gapfit.elsewhere import fetched
+from gapfit.estimators.handed_over import counts
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -16,7 +18,8 @@ __all__ = ["by_blocks"]
 
 def by_blocks(method: Method) -> Method:
     """A method of X whose answer for a row depends on that row alone: it takes shards, which are read one
-    after the other, collections of Dask, whose answer is a collection as well, and tensors on a card."""
+    after the other, collections of Dask, whose answer is a collection as well, and tensors on a card; its
+    answer for a tensor in memory is one as well if scikit-learn was told to heed what X is."""
 
     @wraps(method)
     def wrapper(self: Any, X: Any) -> Any:
@@ -26,6 +29,8 @@ def by_blocks(method: Method) -> Method:
             return mapped(partial(method, self), X)
         if is_on_a_card(X):
             return answered(partial(method, self), X)
+        if counts(X):
+            return beside(np.asarray(method(self, fetched(X))), X)
         return method(self, X)
 
     return wrapper  # type: ignore[return-value]

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gapfit._types import Maybe, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
+from gapfit.elsewhere import fetched
 from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing, warn_caller
@@ -269,7 +270,7 @@ class LinearClassifier(
         If y was an indicator matrix, which of its entries.
         """
         lo, hi = self.score_bounds(X)
-        scores = self.decision_function(X)
+        scores = fetched(self.decision_function(X))
         if scores.ndim == 1 or self.multilabel_:
             return np.where(scores > 0, lo > 0, hi < 0)
         rows, winner = np.arange(len(scores)), scores.argmax(axis=1)

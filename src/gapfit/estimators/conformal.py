@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from gapfit import threads
 from gapfit._types import Data, Vector
 from gapfit.conformal import ConformalSet, as_large, conformal_set
+from gapfit.elsewhere import fetched
 from gapfit.errors import as_number
 from gapfit.estimators.choosing import Chooses
 from gapfit.estimators.regression import TAKES, LinearRegressor
@@ -72,7 +73,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
     def predict(self, X: Any) -> NDArray[Any]:
         """Of the model that was fitted to the samples alone."""
         check_is_fitted(self)
-        return np.asarray(self.estimator_.predict(X))
+        return np.asarray(fetched(self.estimator_.predict(X)))
 
 
 class ConformalRegressor(RegressorMixin, Conformal):

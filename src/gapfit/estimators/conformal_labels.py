@@ -11,6 +11,7 @@ from gapfit import threads
 from gapfit._types import Data, Vector
 from gapfit.conformal import Ends, as_large, verdict
 from gapfit.design.memory import as_design
+from gapfit.elsewhere import fetched
 from gapfit.estimators.classification import JOINT, LinearClassifier
 from gapfit.estimators.conformal import Conformal
 from gapfit.estimators.linear import LinearParts
@@ -94,7 +95,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):
     def decision_function(self, X: Any) -> Vector:
         """Of the model that was fitted to the samples alone."""
         check_is_fitted(self)
-        return np.asarray(self.estimator_.decision_function(X))
+        return np.asarray(fetched(self.estimator_.decision_function(X)))
 
     def predict_sets(self, X: Any) -> ConformalLabels:
         """For each row and each class, whether the label conforms."""
@@ -114,11 +115,11 @@ class ConformalClassifier(ClassifierMixin, Conformal):
 
     def _ends(self, rows: Data, label: Any, k: int) -> tuple[Ends, bool]:
         """Bounds of how little all samples conform if the last one has this label; was a fit needed?"""
-        y = np.append(self._y, label)
-        parts = LinearParts(self.estimator_, clone(self.estimator_)._posed(rows, y, None, None))
+        y, model = np.append(self._y, label), self.estimator_
+        parts = LinearParts(model, clone(model)._posed(rows, y, None, None))
         problems, design = [parts.problem(j) for j in range(parts.count)], as_design(rows)
         places = np.searchsorted(self.classes_, y)
-        points = list(zip(self.estimator_.coef_.astype(np.float64), self.estimator_.intercept_, strict=True))
+        points = list(zip(model._dense_coef().astype(np.float64), fetched(model.intercept_), strict=True))
         if all(qualifies(problem) for problem in problems):
             answers = [
                 NewtonCertificate(problem, w, np.full(problem.n_offsets, b)).between(

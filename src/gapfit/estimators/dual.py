@@ -81,4 +81,4 @@ class WithDual:
                 "the dual point is not known: it is there after a fit to rows in memory, until the model is "
                 "stored, and not where a solver keeps only sums of such points (solver='auto' keeps them)"
             )
-        return point.coefficients(len(np.atleast_2d(self.coef_)))
+        return point.coefficients(1 if self.coef_.ndim == 1 else len(self.coef_))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial, wraps
 from inspect import cleandoc, signature
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -20,6 +20,7 @@ from gapfit import limits, threads
 from gapfit.checkpoint import Checkpoint, Identity
 from gapfit.declaration import attribute, check_parameters, declared, parameter
 from gapfit.errors import as_number
+from gapfit.estimators.handed_over import hand_over
 from gapfit.estimators.html import WithCertificate, box
 from gapfit.estimators.targets import naming
 from gapfit.persistence.fits import CERTIFICATES
@@ -101,6 +102,8 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
         CERTIFICATES, "list of Certificate", "One for each problem solved."
     )
 
+    AS_X: ClassVar[tuple[str, ...]] = ()  # arrays that go where X is: see `handed_over`
+
     @contextmanager
     def _session(self, data: Callable[[], Any], parts: int) -> Iterator[Session]:
         """Seed, log, threads, callbacks and checkpoint of a fit that solves so many problems."""
@@ -149,6 +152,7 @@ def all_or_nothing(fit: Fit) -> Fit:
         with limits.started(), threads.using(self.n_jobs):
             check_parameters(self)
             watched(scratch, *args, **kwargs)
+        hand_over(scratch, args[0] if args else kwargs["X"])
         self.__dict__ = scratch.__dict__
         return self
 

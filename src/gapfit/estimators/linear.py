@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,13 @@ from gapfit.checkpoint import Checkpoint
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.design.memory import MemoryDesign, design_of
 from gapfit.driver.at_once import at_once, is_plain
+from gapfit.elsewhere import fetched
 from gapfit.errors import UnboundedProblem
 from gapfit.estimators.alpha_or_c import AlphaOrC
 from gapfit.estimators.certified import CertifiedFit, Parts
 from gapfit.estimators.dual import DualPoint, WithDual
 from gapfit.estimators.fitting import Solver
+from gapfit.estimators.handed_over import taken_back
 from gapfit.estimators.later import SaidLater
 from gapfit.estimators.placed import RowsOnADevice
 from gapfit.estimators.predictions import until_certain
@@ -58,9 +60,15 @@ class Linear(SparseWeights, Rows):
     coef_: NDArray[Any] = attribute(floats(1), "array of shape (d,)", "w, in the precision of X.")
     C_: float = attribute(NUMBER, "", "1 / (alpha * sum of weights).")
 
+    AS_X: ClassVar[tuple[str, ...]] = ("coef_", "intercept_", "thresholds_", "cuts_")
+
     @classmethod
     def _check_stored(cls, fit: dict[str, Any]) -> None:
         check_linear(fit)
+
+    def __getstate__(self) -> Any:
+        """For files, which are read elsewhere."""
+        return taken_back(super().__getstate__())
 
 
 @declared
@@ -72,7 +80,7 @@ class WithIntercept(Linear):
     def _scores(self, X: Any) -> Vector:
         """X coef_' + intercept_, in float64: (n,) for a single model, (n, k) for several."""
         X = self._checked(X)
-        return _columns(products(X, self._dense_coef().astype(np.float64)) + self.intercept_)
+        return _columns(products(X, self._dense_coef().astype(np.float64)) + fetched(self.intercept_))
 
 
 class Posed(NamedTuple):

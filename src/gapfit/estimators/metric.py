@@ -13,6 +13,7 @@ from gapfit._types import Maybe, Vector
 from gapfit.checks import as_tolerance, as_weights
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.design.memory import design_of
+from gapfit.elsewhere import fetched
 from gapfit.errors import as_number, as_numbers
 from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.classes import Classes
@@ -274,7 +275,7 @@ class MetricClassifier(ClassifierMixin, Probabilities, WithIntercept, Classes, F
 
     def score(self, X: Any, y: ArrayLike, sample_weight: Maybe = None) -> float:
         """The measure on these samples; measures at k look at the k highest scores of them."""
-        scores = self.decision_function(X)
+        scores = fetched(self.decision_function(X))
         metric, weight = as_metric(self.metric), as_weights(sample_weight, len(scores))
         given = as_labels(y, len(scores))
         if scores.ndim == 1:

@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from gapfit._types import Maybe, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
+from gapfit.elsewhere import fetched
 from gapfit.estimators.along import WithPath
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing
@@ -139,7 +140,11 @@ class OrdinalClassifier(ClassifierMixin, Probabilities, WeightedClasses, WithPat
     @property
     def _cuts(self) -> Vector:
         """Those of the thresholds for models of older files."""
-        return getattr(self, "cuts_", self.thresholds_)
+        return np.asarray(fetched(getattr(self, "cuts_", self.thresholds_)))
+
+    @property
+    def _thresholds(self) -> Vector:
+        return np.asarray(fetched(self.thresholds_))
 
     def latent(self, X: Any) -> Vector:
         """The score x'coef_ of each row of X, to be compared with `cuts_`."""
@@ -170,7 +175,7 @@ class OrdinalClassifier(ClassifierMixin, Probabilities, WeightedClasses, WithPat
         levels. `predict` gives the median of these, and not always the most probable, where `cuts_` are the
         thresholds.
         """
-        return np.asarray(expit(self.latent(X)[:, None] - self.thresholds_))
+        return np.asarray(expit(self.latent(X)[:, None] - self._thresholds))
 
     @property
     def _own_probabilities(self) -> bool:
@@ -193,7 +198,7 @@ class OrdinalClassifier(ClassifierMixin, Probabilities, WeightedClasses, WithPat
 
     def _to_calibrate(self, X: Any) -> Vector:
         """How far above each threshold the score is."""
-        return np.asarray(self.latent(X)[:, None] - self.thresholds_)
+        return np.asarray(self.latent(X)[:, None] - self._thresholds)
 
     def _events(self, places: NDArray[np.intp], count: int) -> list[NDArray[np.bool_]]:
         return [places > k for k in range(count)]
@@ -218,7 +223,7 @@ class OrdinalClassifier(ClassifierMixin, Probabilities, WeightedClasses, WithPat
         lo, hi = (bounds.reshape(len(bounds), -1) for bounds in self.score_bounds(X))
         if Target.RELEVANCE in target_of(_named(self.loss)) or lo.shape[1] != len(self.thresholds_):
             return np.zeros(len(lo), bool)
-        above, moved = self.latent(X)[:, None] > self._cuts, self._cuts - self.thresholds_
+        above, moved = self.latent(X)[:, None] > self._cuts, self._cuts - self._thresholds
         return np.asarray(np.where(above, lo > moved, hi < moved).all(axis=1))
 
 

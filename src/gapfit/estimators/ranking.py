@@ -11,6 +11,7 @@ from gapfit._types import Indices, Maybe, Slope, Target, Vector
 from gapfit.checks import as_weights
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.design.given import unpacked
+from gapfit.elsewhere import fetched
 from gapfit.estimators.assertions import Assertions
 from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.fitting import all_or_nothing, warn_caller
@@ -181,7 +182,7 @@ class Ranker(WithIntercept, Calibrated, Assertions):
                 "sklearn.set_config(enable_metadata_routing=True), cv=GroupKFold() and fit(..., groups=qid).",
                 UserWarning,
             )
-        return mean_ndcg(y, self.predict(X), qid, sample_weight=sample_weight)
+        return mean_ndcg(y, fetched(self.predict(X)), qid, sample_weight=sample_weight)
 
 
 def _within_queries(samples: Samples, query: Indices) -> Samples:

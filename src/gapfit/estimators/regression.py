@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gapfit._types import Maybe, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
+from gapfit.elsewhere import fetched
 from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.linear import LinearParts, Posed, WithIntercept
@@ -120,7 +121,7 @@ class LinearRegressor(RegressorMixin, WithIntercept, StreamOfNumbers, WhatIf):
         loss = check_loss(self.loss, TAKES)
         if not isinstance(loss, Quantiles):
             return float(super().score(X, y, sample_weight))
-        pairs = zip(loss.quantiles, self.predict(X).T, strict=True)
+        pairs = zip(loss.quantiles, fetched(self.predict(X)).T, strict=True)
         each = [d2_pinball_score(y, f, sample_weight=sample_weight, alpha=q) for q, f in pairs]
         return float(np.mean(each))
 

@@ -95,7 +95,7 @@ class Rows(BaseEstimator):
             self.feature_names_in_ = np.array(names, dtype=object)
         n = X.shape[0]
         y, weight = as_target(y, n), as_weights(sample_weight, n)
-        offset = None if offset is None else as_column("offset", offset, n)
+        offset = None if offset is None else as_column("offset", fetched(offset), n)
         if isinstance(X, Design):
             weight = once(weight)
             origin = Multiset.unlike(weight)
@@ -122,6 +122,7 @@ class Rows(BaseEstimator):
         return X if isinstance(X, Design) else self._rows(X, reset=False)
 
     def _rows(self, X: Any, *, reset: bool) -> Data:
+        X = fetched(X)  # which scikit-learn does only as long as it is not told to heed what X is
         if sparse.issparse(X):
             check_sparse_indices(X)  # before any conversion follows them
         with naming_columns(X, None if reset else getattr(self, "feature_names_in_", None)):

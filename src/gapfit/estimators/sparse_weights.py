@@ -6,6 +6,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from gapfit.elsewhere import fetched
+
 
 class SparseWeights:
     """A linear model whose `coef_` may be a sparse matrix."""
@@ -19,17 +21,17 @@ class SparseWeights:
         """
         check_is_fitted(self)
         if not sparse.issparse(self.coef_):
-            self._dense_shape = np.shape(self.coef_)
-            self.coef_ = sparse.csr_array(np.atleast_2d(self.coef_))
+            self._dense_shape = tuple(self.coef_.shape)
+            self.coef_ = sparse.csr_array(self._dense_coef())
         return self
 
     def densify(self) -> Self:
-        """Make `coef_` an array again, as a fit leaves it and files hold it."""
+        """Make `coef_` an array of NumPy's again, as files hold it."""
         check_is_fitted(self)
         if sparse.issparse(self.coef_):
             self.coef_ = self.coef_.toarray().reshape(self._dense_shape)
         return self
 
     def _dense_coef(self) -> Any:
-        """The weights as an array, (rows, d)."""
-        return self.coef_.toarray() if sparse.issparse(self.coef_) else np.atleast_2d(self.coef_)
+        """The weights as an array in memory, (rows, d)."""
+        return self.coef_.toarray() if sparse.issparse(self.coef_) else np.atleast_2d(fetched(self.coef_))

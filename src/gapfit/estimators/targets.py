@@ -141,7 +141,7 @@ def as_indicators(y: Any) -> Patterns | None:
     if sparse.issparse(y):
         y = y.toarray()
     with naming("y"):
-        y = _table(y)
+        y = _table(fetched(y))
     if y.ndim != 2 or y.shape[1] < 2:
         return None
     if y.dtype.kind not in "biuf" or not np.isin(y, (0, 1)).all():

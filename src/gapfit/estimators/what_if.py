@@ -10,6 +10,7 @@ from gapfit import threads
 from gapfit._types import Maybe, Vector
 from gapfit.checks import as_weights
 from gapfit.design.memory import as_design
+from gapfit.elsewhere import fetched
 from gapfit.errors import as_number, as_numbers
 from gapfit.estimators.altered import Altered
 from gapfit.estimators.assertions import Assertions
@@ -117,7 +118,7 @@ class WhatIf(Assertions):
             asked = Altered.of(self, self._fitted_to(X, y, sample_weight))
             weight, flipped = _as_change(change, len(asked.place), self)
             made = asked.change(weight[asked.there], flipped=flipped)
-            own = np.asarray(self.predict(X_test))
+            own = np.asarray(fetched(self.predict(X_test)))
             lo, hi = asked.others(made, rows)
             base = asked.optimum(rows)
             if len(asked.there) < len(asked.place):  # samples of weight zero: nothing changes

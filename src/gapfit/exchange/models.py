@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from gapfit import estimators
 from gapfit.calibration import Curve
 from gapfit.design import kernel_functions as kernels
+from gapfit.elsewhere import fetched
 from gapfit.errors import as_choice
 from gapfit.estimators.alpha_search import AlphaSearchCV
 from gapfit.estimators.kernel import KernelModel
@@ -113,7 +114,7 @@ def _(model: estimators.NoveltyDetector, g: Graph, X: Name) -> Outputs:
 @written.register
 def _(model: estimators.OrdinalClassifier, g: Graph, X: Name) -> Outputs:
     latent = g.product(X, model._dense_coef())
-    above = g("Sub", latent, model.thresholds_[None])
+    above = g("Sub", latent, model._thresholds[None])
     passed = g("ReduceSum", g.place(g("Greater", latent, model._cuts[None])), np.array([1]), keepdims=0)
     found = {"label": _label(model.classes_, g, passed)}
     found["scores"] = Output(above, np.float64, len(model.thresholds_))
@@ -161,7 +162,7 @@ def _(model: estimators.KernelNoveltyDetector, g: Graph, X: Name) -> Outputs:
 
 
 def _linear_scores(model: Any, g: Graph, X: Name) -> Name:
-    return g("Add", g.product(X, model._dense_coef()), np.atleast_1d(model.intercept_)[None])
+    return g("Add", g.product(X, model._dense_coef()), np.atleast_1d(fetched(model.intercept_))[None])
 
 
 def _expansions(model: KernelModel, g: Graph, X: Name, coefficients: NDArray[Any]) -> Name:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from gapfit import threads
 from gapfit._types import Vector
-from gapfit.elsewhere import as_floats, loops_of
+from gapfit.elsewhere import as_floats, fetched, loops_of
 from gapfit.forms import loss_form
 from gapfit.losses.base import Certain
 from gapfit.rounding import UNIT
@@ -103,11 +103,11 @@ class Atoms(NamedTuple):
         return value, size
 
     def certain(self, lowest: Vector, highest: Vector) -> Certain:
-        """What is certain of the derivatives while scores are between these."""
+        """What is certain of the derivatives while scores are between these, in memory."""
         from gapfit.compiled.atoms import classify
 
         found = Certain(*np.empty((3, len(lowest)), dtype=bool))
-        return self._run(classify, (lowest, highest, UNIT), found)
+        return self._each(fetched)._run(classify, (fetched(lowest), fetched(highest), UNIT), found)
 
     def _run(self, kernel: Any, given: Any, out: Out) -> Out:
         """Let compiled code, which does some samples at a time, write what it makes of all of them."""

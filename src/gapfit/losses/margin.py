@@ -3,7 +3,6 @@
 from math import log
 
 import numpy as np
-from scipy.special import xlogy
 
 from gapfit._types import Target, Vector
 from gapfit.errors import as_positive, as_share
@@ -12,6 +11,7 @@ from gapfit.losses.base import Loss
 from gapfit.losses.piecewise import PiecewiseLoss
 from gapfit.losses.pointwise import PointwiseLoss, log_sum_exp
 from gapfit.rounding import TINY
+from gapfit.special import xlogy
 
 
 class _Margin(Loss):

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy.special import xlog1py, xlogy
 
 from gapfit._types import Target, Vector
 from gapfit.errors import as_number, as_positive
@@ -12,6 +11,7 @@ from gapfit.losses.piecewise import PiecewiseLoss
 from gapfit.losses.pointwise import PointwiseLoss, log_sum_exp
 from gapfit.losses.quantiles import Quantiles
 from gapfit.rounding import TINY
+from gapfit.special import xlog1py, xlogy
 
 
 class _Residual(PiecewiseLoss):

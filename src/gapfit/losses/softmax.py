@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import xlogy
 
 from gapfit import threads
 from gapfit._types import Matrix, Target, Vector
@@ -16,6 +15,7 @@ from gapfit.losses.forms import Conditional, Smooth
 from gapfit.losses.multiclass import WORK, ClassCurvature, SimplexRisk, Simplices, as_labels, count_classes
 from gapfit.losses.vector import class_sums
 from gapfit.rounding import EPS, TINY
+from gapfit.special import xlogy
 
 
 class Softmax(Loss):

@@ -11,6 +11,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from gapfit.elsewhere import fetched
+
 FEATURES = 15  # of the largest weights
 WORSE = 0.01  # of the objective: ranges of weights are over all models no worse than that
 BINS = 10  # of equal numbers of samples, for a reliability curve
@@ -199,7 +201,7 @@ def _confusion(model: Any, X: Any, y: Any) -> tuple[list[str], NDArray[Any]]:
 def _features(model: Any, names: Any, training: Samples | None) -> list[Feature]:
     """The largest weights, of a model with one weight a feature; ranges where they are proved."""
     try:
-        weights = np.asarray(model.coef_)
+        weights = np.asarray(fetched(model.coef_))
     except AttributeError:
         return []
     if np.atleast_2d(weights).shape[0] != 1:
