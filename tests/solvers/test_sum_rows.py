@@ -100,3 +100,12 @@ def test_too_many_rows_are_refused_by_name(monkeypatch):
     monkeypatch.setattr(room, "available", lambda: 1000.0)
     with pytest.raises(TooLarge, match="sum_rows"):
         solve(Problem(X, y, Quantiles(LEVELS), "l2", 1e-3), "sum_rows")
+
+
+@pytest.mark.parametrize("crossing", [100.0, 1000.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_where_crossings_are_very_dear_auto_goes_on_by_cuts(seed, crossing):
+    rng = np.random.default_rng([seed, 66])
+    X = rng.normal(size=(60, 4))
+    y = X[:, 0] + rng.normal(size=60)
+    assert solve(Problem(X, y, Quantiles(LEVELS, crossing), "l2", 1e-4), tol=1e-4).converged

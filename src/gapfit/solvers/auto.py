@@ -70,6 +70,7 @@ from gapfit.solvers.small_newton import small_newton
 
 logger = logging.getLogger("gapfit")
 
+SUMMED = 150  # steps on sums of scores as rows: where crossings are very dear, these may not end
 FEW = 500  # features whose Hessian is factorised in milliseconds
 MANY = 3000  # features whose Hessian is too large to factorise again and again
 PASSES = 10  # over X: a Hessian and its factor may cost that
@@ -251,7 +252,7 @@ def plan(problem: Problem) -> Iterator[Choice]:
     elif takes("classes_in_turn") and not problem.penalty.smooth:
         yield Choice("classes_in_turn", "each class has a smooth loss, and the penalty makes weights zero")
     elif takes("sum_rows"):
-        yield Choice("sum_rows", "the loss is made of lines in sums of scores")
+        yield Choice("sum_rows", "the loss is made of lines in sums of scores", limit=SUMMED)
     elif takes("lbfgs"):
         yield Choice("lbfgs", "loss and penalty are differentiable")
     yield LAST
