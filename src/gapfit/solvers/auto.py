@@ -167,8 +167,7 @@ def _start(problem: Problem, state: dict[str, Any], name: str, why: str, seed: i
 
 def plan(problem: Problem) -> Iterator[Choice]:
     """The solvers for this problem in the order in which they are to try."""
-    n, d = problem.design.shape
-    size = problem.design.size
+    (n, d), size = problem.design.shape, problem.design.size
 
     def takes(name: str) -> bool:
         return missing_need(as_solver(name), problem) is None
