@@ -71,3 +71,12 @@ def test_points_that_cannot_move_are_left_alone():
     corner = -y * problem.weight / problem.weight.sum()  # every sample at its bound
     assert drawn_in(problem, corner, problem.design.adjoint(corner), 0.9) is None
     assert drawn_in(problem, np.zeros(4), np.zeros(4), 0.9) is None
+
+
+def test_a_matrix_that_takes_long_is_not_made_when_a_fit_ends(monkeypatch):
+    problem = far_from_zero(0, "squared")
+    u = problem.tangent(problem.scores(problem.start())).u
+    a = problem.design.adjoint(u)
+    assert drawn_in(problem, u, a, 0.9) is not None
+    monkeypatch.setattr("gapfit.refinement._WORK", problem.design.size * len(a) - 1)
+    assert drawn_in(problem, u, a, 0.9) is None

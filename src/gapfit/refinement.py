@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gapfit.objective import Objective
 
 _MOST = 2000  # features whose equations are solved
+_WORK = 2e8  # multiplications for their matrix: it is made when a fit ends, perhaps because its time is up
 _STEP = 1e-6  # of itself that a number in u is moved, to see whether it is free
 _CUT_OFF = 1e-12  # of the largest eigenvalue: directions of less are rounding
 
@@ -30,6 +31,8 @@ def drawn_in(problem: "Objective", u: Vector, a: Slope, keep: float) -> Vector |
     if len(a) > _MOST or not problem.has(Rows) or not problem.has(Conjugate):
         return None
     design = problem.form(Rows).matrix
+    if design.size * len(a) > _WORK:
+        return None
     room = np.where(_free(problem, u), np.abs(u), 0.0)
     total = float(room.sum())
     if not total > 0:

@@ -94,8 +94,8 @@ class _Sums(OtherRows):
         U = self.total * made.reshape(-1, len(self.sums))
         # sums, and weights, as far as the risk rounds them
         lost = gamma(problem.risk.roundings(u)) * (np.abs(U) @ np.abs(self.sums))
-        size = self.total * abs(conjugate.value)
-        c = Estimate(-self.total * conjugate.value, self.total * conjugate.error + gamma(64) * size)
+        size = there.form(Atoms).conjugate_sums(made)[1]  # whose terms weights round one by one
+        c = Estimate(-self.total * conjugate.value, self.total * (conjugate.error + gamma(64) * size))
         return problem.accumulated((U @ self.sums).ravel(), c, problem.design.reach(lost.ravel()))
 
     def _balanced(self, u: Vector) -> Vector:
