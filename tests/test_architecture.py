@@ -5,8 +5,8 @@ The arrows point one way:
     estimators -> solve -> driver -> {solvers, certify} -> problem -> {losses, penalties, design}
     estimators -> selection -> whereabouts -> statements -> levels -> problem
 
-`compiled` is reached only from `solvers`, `losses`, `projections`, `design`, `datasets`, `fingerprint` and
-`rounding`, and only inside functions, so that `import gapfit` does not load numba.
+`compiled` is reached only from `solvers`, `driver`, `losses`, `projections`, `design`, `datasets`,
+`fingerprint` and `rounding`, and only inside functions, so that `import gapfit` does not load numba.
 """
 
 import ast
@@ -98,7 +98,7 @@ ARROWS: dict[str, set[str]] = {
     "calibration": {"problem", "solve"},
     "solvers": MATHEMATICS | {"compiled", "problems"},
     "checkpoint": {"registry", "__init__"},
-    "driver": MATHEMATICS | {"solvers", "certify", "checkpoint", "problems"},
+    "driver": MATHEMATICS | {"compiled", "solvers", "certify", "checkpoint", "problems"},
     "solve": MATHEMATICS | {"solvers", "checkpoint", "driver"},
     "foresight": {"losses", "problem"},
     "path": {"checkpoint", "driver", "foresight", "problem", "registry", "solve", "solvers"},

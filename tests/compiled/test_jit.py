@@ -67,6 +67,7 @@ from gapfit import LinearClassifier
 X = np.random.default_rng(0).standard_normal((60, 4))
 for loss, labels in {"hinge": 2, "crammer_singer": 3}.items():
     LinearClassifier(loss=loss, alpha=0.1).fit(X, np.arange(60) % labels)
+LinearClassifier(solver="dual_cd", alpha=0.1).fit(X, np.arange(60) % 2)
 modules = [module for name, module in sys.modules.items() if name.startswith("gapfit.compiled.")]
 compiled = {f for module in modules for f in vars(module).values() if hasattr(f, "stats")}
 for counts in ([f.stats.cache_hits for f in compiled], [f.stats.cache_misses for f in compiled]):

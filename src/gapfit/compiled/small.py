@@ -15,7 +15,7 @@ from gapfit.compiled._jit import jit
 from gapfit.compiled.rows import TINY
 from gapfit.compiled.small_model import EPS, Course, Losses, Net, Place, hessian, minimise_with_l1, solve
 
-__all__ = ["Course", "Losses", "Net", "Place", "improve"]
+__all__ = ["Course", "Losses", "Net", "Place", "descend", "improve"]
 
 SEARCH = 40  # evaluations in a line search at most, each O(n)
 FLAT = 0.1  # of the first slope: there a line search ends
@@ -23,7 +23,6 @@ SOLVED = 0.3  # a rounded problem is solved when its own gap is such a share of 
 EASY, HARD, LOST = 3, 8, 25  # Newton steps for one rounded problem
 SHARPEN = 3.0  # the factor of c after an easy problem
 BLUNT = 1.0 / 64  # its factor after one that was not solved
-SHARPEST = 1e12  # the last c, in units of the first
 PROGRESS = 0.01  # of a gap is left of it after a call: to call takes as long as some steps on little data
 MOST = 200  # Newton steps in a call
 
@@ -190,8 +189,14 @@ def _newton_step(X, losses, net, place, course, corners):
 
 @jit(fast=True)
 def improve(X, losses, net, place, course, corners):
+    """For Python: see `descend`. A call leaves a hundredth of the gap."""
+    return descend(X, losses, net, place, course, 0.0, corners)
+
+
+@jit(fast=True, inner=True)
+def descend(X, losses, net, place, course, tol, corners):
     """Newton steps as `_improve` makes them; and where losses are round, the best b."""
-    course = _improve(X, losses, net, place, course, corners)
+    course = _improve(X, losses, net, place, course, tol, corners)
     if not (net.free and course.c == math.inf):
         return course
     b, gain, best = _best_offset(losses, net, place, course.b)
@@ -209,6 +214,7 @@ def _best_offset(losses, net, place, b):
         value, slope, bend, size = net.total * b, net.total, 0.0, abs(net.total)
         for i in range(len(place.f)):
             v, curvature, loss = _response(losses, i, place.f[i], place.centre[i], math.inf)
+            place.v[i] = v
             value += loss
             slope -= v
             bend += curvature
@@ -230,8 +236,9 @@ def _best_offset(losses, net, place, b):
 
 
 @jit(fast=True)
-def _improve(X, losses, net, place, course, corners):
-    """Newton steps until the gap has fallen to a hundredth, or nothing moves any more.
+def _improve(X, losses, net, place, course, tol, corners):
+    """Newton steps until the gap has fallen to tol * J, if that is more than zero; else to a hundredth; or
+    until nothing moves any more.
 
     `corners` is None where the penalty has no l1 part: then no code for it is compiled.
     """
@@ -242,7 +249,7 @@ def _improve(X, losses, net, place, course, corners):
         place.passed[0], place.values[turn], place.gaps[turn] = turn, course.primal, course.gap
         if turn == 0:
             aim = PROGRESS * course.gap
-        elif course.gap <= aim:
+        if course.gap <= (tol * abs(course.primal) if tol > 0.0 else aim if turn else 0.0):
             return course
         since += 1
         if course.gap < 0.9 * best:

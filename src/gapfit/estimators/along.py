@@ -14,7 +14,8 @@ from gapfit._types import Vector
 from gapfit.declaration import check_parameters, declared
 from gapfit.errors import as_number, as_numbers
 from gapfit.estimators.fitting import seeded
-from gapfit.estimators.linear import LinearModel, LinearParts, Posed
+from gapfit.estimators.linear import LinearModel
+from gapfit.estimators.linear_parts import LinearParts, Posed
 from gapfit.path import path
 from gapfit.solution import Solution, Status
 

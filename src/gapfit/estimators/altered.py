@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 from gapfit._types import Indices, Target, Vector
 from gapfit.design.base import Design
 from gapfit.errors import UnboundedProblem
-from gapfit.estimators.linear import LinearParts, Posed
+from gapfit.estimators.linear_parts import LinearParts, Posed
 from gapfit.estimators.targets import target_of
 from gapfit.problem import Problem
 from gapfit.solution import Solution

@@ -12,7 +12,7 @@ from gapfit._types import Maybe, Vector
 from gapfit.checks import as_column
 from gapfit.errors import as_count, as_number
 from gapfit.estimators.along import WithPath
-from gapfit.estimators.linear import LinearParts, Posed
+from gapfit.estimators.linear_parts import LinearParts, Posed
 from gapfit.estimators.targets import as_labels
 from gapfit.penalties.forms import Euclidean
 from gapfit.selection import measure_of

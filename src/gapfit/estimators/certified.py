@@ -120,7 +120,7 @@ class CertifiedFit(Fitting):
             self._report(ended)
             self.__dict__.update(parts.fitted())
             # weights cost little to keep: warm_start may be set later
-            weights = [end.w for end in ended if isinstance(end, Solution)]
+            weights = [end.w for end in ended if hasattr(end, "w")]
             self._warm = ended if self.warm_start else weights
         if self.status_ not in _AS_ASKED:
             self._warn()

@@ -23,7 +23,7 @@ from gapfit.design.given import Given
 from gapfit.errors import as_count
 from gapfit.estimators.along import as_alphas
 from gapfit.estimators.fitting import KEPT_IN, kept
-from gapfit.estimators.linear import LinearParts
+from gapfit.estimators.linear_parts import LinearParts
 from gapfit.estimators.samples import indexable, rows_of
 from gapfit.fingerprint import fingerprint
 from gapfit.persistence.fits import TABLE

@@ -15,7 +15,8 @@ from gapfit.elsewhere import fetched
 from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing, warn_caller
-from gapfit.estimators.linear import LinearParts, Posed, WithIntercept
+from gapfit.estimators.linear import WithIntercept
+from gapfit.estimators.linear_parts import LinearParts, Posed
 from gapfit.estimators.outputs import joint_bounds, rows_of_outputs
 from gapfit.estimators.predictions import rows_to_watch
 from gapfit.estimators.probabilities import Probabilities
@@ -197,7 +198,8 @@ class LinearClassifier(
 
     def _point(self, parts: LinearParts, w: Sequence[Slope], b: Sequence[Any]) -> dict[str, Any]:
         outputs = self._outputs(w[0])
-        coef, intercept = np.stack(w), np.array(b, dtype=np.float64)
+        coef = np.stack(w) if len(w) > 1 else w[0][np.newaxis]
+        intercept = np.array(b, dtype=np.float64)
         if outputs > 1:
             blind = parts.loss.relative and not self.multilabel_  # to a common shift: none is added
             coef, intercept = rows_of_outputs(w[0], b[0], outputs, centred=blind)

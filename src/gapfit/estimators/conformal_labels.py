@@ -14,7 +14,7 @@ from gapfit.design.memory import as_design
 from gapfit.elsewhere import fetched
 from gapfit.estimators.classification import JOINT, LinearClassifier
 from gapfit.estimators.conformal import Conformal
-from gapfit.estimators.linear import LinearParts
+from gapfit.estimators.linear_parts import LinearParts
 from gapfit.estimators.targets import as_labels, target_of
 from gapfit.solve import solve
 from gapfit.whereabouts import NewtonCertificate, Optima

@@ -1,7 +1,7 @@
 """Which samples a linear model is made of: the dual point behind its bound, as libsvm has it."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,16 @@ from sklearn.utils.validation import check_is_fitted
 from gapfit._types import Matrix, Vector
 from gapfit.design.rows import take_rows
 from gapfit.estimators.samples import Samples
-from gapfit.problem import Problem
 from gapfit.reductions import Multiset
-from gapfit.solution import Solution
 
 _DUST = 1e-10  # of the largest coefficient: what rounding leaves of a zero
+
+
+class Ended(Protocol):
+    """A fit that knows the dual point behind its bound, or not."""
+
+    @property
+    def dual_point(self) -> Vector | None: ...
 
 
 class DualPoint(NamedTuple):
@@ -26,11 +31,11 @@ class DualPoint(NamedTuple):
     weight: Vector  # of every sample that was given
 
     @classmethod
-    def of(cls, solved: Sequence[tuple[Problem, Solution]], samples: Samples) -> "DualPoint | None":
-        slopes = tuple(solution.dual_point for _, solution in solved)
+    def of(cls, ends: Sequence[Ended], alpha: float, samples: Samples) -> "DualPoint | None":
+        slopes = tuple(end.dual_point for end in ends)
         if any(u is None for u in slopes):
             return None
-        return cls(slopes, float(solved[0][0].alpha), samples.origin, samples.given_weight)  # type: ignore[arg-type]
+        return cls(slopes, alpha, samples.origin, samples.given_weight)  # type: ignore[arg-type]
 
     def coefficients(self, rows: int) -> Matrix:
         """-u / alpha, a row for each row of weights and a column for each sample that was given; equal ones

@@ -13,7 +13,7 @@ from gapfit.checks import as_weights
 from gapfit.design.base import Design
 from gapfit.design.memory import as_design
 from gapfit.estimators.classification import JOINT, LinearClassifier
-from gapfit.estimators.linear import LinearParts
+from gapfit.estimators.linear_parts import LinearParts
 from gapfit.estimators.regression import LinearRegressor
 from gapfit.estimators.samples import indexable
 from gapfit.estimators.targets import as_labels, as_real, target_of

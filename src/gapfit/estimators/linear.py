@@ -3,45 +3,32 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gapfit._types import Data, Slope, Vector
-from gapfit.checkpoint import Checkpoint
+from gapfit._types import Slope, Vector
 from gapfit.declaration import attribute, declared, parameter
-from gapfit.design.memory import MemoryDesign, design_of
-from gapfit.driver.at_once import at_once, is_plain
+from gapfit.design.memory import MemoryDesign
 from gapfit.elsewhere import fetched
-from gapfit.errors import UnboundedProblem
 from gapfit.estimators.alpha_or_c import AlphaOrC
-from gapfit.estimators.certified import CertifiedFit, Parts
+from gapfit.estimators.certified import CertifiedFit
 from gapfit.estimators.dual import DualPoint, WithDual
-from gapfit.estimators.fitting import Solver
 from gapfit.estimators.handed_over import taken_back
 from gapfit.estimators.later import SaidLater
+from gapfit.estimators.linear_parts import LinearParts, Posed, statements
 from gapfit.estimators.placed import RowsOnADevice
-from gapfit.estimators.predictions import until_certain
 from gapfit.estimators.products import products
-from gapfit.estimators.samples import Rows, Samples
+from gapfit.estimators.samples import Rows
 from gapfit.estimators.sparse_weights import SparseWeights
-from gapfit.losses.base import Loss
 from gapfit.penalties import Box, Penalty
 from gapfit.persistence.agreement import check_linear
 from gapfit.persistence.fits import BALLS, MARKS, SIGNS, SUPPORT
 from gapfit.persistence.objects import PENALTY
 from gapfit.persistence.values import FINITE, NUMBER, floats
-from gapfit.problem import Problem
-from gapfit.reductions import Multiset
 from gapfit.registry import as_penalty
-from gapfit.solution import Solution
-from gapfit.solvers.auto import for_small_data
-from gapfit.solvers.base import solver_name
-from gapfit.statements import SUPPORT as SUPPORT_NAMES
-from gapfit.statements import ZERO, Ball, optimal_balls, support_status
-from gapfit.whereabouts.coefficients import zeros_and_signs
-from gapfit.whereabouts.newton import sharper
+from gapfit.statements import Ball
 
 _SMALL = 2**17  # entries of X up to which statements are made when they are asked for
 _KEPT = 2**22  # entries of a copy of X that a model holds on to
@@ -81,16 +68,6 @@ class WithIntercept(Linear):
         """X coef_' + intercept_, in float64: (n,) for a single model, (n, k) for several."""
         X = self._checked(X)
         return _columns(products(X, self._dense_coef().astype(np.float64)) + fetched(self.intercept_))
-
-
-class Posed(NamedTuple):
-    """What `fit` is to solve: a problem for each vector of targets."""
-
-    samples: Samples
-    targets: Sequence[Any]
-    loss: Loss
-    intercept: bool
-    watched: Data | None = None  # rows whose labels end the fit as soon as they are certain
 
 
 @declared
@@ -139,11 +116,12 @@ class LinearModel(Linear, WithDual, AlphaOrC, RowsOnADevice, CertifiedFit, SaidL
         self._kept = posed._replace(watched=None) if small else None
         self._unsay()
         here = isinstance(parts.design, MemoryDesign)
-        self._dual = DualPoint.of(parts.solved, samples) if here else None
+        ends = [one.solution for one in parts.solved]
+        self._dual = DualPoint.of(ends, float(parts.alpha), samples) if here else None
         at_once = here and (parts.design.size > _SMALL or not samples.copied)
         shape = np.shape(self.coef_)
         sharply = here and not at_once
-        self._later = partial(_statements, parts.solved, samples.origin, shape, sharply=sharply)
+        self._later = partial(statements, parts.solved, samples.origin, shape, sharply=sharply)
         if at_once:
             self._say_all()  # else on request, for it takes passes over what is elsewhere
 
@@ -164,110 +142,6 @@ class LinearModel(Linear, WithDual, AlphaOrC, RowsOnADevice, CertifiedFit, SaidL
             return Box(penalty, 0.0, np.inf)  # type: ignore[arg-type]  # Box itself says what it takes
         except TypeError as error:
             raise TypeError(f"positive=True and penalty={penalty!r} do not go together: {error}") from error
-
-
-class LinearParts(Parts):
-    """A problem for each vector of targets of the same samples."""
-
-    def __init__(self, model: LinearModel, posed: Posed) -> None:
-        samples, targets, loss, intercept, watched = posed
-        self.model, self.samples, self.targets, self.loss = model, samples, targets, loss
-        self.watched = None if watched is None else MemoryDesign(watched)
-        self.intercept, self.penalty = intercept, model._penalty()
-        self.design, self.count = design_of(samples.X), len(targets)
-        self.n_offsets, self.total = 0, float(samples.weight.sum())
-        self.alpha = model._alpha(self.total)
-        self.solved: list[tuple[Problem, Solution]] = []
-
-    def data(self) -> Any:
-        samples = self.samples
-        known = self.design if isinstance(self.design, MemoryDesign) else self.design.digest()
-        return known, self.targets, samples.weight, samples.offset, samples.groups, self.loss
-
-    def seen(self) -> dict[str, Any]:
-        metadata = {"sample_weight": self.samples.weight}
-        if self.samples.groups is not None:
-            metadata["qid"] = self.samples.groups
-        return dict(X=self.samples.X, y=self.samples.y, metadata=metadata)
-
-    def problem(self, k: int) -> Problem:
-        samples = self.samples
-        try:
-            problem = Problem(
-                self.design, self.targets[k], self.loss, self.penalty, self.alpha, samples.weight,
-                self.intercept, samples.offset, samples.groups,
-            )  # fmt: skip
-        except UnboundedProblem as error:
-            if self.count == 1:
-                raise
-            if not hasattr(self.model, "classes_"):
-                raise UnboundedProblem(f"column {k} of y: {error}") from error
-            label = self.model.classes_[k]
-            raise UnboundedProblem(
-                f"label {label}: {error}. All samples have it, or none: leave its column of y out"
-            ) from error
-        self.n_offsets = problem.n_offsets
-        return problem
-
-    def solution(self, problem: Problem, solver: Solver, checkpoint: Checkpoint | None, how: Any) -> Solution:
-        if self.watched is None:
-            return self._solution(problem, solver, checkpoint, how)
-        return until_certain(problem, self.watched, partial(self._solution, problem, solver, checkpoint), how)
-
-    def _solution(
-        self, problem: Problem, solver: Solver, checkpoint: Checkpoint | None, how: Any
-    ) -> Solution:
-        usual = solver_name(solver) == "auto" and checkpoint is None and is_plain(how)
-        quick = for_small_data(problem) if usual and problem.dtype == np.float64 else None
-        if quick is not None:
-            solution, _ = at_once(problem, quick, how["tol"])
-            if solution is not None:
-                return solution
-        return super().solution(problem, solver, checkpoint, how)
-
-    def keep(self, problem: Problem, solution: Solution) -> None:
-        self.solved.append((problem, solution))
-
-    def attributes(self, k: int, w: Slope, b: Any) -> dict[str, Any]:
-        to_come = self.count - k - 1
-        before = [solution for _, solution in self.solved[:k]]
-        ws = [*(solution.w for solution in before), w, *[np.zeros_like(w)] * to_come]
-        bs = [*(solution.intercept for solution in before), b, *[0.0] * to_come]
-        return self.model._point(self, ws, bs)
-
-    def fitted(self) -> dict[str, Any]:
-        _, last = self.solved[-1]
-        return {
-            "alpha_": float(self.alpha),
-            "C_": 1.0 / float(self.alpha) / self.total,  # their product may underflow
-            **self.attributes(self.count - 1, last.w, last.intercept),
-        }
-
-
-def _statements(
-    solved: Sequence[tuple[Problem, Solution]], origin: Multiset, shape: tuple[int, ...], *, sharply: bool
-) -> dict[str, Any]:
-    """What is proved of the optimum, of each weight and of each training sample; sharply, where that may take
-    longer than a fit."""
-    balls: list[Ball | None] = []
-    support: list[NDArray[Any]] = []
-    weights: list[Any] = []
-    for problem, solution in solved:
-        columns = optimal_balls(problem, solution)
-        if sharply and len(columns) == 1:
-            columns = [sharper(problem, solution, columns[0])]
-        balls.extend(columns)
-        weights.append(zeros_and_signs(problem, solution, columns[0]))
-        support.append(SUPPORT_NAMES.take(origin.invert(support_status(problem, columns[0]), ZERO)))
-    zeros, signs = map(np.stack, zip(*weights, strict=True))
-    if zeros.size != int(np.prod(shape)):  # of a joint fit, of which nothing is said
-        zeros, signs = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=np.int8)
-    return {
-        "support_status_": np.array(support) if len(support) > 1 else support[0],
-        "certified_zeros_": zeros.reshape(shape),
-        "certified_signs_": signs.reshape(shape),
-        "_balls": balls,
-    }
 
 
 def _columns(values: NDArray[Any]) -> NDArray[Any]:

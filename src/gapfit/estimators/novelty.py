@@ -6,7 +6,8 @@ from typing import Any
 from gapfit._types import Maybe, Slope, Vector
 from gapfit.declaration import declared
 from gapfit.estimators.fitting import all_or_nothing
-from gapfit.estimators.linear import LinearModel, LinearParts, Posed, WithIntercept
+from gapfit.estimators.linear import LinearModel, WithIntercept
+from gapfit.estimators.linear_parts import LinearParts, Posed
 from gapfit.estimators.one_class import OneClass
 from gapfit.estimators.targets import as_none
 from gapfit.losses import Novelty

@@ -16,7 +16,7 @@ from gapfit.estimators.along import WithPath
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing
 from gapfit.estimators.level_cuts import cuts_of
-from gapfit.estimators.linear import LinearParts, Posed
+from gapfit.estimators.linear_parts import LinearParts, Posed
 from gapfit.estimators.probabilities import Probabilities
 from gapfit.estimators.products import products
 from gapfit.estimators.targets import Levels, as_labels, check_loss, target_of

@@ -15,7 +15,8 @@ from gapfit.elsewhere import fetched
 from gapfit.estimators.assertions import Assertions
 from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.fitting import all_or_nothing, warn_caller
-from gapfit.estimators.linear import LinearParts, Posed, WithIntercept
+from gapfit.estimators.linear import WithIntercept
+from gapfit.estimators.linear_parts import LinearParts, Posed
 from gapfit.estimators.probabilities import Calibrated, HeldOut
 from gapfit.estimators.samples import Samples
 from gapfit.estimators.targets import as_real, check_loss

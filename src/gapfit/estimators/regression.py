@@ -14,7 +14,8 @@ from gapfit.declaration import attribute, declared, parameter
 from gapfit.elsewhere import fetched
 from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.fitting import all_or_nothing
-from gapfit.estimators.linear import LinearParts, Posed, WithIntercept
+from gapfit.estimators.linear import WithIntercept
+from gapfit.estimators.linear_parts import LinearParts, Posed
 from gapfit.estimators.outputs import joint_bounds, rows_of_outputs
 from gapfit.estimators.streams import StreamOfNumbers
 from gapfit.estimators.targets import as_codes, as_real, as_several, check_loss, target_of

@@ -14,7 +14,7 @@ from gapfit.elsewhere import fetched
 from gapfit.errors import as_number, as_numbers
 from gapfit.estimators.altered import Altered
 from gapfit.estimators.assertions import Assertions
-from gapfit.estimators.linear import Posed
+from gapfit.estimators.linear_parts import Posed
 
 
 class LeaveOneOut(NamedTuple):

@@ -23,12 +23,6 @@ from gapfit.records import copied
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
 
-_TAIL = 8.0  # times the mean distance from the targets is as wide as the first rounding may be
-_TOLD = 4.0  # times the first c: where to begin with a w that may be anyone's
-_SHARPEST = 1e12  # times the first c is the last one
-_LITTLE = 1e-6  # of the curvature of all samples is some in b, where none of them is curved
-_VERY_LITTLE = 1e-9  # the same, in a weight
-
 
 def _effort(problem: Problem) -> Effort:
     """A Gram matrix a step, of the samples that are on a curved part, without the help of BLAS."""
@@ -60,8 +54,9 @@ class _Path:
 
     def __init__(self, problem: Problem) -> None:
         from gapfit.compiled import small, small_model  # compiled code is loaded only when it is to run
+        from gapfit.compiled.small_start import begin
 
-        self.problem, self.small = problem, small
+        self.problem, self.small, self.begin = problem, small, begin
         n, d = problem.design.shape
         p = np.ascontiguousarray(problem.shares)
         self.losses, total = _losses(problem, p)
@@ -85,37 +80,13 @@ class _Path:
 
     def start(self, w: Slope | None, offsets: Vector | None = None) -> None:
         """Begin at w, or from nothing with a rounding that reaches most samples."""
-        losses, place, free = self.losses, self.place, self.net.free
+        place, b = self.place, np.nan
         if w is not None:
             place.w[:] = w
             place.f[:] = self.X @ place.w
-        b = float(losses.p @ (losses.target - place.f)) if free else 0.0
-        if offsets is not None and free:  # in terms of rows less their mean
+        if offsets is not None and self.net.free:  # in terms of rows less their mean
             b = float(offsets[0] + self.mean @ place.w)
-        place.f[:] += b
-        distance = np.abs(losses.target - place.f)
-        spread = float(losses.p @ distance)
-        if spread > 0 and w is None:  # the few that are far away shall not be the last to move
-            spread = min(float(losses.p @ distance**2) / spread, _TAIL * spread)
-        if spread == 0:  # all targets alike and met: what a step along the mean sample would change
-            mean = np.zeros_like(self.mean) if self.mean.any() else losses.p @ self.X
-            spread = float(losses.p @ np.abs(self.X @ mean)) / self.problem.alpha or 1.0
-        round_already = bool(losses.quad.all() or losses.entropy.all())
-        if round_already:  # then it stands for the curvature of all samples
-            first_c = float((losses.entropy / 4).sum() or (1 / losses.quad).sum())
-        else:
-            reach = losses.upper - losses.lower
-            if losses.quad.any():
-                with np.errstate(divide="ignore"):
-                    reach = np.minimum(reach, 2 * spread / losses.quad)
-            first_c = float(reach.sum()) / (2 * spread)
-        least = 0.0
-        if not self.net.l2:
-            least = _VERY_LITTLE * first_c * float((losses.p @ (self.X * self.X)).max())
-        self.net = self.net._replace(least_bend=_LITTLE * first_c, least=least)
-        c = np.inf if round_already else first_c if w is None else _TOLD * first_c
-        place.centre[:] = 0.0
-        self.course = self.small.Course(b, c, _SHARPEST * first_c, 0, 0.0, 0.0, 0.0, 0.0, 0.0, True, False)
+        self.net, self.course = self.begin(self.X, self.losses, self.net, place, b, w is not None)
 
     def improve(self) -> None:
         self.course = self.small.improve(self.X, self.losses, self.net, self.place, self.course, self.corners)

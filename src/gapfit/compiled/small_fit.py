@@ -1,0 +1,181 @@
+"""A whole small fit in one call: data made ready, Newton's method of `small`, the proof of `small_proof`."""
+
+import math
+from typing import Any, NamedTuple
+
+from gapfit.compiled._jit import jit
+from gapfit.compiled.small import descend
+from gapfit.compiled.small_model import Net
+from gapfit.compiled.small_proof import prove
+from gapfit.compiled.small_start import start
+
+LARGEST = 1e100  # of an entry of X or of a target: squares of such numbers overflow
+TRIES = 3  # at a proof, each by a solution that is ten times as good as the last
+ENOUGH = 0.02  # of the tolerance is what the solver aims at: near the end a step is worth many digits
+
+
+class Data(NamedTuple):
+    """Rows, and the losses of all samples as the loss has them: `Atoms`, unweighted."""
+
+    X: Any
+    sign: Any
+    lin: Any
+    kink: Any
+    quad: Any
+    lo: Any
+    hi: Any
+    weight: Any
+
+
+class Room(NamedTuple):
+    """What a fit writes to beside its place."""
+
+    X: Any  # rows less their mean
+    mean: Any
+    losses: Any  # `Losses` of weighted samples
+    v: Any  # the dual point
+    slope: Any  # X'v,
+    spread: Any  # and how far each entry may be from the exact one
+    kinks: Any  # where slopes in b change, and by how much
+
+
+@jit
+def _weighted(data, losses, entropy):
+    """Write the losses, weighted, in terms of v = sign * a. Are they of one kind, and not too large?"""
+    n, total = len(data.weight), 0.0
+    large = curved = one_sided = 0
+    for i in range(n):
+        total += data.weight[i]
+    for i in range(n):
+        p, sign = data.weight[i] / total, data.sign[i]
+        lo = p * data.lo[i] if data.lo[i] != 0.0 else 0.0
+        hi = p * data.hi[i] if data.hi[i] != 0.0 else 0.0
+        losses.target[i] = sign * data.lin[i]
+        losses.kink[i] = data.kink[i]
+        losses.quad[i] = data.quad[i] / p
+        losses.lower[i] = lo if sign > 0.0 else -hi
+        losses.upper[i] = hi if sign > 0.0 else -lo
+        losses.entropy[i] = hi - lo if entropy else 0.0
+        losses.p[i] = p
+        large += not abs(data.lin[i]) <= LARGEST
+        curved += data.quad[i] > 0.0
+        one_sided += lo == 0.0 or hi == 0.0
+    return large == 0 and (curved == 0 or curved == n) and (one_sided == n or not entropy)
+
+
+@jit
+def _centred(X, p, free, out, mean):
+    """Write X, less its mean if there is an intercept. Are all entries of a reasonable size?"""
+    n, d = X.shape
+    large = 0
+    for j in range(d):
+        mean[j] = 0.0
+    for i in range(n):
+        for j in range(d):
+            mean[j] += p[i] * X[i, j] if free else 0.0
+            large += not abs(X[i, j]) <= LARGEST
+    for i in range(n):
+        for j in range(d):
+            out[i, j] = X[i, j] - mean[j]
+    return large == 0
+
+
+@jit
+def _swap(kinks, i, j):
+    for k in range(2):
+        held = kinks[k, i]
+        kinks[k, i] = kinks[k, j]
+        kinks[k, j] = held
+
+
+@jit
+def _passing(kinks, count, target):
+    """Where the mass up to a position passes the target: the middle, if it is met between two positions.
+
+    Positions are parted about one of them, over and over, until that is the one.
+    """
+    total = 0.0
+    for k in range(count):
+        total += kinks[1, k]
+    slack = 1e-13 * total
+    first, last, before = 0, count - 1, 0.0
+    while first <= last:
+        pivot = kinks[0, (first + last) // 2]
+        left, at, right, less, equal = first, first, last, 0.0, 0.0
+        while at <= right:
+            if kinks[0, at] < pivot:
+                less += kinks[1, at]
+                _swap(kinks, left, at)
+                left += 1
+                at += 1
+            elif kinks[0, at] > pivot:
+                _swap(kinks, at, right)
+                right -= 1
+            else:
+                equal += kinks[1, at]
+                at += 1
+        if before + less >= target - slack:
+            last = left - 1
+        elif before + less + equal >= target - slack:
+            if before + less + equal > target + slack:
+                return pivot
+            beyond = math.inf
+            for k in range(count):
+                if kinks[0, k] > pivot:
+                    beyond = min(beyond, kinks[0, k])
+            return 0.5 * (pivot + beyond) if beyond < math.inf else pivot
+        else:
+            before += less + equal
+            first = right + 1
+    return math.nan
+
+
+@jit
+def _best_kink(losses, f, b, kinks):
+    """The best b where losses have lines alone: slopes in b change at kinks. The scores f contain a b."""
+    count, target = 0, 0.0
+    for i in range(len(f)):
+        at = losses.target[i] - (f[i] - b)
+        target += losses.upper[i]
+        if losses.upper[i] > 0.0:
+            kinks[0, count], kinks[1, count] = at - losses.kink[i], losses.upper[i]
+            count += 1
+        if losses.lower[i] < 0.0:
+            kinks[0, count], kinks[1, count] = at + losses.kink[i], -losses.lower[i]
+            count += 1
+    best = _passing(kinks, count, target)
+    return best if abs(best) < math.inf else b
+
+
+@jit
+def _relative(proved):
+    """The gap that is proved, in terms of J; a little more than what will count."""
+    primal = proved.omega + proved.risk
+    errors = proved.omega_error + proved.risk_error + proved.height_error + proved.conjugate_error
+    gap = primal - (proved.height - proved.conjugate) + errors + 1e-13 * abs(primal)
+    return gap / primal if primal > 0.0 else math.inf
+
+
+@jit
+def fit(data, net, entropy, tol, room, place, corners):
+    """b, and what is proved at the end, whatever it is. w is in the place, the dual point in the room."""
+    X, losses = data.X, room.losses
+    sound = _weighted(data, losses, entropy)
+    sound &= _centred(X, losses.p, net.free, room.X, room.mean)
+    net, course = start(room.X, losses, Net(net.l1, net.l2, net.free, 0.0, 0.0, 0.0), place, math.nan, False)
+    aim = ENOUGH * tol if sound else math.inf
+    for _ in range(TRIES):
+        course = descend(room.X, losses, net, place, course, aim, corners)
+        b = course.b
+        if net.free and course.c < math.inf:
+            b = _best_kink(losses, place.f, course.b, room.kinks)
+        if net.free:
+            for j in range(len(place.w)):
+                b -= room.mean[j] * place.w[j]
+        for i in range(len(room.v)):
+            room.v[i] = place.v[i]
+        proved = prove(X, losses, net, place.w, b, room.v, room.slope, room.spread)
+        aim *= 0.1
+        if _relative(proved) <= tol or not course.moving:
+            break
+    return b, proved

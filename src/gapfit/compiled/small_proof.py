@@ -1,0 +1,220 @@
+"""What is proved of a small fit: J at a point from above and the optimum from below, rounding counted.
+
+The losses are those of `small`, as data. Nothing is taken from the solver but a point and a dual point; every
+sum is taken anew, in the order that the source says. Of k operations in a chain the error is at most gamma(k)
+times the absolute values that went in (docs/decisions/023-rounding.md).
+
+A dual point must be feasible without a doubt: within its box, which comparisons decide, and balanced, if
+there is an intercept. So it is moved onto multiples of a power of two that is small beside its sum: such
+numbers add up without any rounding, and what is left over is taken from samples that have room.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+from gapfit.compiled._jit import jit
+from gapfit.compiled.atoms import maximum
+
+UNIT = 2.0**-53
+TINY = 2.3e-308  # what underflow may take from a product
+EXACT = 51  # bits of a sum that is exact, beside its sign
+LEAST = -900  # exponent of a sum of dual variables: below, multiples would underflow
+SHIFTS = 20  # rounds of balancing
+LOGARITHMS = 64  # roundings on the way to the loss of a sample, or to its conjugate
+SHRINKS = 3  # of a dual point into the domain of an l1 norm
+
+
+class Proved(NamedTuple):
+    """Four numbers, and how far each may be from the exact one."""
+
+    omega: Any  # the penalty at w, alpha included
+    omega_error: Any
+    risk: Any  # at w and b
+    risk_error: Any
+    height: Any  # of the minorant where w is zero
+    height_error: Any
+    conjugate: Any  # of the penalty, at minus its slope; infinite outside of its domain
+    conjugate_error: Any
+
+
+@jit(inline=True)
+def _gamma(k):
+    return k * UNIT / (1.0 - k * UNIT)
+
+
+@jit
+def _loss(losses, i, margin):
+    """That of a sample whose score is below its target by the margin."""
+    entropy = losses.entropy[i]
+    if entropy > 0.0:
+        s = margin if losses.lower[i] == 0.0 else -margin
+        return entropy * (max(s, 0.0) + math.log1p(math.exp(-abs(s))))
+    return maximum(margin, losses.kink[i], losses.quad[i], losses.lower[i], losses.upper[i])[0]
+
+
+@jit
+def _risk(X, losses, w, b):
+    """At w and b. Within what rounding leaves open of a score, a loss is highest at one of the ends."""
+    n, d = X.shape
+    chain, risk, rise = _gamma(d + 4), 0.0, 0.0
+    for i in range(n):
+        score, size = b, abs(b)
+        for j in range(d):
+            term = X[i, j] * w[j]
+            score += term
+            size += abs(term)
+        target = losses.target[i]
+        slack = 1.01 * (chain * size + 4.0 * UNIT * (abs(target) + losses.kink[i])) + (d + 4) * TINY
+        here = _loss(losses, i, target - score)
+        ends = max(_loss(losses, i, target - score - slack), _loss(losses, i, target - score + slack))
+        risk += here
+        rise += max(ends - here, 0.0)
+    return risk, 1.01 * (rise + _gamma(n + LOGARITHMS) * risk) + n * TINY
+
+
+@jit
+def _omega(net, w):
+    omega = 0.0
+    for j in range(len(w)):
+        omega += net.l1 * abs(w[j]) + 0.5 * net.l2 * w[j] * w[j]
+    return omega, _gamma(len(w) + 8) * omega + len(w) * TINY
+
+
+@jit
+def _spread_out(losses, v):
+    """Shift v, as far as there is room, until its sum is rounding."""
+    for _ in range(SHIFTS):
+        total = size = room = 0.0
+        for i in range(len(v)):
+            total += v[i]
+            size += abs(v[i])
+            if losses.lower[i] < v[i] < losses.upper[i]:
+                room += losses.p[i]
+        if not abs(total) > 8.0 * UNIT * size or not room > 0.0:
+            return
+        for i in range(len(v)):
+            if losses.lower[i] < v[i] < losses.upper[i]:
+                v[i] = min(max(v[i] - total / room * losses.p[i], losses.lower[i]), losses.upper[i])
+
+
+@jit(inline=True)
+def _whole(x, unit):
+    """x, rounded towards zero to a multiple of the unit, a power of two."""
+    return float(int(x / unit)) * unit
+
+
+@jit
+def _balanced(losses, v):
+    """Move v to where its sum is zero without rounding. Could it be done?"""
+    size = 0.0
+    for i in range(len(v)):
+        size += abs(v[i])
+    if size == 0.0:
+        return True
+    exponent = math.frexp(1.01 * size)[1]
+    if not (size < math.inf and exponent > LEAST):
+        return False
+    unit, total = math.ldexp(1.0, exponent - EXACT), 0.0
+    for i in range(len(v)):
+        v[i] = _whole(v[i], unit)
+        total += v[i]
+    for i in range(len(v)):
+        room = v[i] - losses.lower[i] if total > 0.0 else losses.upper[i] - v[i]
+        step = _whole(min(room * (1.0 - 8.0 * UNIT), abs(total)), unit)
+        if total < 0.0:
+            step = -step
+        v[i] -= step
+        total -= step
+    return total == 0.0
+
+
+@jit(inner=True)
+def feasible(losses, net, v):
+    """Move v into its box, and balance it if there is an intercept. Could it be done?"""
+    for i in range(len(v)):
+        v[i] = min(max(v[i], losses.lower[i]), losses.upper[i])
+    if net.free:
+        _spread_out(losses, v)
+        if not _balanced(losses, v):
+            return False
+    outside = 0
+    for i in range(len(v)):
+        outside += not (losses.lower[i] <= v[i] <= losses.upper[i] and abs(v[i]) < math.inf)
+    return outside == 0
+
+
+@jit
+def _entropy(a):
+    return a * math.log(a) if a > 0.0 else 0.0
+
+
+@jit
+def _height(losses, v):
+    """Minus the sum of the conjugates at -v."""
+    height = size = 0.0
+    for i in range(len(v)):
+        a, entropy = v[i], losses.entropy[i]
+        first = losses.target[i] * a
+        if entropy > 0.0:
+            low, high = (a - losses.lower[i]) / entropy, (losses.upper[i] - a) / entropy
+            second = entropy * (_entropy(low) + _entropy(high))
+            size += entropy * (low + high)  # where a is rounded, by this much more
+        else:
+            second = losses.kink[i] * abs(a) + 0.5 * losses.quad[i] * a * a
+        height += first - second
+        size += abs(first) + abs(second)
+    return height, _gamma(len(v) + LOGARITHMS) * size + len(v) * TINY
+
+
+@jit
+def _slope(X, v, z, spread):
+    """Write X'v, and how far each entry may be from the exact one."""
+    n, d = X.shape
+    for j in range(d):
+        z[j] = spread[j] = 0.0
+    for i in range(n):
+        a = v[i]
+        if a != 0.0:
+            for j in range(d):
+                term = a * X[i, j]
+                z[j] += term
+                spread[j] += abs(term)
+    for j in range(d):
+        spread[j] = 1.01 * _gamma(n + 4) * spread[j] + n * TINY
+
+
+@jit
+def _conjugate(net, z, spread):
+    """Of the penalty at z, whose error is counted; and where there is no l2, how far z reaches, and how much
+    of that is rounding."""
+    here = there = reach = noise = 0.0
+    for j in range(len(z)):
+        steep = abs(z[j])
+        slack = spread[j] + 4.0 * UNIT * (steep + spread[j] + net.l1)
+        here += max(steep - net.l1, 0.0) ** 2
+        there += max(steep + slack - net.l1, 0.0) ** 2
+        reach, noise = max(reach, steep + slack), max(noise, slack)
+    if net.l2 > 0.0:
+        here, there = 0.5 * here / net.l2, 0.5 * there / net.l2
+        return here, (there - here) + _gamma(len(z) + 16) * there + len(z) * TINY, 0.0, 0.0
+    return (0.0 if reach <= net.l1 else math.inf), 0.0, reach, noise
+
+
+@jit(inner=True)
+def prove(X, losses, net, w, b, v, z, spread):
+    """What is proved of w and b by the dual point v, made feasible. X'v and its error are written."""
+    omega, omega_error = _omega(net, w)
+    risk, risk_error = _risk(X, losses, w, b)
+    conjugate = conjugate_error = math.inf
+    for turn in range(SHRINKS + 1):
+        if not feasible(losses, net, v):
+            break
+        _slope(X, v, z, spread)
+        conjugate, conjugate_error, reach, noise = _conjugate(net, z, spread)
+        if conjugate < math.inf or turn == SHRINKS:
+            break
+        keep = max(net.l1 - 8.0 * (turn + 1) * noise, 0.0) / reach  # balance takes some more of rounding
+        for i in range(len(v)):
+            v[i] *= keep
+    height, height_error = _height(losses, v)
+    return Proved(omega, omega_error, risk, risk_error, height, height_error, conjugate, conjugate_error)

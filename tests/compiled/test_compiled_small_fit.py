@@ -1,0 +1,82 @@
+"""The parts of a small fit in one call: what is made ready, where it begins, the best intercept of lines."""
+
+import numpy as np
+import pytest
+
+from gapfit.compiled import small_fit, small_start
+from gapfit.compiled.small import Losses, Net, Place
+from gapfit.losses.weighted_quantile import weighted_quantile
+from kernels import entry
+
+close = np.testing.assert_allclose
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_where_mass_passes_a_target(seed):
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(1, 60))
+    positions = rng.integers(0, 20, count).astype(float) if rng.random() < 0.5 else rng.normal(size=count)
+    masses = rng.integers(1, 4, count) / 4.0 if rng.random() < 0.7 else rng.random(count) + 0.01
+    target = float(rng.choice(np.cumsum(masses))) * rng.choice([1.0, 0.9])
+    first, last = weighted_quantile(positions, masses, target)
+    expected = 0.5 * (first + last) if np.isfinite(last) else first
+    assert entry(small_fit._passing)(np.stack([positions, masses]), count, target) == expected
+
+
+def numbers(rng, n, **given):
+    data = dict(sign=np.ones(n), lin=np.zeros(n), kink=np.zeros(n), quad=np.zeros(n), lo=np.zeros(n))
+    data |= dict(hi=np.ones(n), weight=rng.integers(1, 4, n).astype(float))
+    return small_fit.Data(X=rng.normal(size=(n, 3)), **{**data, **given})
+
+
+def test_losses_are_weighted_as_atoms_are():
+    rng = np.random.default_rng(0)
+    sign = rng.choice([-1.0, 1.0], 20)
+    data = numbers(rng, 20, sign=sign, lin=rng.normal(size=20), lo=np.full(20, -2.0))
+    losses = Losses(*np.zeros((7, 20)))
+    assert entry(small_fit._weighted)(data, losses, False)
+    p = data.weight / data.weight.sum()
+    close(losses.p, p)
+    close(losses.target, sign * data.lin)
+    close(losses.lower, np.where(sign > 0, -2 * p, -p))
+    close(losses.upper, np.where(sign > 0, p, 2 * p))
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [{"lin": np.full(20, 1e200)}, {"quad": np.arange(20.0)}, {"lin": np.full(20, np.nan)}],
+    ids=["large", "of two kinds", "no number"],
+)
+def test_strange_losses_are_refused(strange):
+    losses = Losses(*np.zeros((7, 20)))
+    data = numbers(np.random.default_rng(0), 20, **strange)
+    assert not entry(small_fit._weighted)(data, losses, False)
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_rows_are_centred_where_there_is_an_intercept(free):
+    rng = np.random.default_rng(1)
+    X, p = rng.normal(size=(20, 3)) + 5.0, np.full(20, 0.05)
+    out, mean = np.zeros((20, 3)), np.zeros(3)
+    assert entry(small_fit._centred)(X, p, free, out, mean)
+    close(out, X - (X.mean(axis=0) if free else 0.0), atol=1e-12)
+    X[3, 1] = np.nan
+    assert not entry(small_fit._centred)(X, p, free, out, mean)
+
+
+@pytest.mark.parametrize("told", [False, True])
+def test_a_fit_begins_at_the_mean_target_with_a_rounding_that_reaches_most(told):
+    rng = np.random.default_rng(2)
+    n, p, none = 30, np.full(30, 1 / 30), np.zeros(30)
+    losses = Losses(rng.normal(size=n), none, none, -p, p, none, p)
+    arrays = {name: np.zeros(n) for name in Place._fields}
+    place = Place(**arrays)
+    net, course = entry(small_start.start)(
+        rng.normal(size=(n, 2)), losses, Net(0.0, 1.0, True, 0.0, 0.0, 0.0), place, np.nan, told
+    )
+    distance = np.abs(losses.target - losses.target.mean())
+    spread = distance.mean() if told else min((distance**2).mean() / distance.mean(), 8 * distance.mean())
+    close(course.b, losses.target.mean())
+    close(place.f, course.b)
+    close(course.c, (4.0 if told else 1.0) * 2 / (2 * spread))
+    assert net.least_bend > 0 and net.least == 0.0

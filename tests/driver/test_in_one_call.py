@@ -1,0 +1,103 @@
+"""Small fits in one compiled call: the same optimum as any solver's, proved."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from gapfit import LinearClassifier, LinearRegressor, Problem, solve
+from gapfit.driver import in_one_call
+from gapfit.driver.in_one_call import Small
+from gapfit.losses import Hinge
+from gapfit.penalties import Box
+from gapfit.registry import as_loss, as_penalty
+
+LABELS = ("hinge", "squared_hinge", "smoothed_hinge", "logistic")
+REAL = ("squared", "absolute", "quantile", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
+
+
+def drawn(seed):
+    """A problem of any loss and penalty that there is for it: X, y, weights and the rest."""
+    rng = np.random.default_rng(seed)
+    n = int(10 ** rng.uniform(1, 2.5))
+    d = int(min(n // 2, 10 ** rng.uniform(0, 1.3)))
+    X = (rng.normal(size=(n, d)) + rng.choice([0, 1, 10]) * rng.normal(size=d)) * 10 ** rng.uniform(-1, 1, d)
+    loss, penalty = str(rng.choice(LABELS + REAL)), str(rng.choice(["l2", "l1", "elastic_net"]))
+    f = X[:, 0] / X[:, 0].std() + 10 ** rng.uniform(-1, 1) * rng.normal(size=n)
+    y = np.where(f > np.median(f), 1.0, -1.0) if loss in LABELS else f
+    weight = np.ones(n) if rng.random() < 0.5 else 10 ** rng.uniform(-2, 2, n)
+    return X, y, weight, loss, penalty, 10 ** rng.uniform(-3, 0), bool(rng.random() < 0.6)
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_bounds_agree_with_those_of_the_bundle(seed):
+    X, y, weight, loss, penalty, alpha, free = drawn(seed)
+    small = Small.of(X, weight, as_loss(loss), as_penalty(penalty), alpha, intercept=free)
+    found = small.fit(y, 1e-6)
+    problem = Problem(X, y, loss, penalty, alpha, weight, free)
+    other = solve(problem, "bundle", tol=1e-6, max_time=20).certificate
+    mine = found.certificate
+    assert mine.relative_gap <= 1e-6
+    assert mine.dual <= other.primal and other.dual <= mine.primal
+    again = found.solution(problem)  # by the proofs of `Problem`
+    assert again.certificate.relative_gap <= 1.1e-6
+    assert again.certificate.primal == pytest.approx(mine.primal, rel=1e-12)
+    least = problem.best(found.w, np.zeros(problem.n_offsets))[0]
+    assert mine.primal <= least + 1e-12 * abs(least)  # the intercept is the best one
+
+
+def test_what_is_not_for_one_call_is_left_to_others():
+    X, _, weight, *_ = drawn(0)
+    hinge, l2 = as_loss("hinge"), as_penalty("l2")
+
+    def of(X=X, loss=hinge, penalty=l2):
+        return Small.of(X, weight, loss, penalty, 0.1, intercept=True)
+
+    assert of() is not None
+    assert of(X=sparse.csr_matrix(X)) is not None
+    assert of(X=X.astype(np.float32)) is None
+    assert of(penalty=Box(l2, 0.0, 1.0)) is None
+    assert of(loss=as_loss("poisson")) is None
+    assert of(loss=as_loss("f_beta")) is None
+    assert of(X=np.zeros((100_000, 3))) is None
+
+    class Mine(Hinge):
+        def bind(self, y, weight, groups=None):
+            return super().bind(y, weight, groups)
+
+    assert of(loss=Mine()) is None  # it may do more than that
+
+
+def test_numbers_that_are_too_large_are_left_to_those_who_name_them():
+    X, y, weight, *_ = drawn(1)
+    small = Small.of(X * 1e120, weight, as_loss("squared"), as_penalty("l2"), 0.1, intercept=True)
+    assert small.fit(y, 1e-4) is None
+    with pytest.raises(ValueError, match="X holds"):
+        LinearRegressor().fit(X * 1e120, y)
+
+
+def test_labels_without_a_best_intercept_are_left_to_those_who_name_them():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    small = Small.of(X, np.ones(30), as_loss("logistic"), as_penalty("l2"), 0.1, intercept=True)
+    assert small.fit(np.ones(30), 1e-4) is None
+
+
+@pytest.mark.parametrize("loss", LABELS)
+def test_statements_are_made_when_asked_for(loss, monkeypatch):
+    calls = []
+    fit = Small.fit
+    monkeypatch.setattr(in_one_call.Small, "fit", lambda *given: calls.append(fit(*given)) or calls[-1])
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(80, 4))
+    y = np.digitize(X[:, 0] + 0.3 * rng.normal(size=80), [-0.5, 0.5])
+    model = LinearClassifier(loss=loss, alpha=1e-2, tol=1e-6).fit(X, y)
+    assert len(calls) == 3 and None not in calls
+    lo, hi = model.score_bounds(X)
+    exact = LinearClassifier(loss=loss, alpha=1e-2, tol=1e-10, solver="semismooth_newton", max_time=60)
+    if loss == "logistic":
+        exact.set_params(solver="newton")
+    lowest, highest = exact.fit(X, y).score_bounds(X)  # both hold the optimum's scores
+    assert (lo <= highest).all() and (lowest <= hi).all()
+    assert model.support_status_.shape == (3, 80)
+    assert model.certified_zeros_.shape == model.coef_.shape
+    np.testing.assert_allclose(model.dual_coef_ @ X[model.support_], model.coef_, atol=0.05)
+    assert [record.proved for record in model.history_[0]].count(True) == 1
