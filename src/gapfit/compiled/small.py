@@ -57,22 +57,30 @@ def _rounded_part(losses, i, f, v, loss):
 
 
 @jit(fast=True)
+def _respond(losses, place, c):
+    """Write the maximisers, the curvatures and the losses at the scores."""
+    for i in range(len(place.f)):
+        v, curvature, loss = _response(losses, i, place.f[i], place.centre[i], c)
+        place.v[i], place.curvature[i], place.loss[i] = v, curvature, loss
+
+
+@jit(fast=True)
 def _look(X, losses, net, place, course):
-    """Evaluate all losses. The gap is that at this b, and what b may still gain."""
+    """Sum up what is known of all samples. The gap is that at this b, and what b may still gain."""
     w, f, v, z = place.w, place.f, place.v, place.z
     n, d = X.shape
     for j in range(d):
         z[j] = 0.0
-    loss = bound = rounding = mass = bend = 0.0
+    loss = bound = rounding = mass = bend = pull = 0.0
     for i in range(n):
-        x, curvature, value = _response(losses, i, f[i], place.centre[i], course.c)
-        v[i], place.curvature[i] = x, curvature
+        x, value, away = v[i], place.loss[i], v[i] - place.centre[i]
         lost = _rounded_part(losses, i, f[i], x, value)
         loss += value
         rounding += lost
+        pull += 0.5 * away * away / (course.c * losses.p[i])
         bound += value - lost + f[i] * x
         mass += x
-        bend += curvature
+        bend += place.curvature[i]
         if x != 0.0:
             for j in range(d):
                 z[j] += x * X[i, j]
@@ -92,8 +100,8 @@ def _look(X, losses, net, place, course):
     slack = 0.5 * imbalance * imbalance / max(bend, net.least_bend) if net.free else 0.0
     gap = primal - (share * (bound + imbalance * course.b) - conjugate) + slack
     return Course(
-        course.b, course.c, course.last_c, course.steps, primal, gap, rounding, imbalance, bend,
-        course.moving, False,
+        course.b, course.c, course.last_c, course.steps, primal, gap, rounding, primal - rounding - pull,
+        imbalance, bend, course.moving, False,
     )  # fmt: skip
 
 
@@ -106,17 +114,19 @@ def _moved(w, change):
 
 @jit(fast=True)
 def _along(losses, net, place, course, t, db):
-    """The rounded objective at a share t of the step, and its first and second derivative in t."""
+    """The rounded objective at a share t of the step, and its first and second derivative in t. What is known
+    of all samples there is written down."""
     w, step, f, along, centre = place.w, place.step, place.f, place.along, place.centre
     value, first, second = net.total * (course.b + t * db), net.total * db, 0.0
     for j in range(len(w)):
         at, s = _moved(w[j], t * step[j]), step[j]
         value += net.l1 * abs(at) + 0.5 * net.l2 * at * at
-        first += net.l2 * at * s + net.l1 * (s if at > 0.0 else -s if at < 0.0 else abs(s) * (t == 0.0))
+        first += net.l2 * at * s + net.l1 * (s if at > 0.0 else -s if at < 0.0 else 0.0)
         second += net.l2 * s * s
     for i in range(len(f)):
         score = f[i] + t * along[i]
         v, curvature, loss = _response(losses, i, score, centre[i], course.c)
+        place.v[i], place.curvature[i], place.loss[i] = v, curvature, loss
         away = v - centre[i]
         value += loss - _rounded_part(losses, i, score, v, loss)
         value -= 0.5 * away * away / (course.c * losses.p[i])
@@ -126,21 +136,30 @@ def _along(losses, net, place, course, t, db):
 
 
 @jit(fast=True)
+def _first_slope(net, place, db):
+    """That of the rounded objective along the step, at its beginning."""
+    w, step = place.w, place.step
+    first = net.total * db
+    for j in range(len(w)):
+        s = step[j]
+        first += net.l2 * w[j] * s + net.l1 * (s if w[j] > 0.0 else -s if w[j] < 0.0 else abs(s))
+    for i in range(len(place.f)):
+        first -= place.v[i] * place.along[i]
+    return first
+
+
+@jit(fast=True)
 def _length(losses, net, place, course, db):
     """A share of the step at which the slope of the rounded objective, an increasing function, nearly
-    vanishes; zero, if the step leads up."""
+    vanishes; zero, if the step leads up. And whether it was the last to be looked at."""
     rounding = 64.0 * EPS * abs(course.primal)
-    start = initial = t = low = 0.0
-    high = math.inf
-    for turn in range(SEARCH):
+    start, initial, t, low, high = course.rounded, _first_slope(net, place, db), 1.0, 0.0, math.inf
+    if not initial < 0.0:
+        return low, False
+    for _ in range(SEARCH):
         value, first, second = _along(losses, net, place, course, t, db)
-        if turn == 0:
-            start, initial, t = value, first, 1.0
-            if not initial < 0.0:
-                break
-            continue
         if abs(first) <= max(-FLAT * initial, rounding) and value <= start + rounding:
-            return t
+            return t, True
         width = high - low
         if first > 0.0:
             high = t
@@ -151,7 +170,7 @@ def _length(losses, net, place, course, db):
         t -= first / max(second, TINY)
         if not low < t < high or 0.5 * width < high - low < math.inf:
             t = 0.5 * (low + high) if high < math.inf else 2.0 * low
-    return low
+    return low, False
 
 
 @jit(fast=True)
@@ -179,11 +198,13 @@ def _newton_step(X, losses, net, place, course, corners):
         for j in range(d):
             total += X[i, j] * step[j]
         place.along[i] = total
-    t = _length(losses, net, place, course, db)
+    t, known = _length(losses, net, place, course, db)
     for j in range(d):
         w[j] = _moved(w[j], t * step[j])
     for i in range(n):
         place.f[i] += t * place.along[i]
+    if not known:
+        _respond(losses, place, course.c)
     return course.b + t * db
 
 
@@ -202,7 +223,7 @@ def descend(X, losses, net, place, course, tol, corners):
     b, gain, best = _best_offset(losses, net, place, course.b)
     return Course(
         b, course.c, course.last_c, course.steps, course.primal - gain, course.gap - gain, course.rounding,
-        course.imbalance, course.bend, course.moving, best,
+        course.rounded - gain, course.imbalance, course.bend, course.moving, best,
     )  # fmt: skip
 
 
@@ -244,6 +265,7 @@ def _improve(X, losses, net, place, course, tol, corners):
     """
     aim, best, since = 0.0, math.inf, 0
     b, c, steps = course.b, course.c, course.steps
+    _respond(losses, place, c)
     for turn in range(MOST):
         course = _look(X, losses, net, place, _at(course, b, c, steps, True))
         place.passed[0], place.values[turn], place.gaps[turn] = turn, course.primal, course.gap
@@ -264,6 +286,7 @@ def _improve(X, losses, net, place, course, tol, corners):
                 BLUNT if not solved else SHARPEN if steps <= EASY else 1.0 if steps <= HARD else 1.0 / SHARPEN
             )
             steps = 0
+            _respond(losses, place, c)
         else:
             b = _newton_step(X, losses, net, place, course, corners)
             steps += 1
@@ -274,6 +297,6 @@ def _improve(X, losses, net, place, course, tol, corners):
 def _at(course, b, c, steps, moving):
     """The course with these."""
     return Course(
-        b, c, course.last_c, steps, course.primal, course.gap, course.rounding, course.imbalance, course.bend,
-        moving, False,
+        b, c, course.last_c, steps, course.primal, course.gap, course.rounding, course.rounded,
+        course.imbalance, course.bend, moving, False,
     )  # fmt: skip

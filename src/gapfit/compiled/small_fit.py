@@ -11,7 +11,7 @@ from gapfit.compiled.small_start import start
 
 LARGEST = 1e100  # of an entry of X or of a target: squares of such numbers overflow
 TRIES = 3  # at a proof, each by a solution that is ten times as good as the last
-ENOUGH = 0.02  # of the tolerance is what the solver aims at: near the end a step is worth many digits
+ENOUGH = 0.3  # of the tolerance is what the solver aims at: its guess is no proof
 
 
 class Data(NamedTuple):

@@ -46,6 +46,7 @@ class Place(NamedTuple):
     z: Any  # X'v
     centre: Any
     curvature: Any
+    loss: Any
     step: Any  # in w
     along: Any  # what the step changes in the scores
     hessian: Any
@@ -66,6 +67,7 @@ class Course(NamedTuple):
     primal: Any
     gap: Any  # a guess
     rounding: Any  # what rounding off adds to the gap
+    rounded: Any  # the rounded objective
     imbalance: Any
     bend: Any  # curvature in b
     moving: Any

@@ -66,9 +66,12 @@ def _risk(X, losses, w, b):
         target = losses.target[i]
         slack = 1.01 * (chain * size + 4.0 * UNIT * (abs(target) + losses.kink[i])) + (d + 4) * TINY
         here = _loss(losses, i, target - score)
-        ends = max(_loss(losses, i, target - score - slack), _loss(losses, i, target - score + slack))
         risk += here
-        rise += max(ends - here, 0.0)
+        if losses.entropy[i] > 0.0:
+            rise += losses.entropy[i] * slack  # it is nowhere steeper
+        else:
+            ends = max(_loss(losses, i, target - score - slack), _loss(losses, i, target - score + slack))
+            rise += max(ends - here, 0.0)
     return risk, 1.01 * (rise + _gamma(n + LOGARITHMS) * risk) + n * TINY
 
 

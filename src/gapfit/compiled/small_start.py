@@ -81,4 +81,4 @@ def start(X, losses, net, place, b, told):
             least = max(least, VERY_LITTLE * first * square)
     c = math.inf if round_already else TOLD * first if told else first
     net = Net(net.l1, net.l2, net.free, net.total, LITTLE * first, least)
-    return net, Course(b, c, SHARPEST * first, 0, 0.0, 0.0, 0.0, 0.0, 0.0, True, False)
+    return net, Course(b, c, SHARPEST * first, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, True, False)

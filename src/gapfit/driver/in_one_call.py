@@ -103,10 +103,10 @@ class Small(NamedTuple):
 
         n, d = self.X.shape
         net = small.Net(self.alpha * self.net.l1, self.alpha * self.net.l2, self.intercept, 0.0, 0.0, 0.0)
-        f, v, centre, curvature, along, dual, *of_losses = np.zeros((13, n))
+        f, v, centre, curvature, loss, along, dual, *of_losses = np.zeros((14, n))
         w, z, step, middle, mean, slope, spread, at, change = np.zeros((9, d))
         place = small.Place(
-            w=w, f=f, v=v, z=z, centre=centre, curvature=curvature, step=step, along=along,
+            w=w, f=f, v=v, z=z, centre=centre, curvature=curvature, loss=loss, step=step, along=along,
             hessian=np.zeros((d, d)), mean=middle, rows=np.zeros(n + 3, np.int64),
             passed=np.zeros(1, np.int64), values=np.empty(small.MOST), gaps=np.empty(small.MOST),
         )  # fmt: skip

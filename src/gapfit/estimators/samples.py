@@ -28,6 +28,9 @@ from gapfit.reductions import Labels, Multiset, weigh_classes
 from gapfit.rowwise import once
 
 
+_PLAIN = (np.ndarray, sparse.csr_matrix, sparse.csr_array)
+
+
 class Samples(NamedTuple):
     """The different samples that have a weight, where they were, and what was given with all of them."""
 
@@ -123,11 +126,11 @@ class Rows(BaseEstimator):
         return X if isinstance(X, Design) else self._rows(X, reset=False)
 
     def _rows(self, X: Any, *, reset: bool) -> Data:
-        if type(X) is np.ndarray and self._is_sound(X, reset=reset):
-            return X
-        X = fetched(X)  # which scikit-learn does only as long as it is not told to heed what X is
         if sparse.issparse(X):
             check_sparse_indices(X)  # before any conversion follows them
+        if self._is_sound(X, reset=reset):
+            return X  # type: ignore[no-any-return]
+        X = fetched(X)  # which scikit-learn does only as long as it is not told to heed what X is
         with naming_columns(X, None if reset else getattr(self, "feature_names_in_", None)):
             return validate_data(
                 self,
@@ -139,19 +142,21 @@ class Rows(BaseEstimator):
                 order="C" if reset else None,
             )
 
-    def _is_sound(self, X: NDArray[Any], *, reset: bool) -> bool:
+    def _is_sound(self, X: Any, *, reset: bool) -> bool:
         """Is there nothing about X that scikit-learn would change, or refuse? To find that out it takes as
         long as a small fit takes in all."""
-        if X.ndim != 2 or X.dtype != np.float64 or not X.flags.c_contiguous or not X.size:
+        kind, known = type(X), self.__dict__
+        if kind not in _PLAIN or X.dtype != np.float64 or X.ndim != 2 or not all(X.shape):
             return False
-        known = self.__dict__
+        if kind is np.ndarray and not X.flags.c_contiguous:
+            return False
         if reset:
             known.pop("feature_names_in_", None)
             known["n_features_in_"] = X.shape[1]
         elif "feature_names_in_" in known or X.shape[1] != known.get("n_features_in_"):
             return False
-        flat = X.reshape(-1)
-        return isfinite(flat @ flat)  # which no number that is none survives
+        numbers = X.reshape(-1) if kind is np.ndarray else X.data[: X.indptr[-1]]
+        return isfinite(numbers @ numbers)  # which no number that is none survives
 
 
 def indexable(X: Any) -> Any:

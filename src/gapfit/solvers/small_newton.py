@@ -66,10 +66,10 @@ class _Path:
         self.X -= self.mean
         net, alpha = problem.form(Net), problem.alpha
         self.net = small.Net(alpha * net.l1, alpha * net.l2, bool(problem.n_offsets), total, 0.0, 0.0)
-        f, v, centre, curvature, along = np.zeros((5, n))
+        f, v, centre, curvature, loss, along = np.zeros((6, n))
         w, z, step, mean = np.zeros((4, d))
         self.place = small.Place(
-            w=w, f=f, v=v, z=z, centre=centre, curvature=curvature, step=step, along=along,
+            w=w, f=f, v=v, z=z, centre=centre, curvature=curvature, loss=loss, step=step, along=along,
             hessian=np.zeros((d, d)), mean=mean, rows=np.zeros(n + 3, np.int64),
             passed=np.zeros(1, np.int64), values=np.zeros(small.MOST), gaps=np.zeros(small.MOST),
         )  # fmt: skip
