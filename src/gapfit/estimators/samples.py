@@ -27,7 +27,6 @@ from gapfit.persistence.values import COUNT, NAMES
 from gapfit.reductions import Labels, Multiset, weigh_classes
 from gapfit.rowwise import once
 
-
 _PLAIN = (np.ndarray, sparse.csr_matrix, sparse.csr_array)
 
 
@@ -129,7 +128,7 @@ class Rows(BaseEstimator):
         if sparse.issparse(X):
             check_sparse_indices(X)  # before any conversion follows them
         if self._is_sound(X, reset=reset):
-            return X  # type: ignore[no-any-return]
+            return X
         X = fetched(X)  # which scikit-learn does only as long as it is not told to heed what X is
         with naming_columns(X, None if reset else getattr(self, "feature_names_in_", None)):
             return validate_data(
