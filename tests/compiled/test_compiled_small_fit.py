@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from gapfit.compiled import small_fit, small_start
+from gapfit.compiled.rows import as_rows
 from gapfit.compiled.small import Losses, Net, Place
+from gapfit.design.memory import MemoryDesign
 from gapfit.losses.weighted_quantile import weighted_quantile
 from kernels import entry
 
@@ -23,10 +26,14 @@ def test_where_mass_passes_a_target(seed):
     assert entry(small_fit._passing)(np.stack([positions, masses]), count, target) == expected
 
 
+def rows_of(X):
+    return as_rows(*MemoryDesign(X).rows())
+
+
 def numbers(rng, n, **given):
     data = dict(sign=np.ones(n), lin=np.zeros(n), kink=np.zeros(n), quad=np.zeros(n), lo=np.zeros(n))
     data |= dict(hi=np.ones(n), weight=rng.integers(1, 4, n).astype(float))
-    return small_fit.Data(X=rng.normal(size=(n, 3)), **{**data, **given})
+    return small_fit.Data(rows=rows_of(rng.normal(size=(n, 3))), **{**data, **given})
 
 
 def test_losses_are_weighted_as_atoms_are():
@@ -34,7 +41,7 @@ def test_losses_are_weighted_as_atoms_are():
     sign = rng.choice([-1.0, 1.0], 20)
     data = numbers(rng, 20, sign=sign, lin=rng.normal(size=20), lo=np.full(20, -2.0))
     losses = Losses(*np.zeros((7, 20)))
-    assert entry(small_fit._weighted)(data, losses, False)
+    assert entry(small_fit.weighted)(data, losses, False)
     p = data.weight / data.weight.sum()
     close(losses.p, p)
     close(losses.target, sign * data.lin)
@@ -50,18 +57,20 @@ def test_losses_are_weighted_as_atoms_are():
 def test_strange_losses_are_refused(strange):
     losses = Losses(*np.zeros((7, 20)))
     data = numbers(np.random.default_rng(0), 20, **strange)
-    assert not entry(small_fit._weighted)(data, losses, False)
+    assert not entry(small_fit.weighted)(data, losses, False)
 
 
-@pytest.mark.parametrize("free", [False, True])
-def test_rows_are_centred_where_there_is_an_intercept(free):
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+def test_rows_are_centred(kind):
     rng = np.random.default_rng(1)
     X, p = rng.normal(size=(20, 3)) + 5.0, np.full(20, 0.05)
     out, mean = np.zeros((20, 3)), np.zeros(3)
-    assert entry(small_fit._centred)(X, p, free, out, mean)
-    close(out, X - (X.mean(axis=0) if free else 0.0), atol=1e-12)
+    assert entry(small_fit.mean_row)(rows_of(kind(X)), p, mean)
+    close(mean, X.mean(axis=0))
+    entry(small_fit._put_rows)(rows_of(kind(X)), mean, out)
+    close(out, X - X.mean(axis=0), atol=1e-12)
     X[3, 1] = np.nan
-    assert not entry(small_fit._centred)(X, p, free, out, mean)
+    assert not entry(small_fit.mean_row)(rows_of(kind(X)), p, mean)
 
 
 @pytest.mark.parametrize("told", [False, True])

@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from gapfit import LinearClassifier, LinearRegressor, Problem, solve
+from gapfit.design.memory import MemoryDesign
 from gapfit.driver import in_one_call
 from gapfit.driver.in_one_call import Small
 from gapfit.losses import Hinge
@@ -31,7 +32,7 @@ def drawn(seed):
 @pytest.mark.parametrize("seed", range(120))
 def test_bounds_agree_with_those_of_the_bundle(seed):
     X, y, weight, loss, penalty, alpha, free = drawn(seed)
-    small = Small.of(X, weight, as_loss(loss), as_penalty(penalty), alpha, intercept=free)
+    small = Small.of(MemoryDesign(X), weight, as_loss(loss), as_penalty(penalty), alpha, intercept=free)
     found = small.fit(y, 1e-6)
     problem = Problem(X, y, loss, penalty, alpha, weight, free)
     other = solve(problem, "bundle", tol=1e-6, max_time=20).certificate
@@ -45,12 +46,61 @@ def test_bounds_agree_with_those_of_the_bundle(seed):
     assert mine.primal <= least + 1e-12 * abs(least)  # the intercept is the best one
 
 
+def wide(seed):
+    """One of more columns than a Hessian is worth, dense or sparse, that coordinate descent finds easy."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(50, 200)), int(rng.integers(300, 1000))
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < rng.choice([0.02, 0.3, 1.0]))
+    loss = str(rng.choice(LABELS + REAL))
+    f = X @ rng.normal(size=d) * (rng.random() < 0.8) + rng.normal(size=n) + rng.choice([0.0, 5.0])
+    y = np.where(f > np.median(f), 1.0, -1.0) if loss in LABELS else f / f.std()
+    weight = np.ones(n) if rng.random() < 0.5 else rng.integers(1, 5, n).astype(float)
+    alpha = 10 ** rng.uniform(-1.5, 0.5) * float((X * X).sum() / n)
+    return sparse.csr_matrix(X) if (X == 0).any() else X, y, weight, loss, alpha, bool(rng.random() < 0.6)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_wide_rows_go_by_samples(seed):
+    X, y, weight, loss, alpha, free = wide(seed)
+    small = Small.of(MemoryDesign(X), weight, as_loss(loss), as_penalty("l2"), alpha, intercept=free)
+    found = small.fit(y, 1e-4)
+    if found is None:  # a few make no headway, and are left to others
+        return
+    assert found.solver == "dual_cd"
+    problem = Problem(X, y, loss, "l2", alpha, weight, free)
+    mine, other = found.certificate, solve(problem, tol=1e-8).certificate
+    assert mine.dual <= other.primal and other.dual <= mine.primal
+    assert found.solution(problem).certificate.relative_gap <= 1.1e-4
+    least = problem.best(found.w, np.zeros(problem.n_offsets))[0]
+    assert mine.primal <= least + 1e-9 * abs(least)
+
+
+def test_few_of_them_are_given_up():
+    ended = []
+    for seed in range(60):
+        X, y, weight, loss, alpha, free = wide(seed)
+        small = Small.of(MemoryDesign(X), weight, as_loss(loss), as_penalty("l2"), alpha, intercept=free)
+        ended.append(small.fit(y, 1e-4) is not None)
+    assert sum(ended) >= 57
+
+
+def test_what_is_slow_is_given_up():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 200)) + 5 * rng.normal(size=(300, 1))
+    small = Small.of(
+        MemoryDesign(X), np.ones(300), as_loss("absolute"), as_penalty("l2"), 1e-7, intercept=True
+    )
+    assert small.fit(rng.normal(size=300), 1e-6) is None
+    model = LinearRegressor(loss="absolute", alpha=1e-3, tol=1e-4).fit(X, rng.normal(size=300))
+    assert model.converged_  # by others
+
+
 def test_what_is_not_for_one_call_is_left_to_others():
     X, _, weight, *_ = drawn(0)
     hinge, l2 = as_loss("hinge"), as_penalty("l2")
 
     def of(X=X, loss=hinge, penalty=l2):
-        return Small.of(X, weight, loss, penalty, 0.1, intercept=True)
+        return Small.of(MemoryDesign(X), weight, loss, penalty, 0.1, intercept=True)
 
     assert of() is not None
     assert of(X=sparse.csr_matrix(X)) is not None
@@ -69,7 +119,9 @@ def test_what_is_not_for_one_call_is_left_to_others():
 
 def test_numbers_that_are_too_large_are_left_to_those_who_name_them():
     X, y, weight, *_ = drawn(1)
-    small = Small.of(X * 1e120, weight, as_loss("squared"), as_penalty("l2"), 0.1, intercept=True)
+    small = Small.of(
+        MemoryDesign(X * 1e120), weight, as_loss("squared"), as_penalty("l2"), 0.1, intercept=True
+    )
     assert small.fit(y, 1e-4) is None
     with pytest.raises(ValueError, match="X holds"):
         LinearRegressor().fit(X * 1e120, y)
@@ -77,7 +129,7 @@ def test_numbers_that_are_too_large_are_left_to_those_who_name_them():
 
 def test_labels_without_a_best_intercept_are_left_to_those_who_name_them():
     X = np.random.default_rng(0).normal(size=(30, 2))
-    small = Small.of(X, np.ones(30), as_loss("logistic"), as_penalty("l2"), 0.1, intercept=True)
+    small = Small.of(MemoryDesign(X), np.ones(30), as_loss("logistic"), as_penalty("l2"), 0.1, intercept=True)
     assert small.fit(np.ones(30), 1e-4) is None
 
 

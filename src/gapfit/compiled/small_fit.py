@@ -15,9 +15,9 @@ ENOUGH = 0.3  # of the tolerance is what the solver aims at: its guess is no pro
 
 
 class Data(NamedTuple):
-    """Rows, and the losses of all samples as the loss has them: `Atoms`, unweighted."""
+    """The rows of X, and the losses of all samples as the loss has them: `Atoms`, unweighted."""
 
-    X: Any
+    rows: Any  # `rows.Rows`
     sign: Any
     lin: Any
     kink: Any
@@ -39,8 +39,8 @@ class Room(NamedTuple):
     kinks: Any  # where slopes in b change, and by how much
 
 
-@jit
-def _weighted(data, losses, entropy):
+@jit(inner=True)
+def weighted(data, losses, entropy):
     """Write the losses, weighted, in terms of v = sign * a. Are they of one kind, and not too large?"""
     n, total = len(data.weight), 0.0
     large = curved = one_sided = 0
@@ -63,21 +63,32 @@ def _weighted(data, losses, entropy):
     return large == 0 and (curved == 0 or curved == n) and (one_sided == n or not entropy)
 
 
-@jit
-def _centred(X, p, free, out, mean):
-    """Write X, less its mean if there is an intercept. Are all entries of a reasonable size?"""
-    n, d = X.shape
+@jit(inner=True)
+def mean_row(rows, p, mean):
+    """Write it. Are all entries of a reasonable size?"""
+    data, indices, indptr = rows
     large = 0
-    for j in range(d):
+    for j in range(len(mean)):
         mean[j] = 0.0
-    for i in range(n):
-        for j in range(d):
-            mean[j] += p[i] * X[i, j] if free else 0.0
-            large += not abs(X[i, j]) <= LARGEST
-    for i in range(n):
-        for j in range(d):
-            out[i, j] = X[i, j] - mean[j]
+    for i in range(len(p)):
+        start = indptr[i]
+        for k in range(start, indptr[i + 1]):
+            mean[indices[k] if indices.size else k - start] += p[i] * data[k]
+            large += not abs(data[k]) <= LARGEST
     return large == 0
+
+
+@jit
+def _put_rows(rows, mean, out):
+    """Write the rows less their mean, densely."""
+    data, indices, indptr = rows
+    n, d = out.shape
+    for i in range(n):
+        for j in range(d):
+            out[i, j] = -mean[j]
+        start = indptr[i]
+        for k in range(start, indptr[i + 1]):
+            out[i, indices[k] if indices.size else k - start] += data[k]
 
 
 @jit
@@ -130,8 +141,8 @@ def _passing(kinks, count, target):
     return math.nan
 
 
-@jit
-def _best_kink(losses, f, b, kinks):
+@jit(inner=True)
+def best_kink(losses, f, b, kinks):
     """The best b where losses have lines alone: slopes in b change at kinks. The scores f contain a b."""
     count, target = 0, 0.0
     for i in range(len(f)):
@@ -147,8 +158,8 @@ def _best_kink(losses, f, b, kinks):
     return best if abs(best) < math.inf else b
 
 
-@jit
-def _relative(proved):
+@jit(inner=True)
+def relative_gap(proved):
     """The gap that is proved, in terms of J; a little more than what will count."""
     primal = proved.omega + proved.risk
     errors = proved.omega_error + proved.risk_error + proved.height_error + proved.conjugate_error
@@ -159,23 +170,27 @@ def _relative(proved):
 @jit
 def fit(data, net, entropy, tol, room, place, corners):
     """b, and what is proved at the end, whatever it is. w is in the place, the dual point in the room."""
-    X, losses = data.X, room.losses
-    sound = _weighted(data, losses, entropy)
-    sound &= _centred(X, losses.p, net.free, room.X, room.mean)
+    losses = room.losses
+    sound = weighted(data, losses, entropy)
+    sound &= mean_row(data.rows, losses.p, room.mean)
+    if not net.free:
+        for j in range(len(room.mean)):
+            room.mean[j] = 0.0
+    _put_rows(data.rows, room.mean, room.X)
     net, course = start(room.X, losses, Net(net.l1, net.l2, net.free, 0.0, 0.0, 0.0), place, math.nan, False)
     aim = ENOUGH * tol if sound else math.inf
     for _ in range(TRIES):
         course = descend(room.X, losses, net, place, course, aim, corners)
         b = course.b
         if net.free and course.c < math.inf:
-            b = _best_kink(losses, place.f, course.b, room.kinks)
+            b = best_kink(losses, place.f, course.b, room.kinks)
         if net.free:
             for j in range(len(place.w)):
                 b -= room.mean[j] * place.w[j]
         for i in range(len(room.v)):
             room.v[i] = place.v[i]
-        proved = prove(X, losses, net, place.w, b, room.v, room.slope, room.spread)
+        proved = prove(data.rows, losses, net, place.w, b, room.v, room.slope, room.spread)
         aim *= 0.1
-        if _relative(proved) <= tol or not course.moving:
+        if relative_gap(proved) <= tol or not course.moving:
             break
     return b, proved

@@ -53,18 +53,18 @@ def _loss(losses, i, margin):
 
 
 @jit
-def _risk(X, losses, w, b):
+def _risk(rows, losses, w, b):
     """At w and b. Within what rounding leaves open of a score, a loss is highest at one of the ends."""
-    n, d = X.shape
-    chain, risk, rise = _gamma(d + 4), 0.0, 0.0
+    data, indices, indptr = rows
+    n, risk, rise = len(losses.p), 0.0, 0.0
     for i in range(n):
-        score, size = b, abs(b)
-        for j in range(d):
-            term = X[i, j] * w[j]
+        score, size, start = b, abs(b), indptr[i]
+        for k in range(start, indptr[i + 1]):
+            term = data[k] * w[indices[k] if indices.size else k - start]
             score += term
             size += abs(term)
-        target = losses.target[i]
-        slack = 1.01 * (chain * size + 4.0 * UNIT * (abs(target) + losses.kink[i])) + (d + 4) * TINY
+        target, terms = losses.target[i], indptr[i + 1] - start + 4
+        slack = 1.01 * (_gamma(terms) * size + 4.0 * UNIT * (abs(target) + losses.kink[i])) + terms * TINY
         here = _loss(losses, i, target - score)
         risk += here
         if losses.entropy[i] > 0.0:
@@ -170,19 +170,21 @@ def _height(losses, v):
 
 
 @jit
-def _slope(X, v, z, spread):
+def _slope(rows, v, z, spread):
     """Write X'v, and how far each entry may be from the exact one."""
-    n, d = X.shape
-    for j in range(d):
+    data, indices, indptr = rows
+    n = len(v)
+    for j in range(len(z)):
         z[j] = spread[j] = 0.0
     for i in range(n):
-        a = v[i]
+        a, start = v[i], indptr[i]
         if a != 0.0:
-            for j in range(d):
-                term = a * X[i, j]
+            for k in range(start, indptr[i + 1]):
+                j = indices[k] if indices.size else k - start
+                term = a * data[k]
                 z[j] += term
                 spread[j] += abs(term)
-    for j in range(d):
+    for j in range(len(z)):
         spread[j] = 1.01 * _gamma(n + 4) * spread[j] + n * TINY
 
 
@@ -204,15 +206,15 @@ def _conjugate(net, z, spread):
 
 
 @jit(inner=True)
-def prove(X, losses, net, w, b, v, z, spread):
+def prove(rows, losses, net, w, b, v, z, spread):
     """What is proved of w and b by the dual point v, made feasible. X'v and its error are written."""
     omega, omega_error = _omega(net, w)
-    risk, risk_error = _risk(X, losses, w, b)
+    risk, risk_error = _risk(rows, losses, w, b)
     conjugate = conjugate_error = math.inf
     for turn in range(SHRINKS + 1):
         if not feasible(losses, net, v):
             break
-        _slope(X, v, z, spread)
+        _slope(rows, v, z, spread)
         conjugate, conjugate_error, reach, noise = _conjugate(net, z, spread)
         if conjugate < math.inf or turn == SHRINKS:
             break

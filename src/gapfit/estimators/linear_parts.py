@@ -130,7 +130,7 @@ class LinearParts(Parts):
         plain = samples.offset is None and samples.groups is None and self.watched is None
         if plain and solver_name(solver) == "auto" and isinstance(self.design, MemoryDesign):
             small = Small.of(
-                self.design.X, samples.weight, self.loss, self.penalty, self.alpha, intercept=self.intercept
+                self.design, samples.weight, self.loss, self.penalty, self.alpha, intercept=self.intercept
             )
             if small is not None:
                 self.fits = [small.fit(target, tol) for target in self.targets]
