@@ -31,7 +31,8 @@ from gapfit.solution import Certificate, Record, Solution, Status
 from gapfit.solvers.choice.shapes import is_small_shape
 
 ENTRIES = 200_000  # of X, up to which coordinate descent is worth a try
-CROWD = 200  # samples for each feature
+CROWD = 200  # samples for each feature, beyond which it is not
+VERY_LITTLE = 1e6  # multiply-adds for a Hessian of which many are needed
 
 
 class Fitted(NamedTuple):
@@ -172,7 +173,8 @@ class _Found(NamedTuple):
 
 def _by_features(n: int, d: int, net: Net) -> bool:
     """Is a Hessian next to nothing? With few samples and weights that may be zero, steps are many."""
-    return is_small_shape(n, d) and (net.l2 > 0 or n >= 2 * d)
+    many = net.l1 > 0 and n < 2 * d
+    return is_small_shape(n, d) and (not many or (n + d) * d**2 <= VERY_LITTLE)
 
 
 def _by_samples(n: int, d: int, entries: float, net: Net) -> bool:
