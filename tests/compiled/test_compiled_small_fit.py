@@ -81,7 +81,7 @@ def test_a_fit_begins_at_the_mean_target_with_a_rounding_that_reaches_most(told)
     arrays = {name: np.zeros(n) for name in Place._fields}
     place = Place(**arrays)
     net, course = entry(small_start.start)(
-        rng.normal(size=(n, 2)), losses, Net(0.0, 1.0, True, 0.0, 0.0, 0.0), place, np.nan, told
+        rng.normal(size=(n, 2)), losses, Net(0.0, 1.0, True, 0.0, 0.0, 0.0), place, np.nan, told, None
     )
     distance = np.abs(losses.target - losses.target.mean())
     spread = distance.mean() if told else min((distance**2).mean() / distance.mean(), 8 * distance.mean())

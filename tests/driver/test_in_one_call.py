@@ -32,7 +32,7 @@ def drawn(seed):
 @pytest.mark.parametrize("seed", range(120))
 def test_bounds_agree_with_those_of_the_bundle(seed):
     X, y, weight, loss, penalty, alpha, free = drawn(seed)
-    small = Small.of(MemoryDesign(X), weight, as_loss(loss), as_penalty(penalty), alpha, intercept=free)
+    small = Small.of(MemoryDesign(X), weight, as_loss(loss), as_penalty(penalty), alpha, free)
     found = small.fit(y, 1e-6)
     problem = Problem(X, y, loss, penalty, alpha, weight, free)
     other = solve(problem, "bundle", tol=1e-6, max_time=20).certificate
@@ -62,7 +62,7 @@ def wide(seed):
 @pytest.mark.parametrize("seed", range(60))
 def test_wide_rows_go_by_samples(seed):
     X, y, weight, loss, alpha, free = wide(seed)
-    small = Small.of(MemoryDesign(X), weight, as_loss(loss), as_penalty("l2"), alpha, intercept=free)
+    small = Small.of(MemoryDesign(X), weight, as_loss(loss), as_penalty("l2"), alpha, free)
     found = small.fit(y, 1e-4)
     if found is None:  # a few make no headway, and are left to others
         return
@@ -75,11 +75,34 @@ def test_wide_rows_go_by_samples(seed):
     assert mine.primal <= least + 1e-9 * abs(least)
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_sparse_weights_of_sparse_rows_go_by_columns(seed):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(50, 300)), int(rng.integers(300, 1500))
+    X = sparse.random(n, d, 0.02, format="csr", random_state=seed, data_rvs=rng.standard_normal)
+    loss, penalty = (
+        str(rng.choice(["squared", "squared_hinge", "logistic"])),
+        str(rng.choice(["l1", "elastic_net"])),
+    )
+    f = X @ rng.normal(size=d) + 0.3 * rng.normal(size=n)
+    y = np.where(f > np.median(f), 1.0, -1.0) if loss in LABELS else f / f.std()
+    free = bool(rng.random() < 0.6)
+    problem = Problem(X, y, loss, penalty, 1.0, intercept=free)
+    alpha = 0.2 * float(np.abs(X.T @ problem.tangent(np.zeros(n)).u).max())
+    small = Small.of(MemoryDesign(X), np.ones(n), as_loss(loss), as_penalty(penalty), alpha, free)
+    found = small.fit(y, 1e-4)
+    assert found.solver == "primal_cd"
+    problem = problem.at(alpha)
+    mine, other = found.certificate, solve(problem, tol=1e-8).certificate
+    assert mine.dual <= other.primal and other.dual <= mine.primal
+    assert found.solution(problem).certificate.relative_gap <= 1.1e-4
+
+
 def test_few_of_them_are_given_up():
     ended = []
     for seed in range(60):
         X, y, weight, loss, alpha, free = wide(seed)
-        small = Small.of(MemoryDesign(X), weight, as_loss(loss), as_penalty("l2"), alpha, intercept=free)
+        small = Small.of(MemoryDesign(X), weight, as_loss(loss), as_penalty("l2"), alpha, free)
         ended.append(small.fit(y, 1e-4) is not None)
     assert sum(ended) >= 57
 
@@ -87,9 +110,7 @@ def test_few_of_them_are_given_up():
 def test_what_is_slow_is_given_up():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 200)) + 5 * rng.normal(size=(300, 1))
-    small = Small.of(
-        MemoryDesign(X), np.ones(300), as_loss("absolute"), as_penalty("l2"), 1e-7, intercept=True
-    )
+    small = Small.of(MemoryDesign(X), np.ones(300), as_loss("absolute"), as_penalty("l2"), 1e-7, True)
     assert small.fit(rng.normal(size=300), 1e-6) is None
     model = LinearRegressor(loss="absolute", alpha=1e-3, tol=1e-4).fit(X, rng.normal(size=300))
     assert model.converged_  # by others
@@ -100,7 +121,7 @@ def test_what_is_not_for_one_call_is_left_to_others():
     hinge, l2 = as_loss("hinge"), as_penalty("l2")
 
     def of(X=X, loss=hinge, penalty=l2):
-        return Small.of(MemoryDesign(X), weight, loss, penalty, 0.1, intercept=True)
+        return Small.of(MemoryDesign(X), weight, loss, penalty, 0.1, True)
 
     assert of() is not None
     assert of(X=sparse.csr_matrix(X)) is not None
@@ -119,9 +140,7 @@ def test_what_is_not_for_one_call_is_left_to_others():
 
 def test_numbers_that_are_too_large_are_left_to_those_who_name_them():
     X, y, weight, *_ = drawn(1)
-    small = Small.of(
-        MemoryDesign(X * 1e120), weight, as_loss("squared"), as_penalty("l2"), 0.1, intercept=True
-    )
+    small = Small.of(MemoryDesign(X * 1e120), weight, as_loss("squared"), as_penalty("l2"), 0.1, True)
     assert small.fit(y, 1e-4) is None
     with pytest.raises(ValueError, match="X holds"):
         LinearRegressor().fit(X * 1e120, y)
@@ -129,7 +148,7 @@ def test_numbers_that_are_too_large_are_left_to_those_who_name_them():
 
 def test_labels_without_a_best_intercept_are_left_to_those_who_name_them():
     X = np.random.default_rng(0).normal(size=(30, 2))
-    small = Small.of(MemoryDesign(X), np.ones(30), as_loss("logistic"), as_penalty("l2"), 0.1, intercept=True)
+    small = Small.of(MemoryDesign(X), np.ones(30), as_loss("logistic"), as_penalty("l2"), 0.1, True)
     assert small.fit(np.ones(30), 1e-4) is None
 
 

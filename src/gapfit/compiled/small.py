@@ -13,7 +13,8 @@ import math
 
 from gapfit.compiled._jit import jit
 from gapfit.compiled.rows import TINY
-from gapfit.compiled.small_model import EPS, Course, Losses, Net, Place, hessian, minimise_with_l1, solve
+from gapfit.compiled.small_columns import put_slopes, step_by_columns
+from gapfit.compiled.small_model import EPS, Course, Losses, Net, Place, add_rows, step_by_hessian
 
 __all__ = ["Course", "Losses", "Net", "Place", "descend", "improve"]
 
@@ -25,6 +26,7 @@ SHARPEN = 3.0  # the factor of c after an easy problem
 BLUNT = 1.0 / 64  # its factor after one that was not solved
 PROGRESS = 0.01  # of a gap is left of it after a call: to call takes as long as some steps on little data
 MOST = 200  # Newton steps in a call
+LOOKS = 16  # at points, where steps go by columns; with lines, such steps are very many
 
 
 @jit(fast=True)
@@ -65,14 +67,11 @@ def _respond(losses, place, c):
 
 
 @jit(fast=True)
-def _look(X, losses, net, place, course):
+def _look(X, losses, net, place, course, columns):
     """Sum up what is known of all samples. The gap is that at this b, and what b may still gain."""
     w, f, v, z = place.w, place.f, place.v, place.z
-    n, d = X.shape
-    for j in range(d):
-        z[j] = 0.0
     loss = bound = rounding = mass = bend = pull = 0.0
-    for i in range(n):
+    for i in range(len(f)):
         x, value, away = v[i], place.loss[i], v[i] - place.centre[i]
         lost = _rounded_part(losses, i, f[i], x, value)
         loss += value
@@ -81,11 +80,12 @@ def _look(X, losses, net, place, course):
         bound += value - lost + f[i] * x
         mass += x
         bend += place.curvature[i]
-        if x != 0.0:
-            for j in range(d):
-                z[j] += x * X[i, j]
+    if X is not None:
+        add_rows(X, v, z)
+    if columns is not None:
+        put_slopes(columns, v, z)
     one = two = steepest = beyond = 0.0
-    for j in range(d):
+    for j in range(len(w)):
         one += abs(w[j])
         two += w[j] * w[j]
         steepest = max(steepest, abs(z[j]))
@@ -174,34 +174,18 @@ def _length(losses, net, place, course, db):
 
 
 @jit(fast=True)
-def _newton_step(X, losses, net, place, course, corners):
+def _newton_step(X, losses, net, place, course, corners, columns):
     """Move to where the quadratic model of the rounded objective is least, as far as that helps."""
-    w, step, slope, mean = place.w, place.step, place.z, place.mean
-    n, d = X.shape
-    bend = max(course.bend, net.least_bend) if net.free else 0.0
-    hessian(X, place, mean, bend, net)
-    for j in range(d):
-        slope[j] = net.l2 * w[j] - place.z[j] - course.imbalance * mean[j]
-    for j in range(d):
-        step[j] = -slope[j]
-    if corners is None:
-        solve(place.hessian, step, d)
-    else:
-        minimise_with_l1(place.hessian, w, net.l1, slope, step, corners)
+    w, step = place.w, place.step
     db = 0.0
-    if net.free:
-        db = -course.imbalance / bend
-        for j in range(d):
-            db -= mean[j] * step[j]
-    for i in range(n):
-        total = db
-        for j in range(d):
-            total += X[i, j] * step[j]
-        place.along[i] = total
+    if X is not None:
+        db = step_by_hessian(X, net, place, course, corners)
+    if columns is not None:
+        db = step_by_columns(columns, net, place, course)
     t, known = _length(losses, net, place, course, db)
-    for j in range(d):
+    for j in range(len(w)):
         w[j] = _moved(w[j], t * step[j])
-    for i in range(n):
+    for i in range(len(place.f)):
         place.f[i] += t * place.along[i]
     if not known:
         _respond(losses, place, course.c)
@@ -211,13 +195,13 @@ def _newton_step(X, losses, net, place, course, corners):
 @jit(fast=True)
 def improve(X, losses, net, place, course, corners):
     """For Python: see `descend`. A call leaves a hundredth of the gap."""
-    return descend(X, losses, net, place, course, 0.0, corners)
+    return descend(X, losses, net, place, course, 0.0, corners, None)
 
 
 @jit(fast=True, inner=True)
-def descend(X, losses, net, place, course, tol, corners):
+def descend(X, losses, net, place, course, tol, corners, columns):
     """Newton steps as `_improve` makes them; and where losses are round, the best b."""
-    course = _improve(X, losses, net, place, course, tol, corners)
+    course = _improve(X, losses, net, place, course, tol, corners, columns)
     if not (net.free and course.c == math.inf):
         return course
     b, gain, best = _best_offset(losses, net, place, course.b)
@@ -257,22 +241,25 @@ def _best_offset(losses, net, place, b):
 
 
 @jit(fast=True)
-def _improve(X, losses, net, place, course, tol, corners):
+def _improve(X, losses, net, place, course, tol, corners, columns):
     """Newton steps until the gap has fallen to tol * J, if that is more than zero; else to a hundredth; or
     until nothing moves any more.
 
-    `corners` is None where the penalty has no l1 part: then no code for it is compiled.
+    `corners` is None where the penalty has no l1 part, X where steps go by columns, which are None where they
+    do not: no code is compiled that is not needed.
     """
     aim, best, since = 0.0, math.inf, 0
     b, c, steps = course.b, course.c, course.steps
     _respond(losses, place, c)
     for turn in range(MOST):
-        course = _look(X, losses, net, place, _at(course, b, c, steps, True))
+        course = _look(X, losses, net, place, _at(course, b, c, steps, True), columns)
         place.passed[0], place.values[turn], place.gaps[turn] = turn, course.primal, course.gap
         if turn == 0:
             aim = PROGRESS * course.gap
         if course.gap <= (tol * abs(course.primal) if tol > 0.0 else aim if turn else 0.0):
             return course
+        if columns is not None and (c < math.inf or turn >= LOOKS):
+            return _at(course, b, c, steps, False)  # others are faster
         since += 1
         if course.gap < 0.9 * best:
             best, since = course.gap, 0
@@ -288,7 +275,7 @@ def _improve(X, losses, net, place, course, tol, corners):
             steps = 0
             _respond(losses, place, c)
         else:
-            b = _newton_step(X, losses, net, place, course, corners)
+            b = _newton_step(X, losses, net, place, course, corners, columns)
             steps += 1
     return course
 

@@ -30,7 +30,6 @@ class Data(NamedTuple):
 class Room(NamedTuple):
     """What a fit writes to beside its place."""
 
-    X: Any  # rows less their mean
     mean: Any
     losses: Any  # `Losses` of weighted samples
     v: Any  # the dual point
@@ -168,19 +167,22 @@ def relative_gap(proved):
 
 
 @jit
-def fit(data, net, entropy, tol, room, place, corners):
-    """b, and what is proved at the end, whatever it is. w is in the place, the dual point in the room."""
+def fit(data, net, entropy, tol, room, place, corners, X, columns):
+    """b, and what is proved at the end, whatever it is. w is in the place, the dual point in the room. X has
+    room for the rows, densely; or it is None, and there are `small_columns.Columns`."""
     losses = room.losses
     sound = weighted(data, losses, entropy)
     sound &= mean_row(data.rows, losses.p, room.mean)
-    if not net.free:
+    if not net.free or X is None:
         for j in range(len(room.mean)):
             room.mean[j] = 0.0
-    _put_rows(data.rows, room.mean, room.X)
-    net, course = start(room.X, losses, Net(net.l1, net.l2, net.free, 0.0, 0.0, 0.0), place, math.nan, False)
+    if X is not None:
+        _put_rows(data.rows, room.mean, X)
+    plain = Net(net.l1, net.l2, net.free, 0.0, 0.0, 0.0)
+    net, course = start(X, losses, plain, place, math.nan, False, columns)
     aim = ENOUGH * tol if sound else math.inf
     for _ in range(TRIES):
-        course = descend(room.X, losses, net, place, course, aim, corners)
+        course = descend(X, losses, net, place, course, aim, corners, columns)
         b = course.b
         if net.free and course.c < math.inf:
             b = best_kink(losses, place.f, course.b, room.kinks)

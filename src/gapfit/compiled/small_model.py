@@ -213,3 +213,45 @@ def minimise_with_l1(H, w, l1, slope, step, corners):
         _to_the_least_of_the_face(H, l1, slope, corners)
     for j in range(len(w)):
         step[j] = at[j] - w[j]
+
+
+@jit(fast=True, inner=True)
+def add_rows(X, v, z):
+    """Write X'v."""
+    n, d = X.shape
+    for j in range(d):
+        z[j] = 0.0
+    for i in range(n):
+        a = v[i]
+        if a != 0.0:
+            for j in range(d):
+                z[j] += a * X[i, j]
+
+
+@jit(fast=True, inner=True)
+def step_by_hessian(X, net, place, course, corners):
+    """Write the step to where the quadratic model is least, and what it changes in scores. Returns that of b.
+    `corners` is None where the penalty has no l1 part."""
+    w, step, slope, mean = place.w, place.step, place.z, place.mean
+    n, d = X.shape
+    bend = max(course.bend, net.least_bend) if net.free else 0.0
+    hessian(X, place, mean, bend, net)
+    for j in range(d):
+        slope[j] = net.l2 * w[j] - place.z[j] - course.imbalance * mean[j]
+    for j in range(d):
+        step[j] = -slope[j]
+    if corners is None:
+        solve(place.hessian, step, d)
+    else:
+        minimise_with_l1(place.hessian, w, net.l1, slope, step, corners)
+    db = 0.0
+    if net.free:
+        db = -course.imbalance / bend
+        for j in range(d):
+            db -= mean[j] * step[j]
+    for i in range(n):
+        total = db
+        for j in range(d):
+            total += X[i, j] * step[j]
+        place.along[i] = total
+    return db

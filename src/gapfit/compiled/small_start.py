@@ -3,7 +3,8 @@
 import math
 
 from gapfit.compiled._jit import jit
-from gapfit.compiled.small_model import Course, Net
+from gapfit.compiled.small_columns import largest_square
+from gapfit.compiled.small_model import Course, Net, add_rows
 
 TAIL = 8.0  # times the mean distance from the targets is as wide as the first rounding may be
 TOLD = 4.0  # times the first c: where to begin with a w that may be anyone's
@@ -15,7 +16,7 @@ SHARPEST = 1e12  # the last c, in units of the first
 @jit(fast=True)
 def _first_rounding(X, losses, net, place, told):
     """How far scores are from targets. The few that are far away shall not be the last to move."""
-    n, d = X.shape
+    n = len(place.f)
     one = two = 0.0
     for i in range(n):
         distance = abs(losses.target[i] - place.f[i])
@@ -25,30 +26,43 @@ def _first_rounding(X, losses, net, place, told):
         return one if told else min(two / one, TAIL * one)
     if net.free and net.total == 0.0:  # rows have their mean subtracted
         return 1.0
-    for j in range(d):  # all targets alike and met: what a step along the mean sample would change
-        place.mean[j] = 0.0
+    if X is not None:  # all targets alike and met: what a step along the mean would change
+        add_rows(X, losses.p, place.mean)
         for i in range(n):
-            place.mean[j] += losses.p[i] * X[i, j]
-    for i in range(n):
-        along = 0.0
-        for j in range(d):
-            along += X[i, j] * place.mean[j]
-        one += losses.p[i] * abs(along)
+            along = 0.0
+            for j in range(len(place.mean)):
+                along += X[i, j] * place.mean[j]
+            one += losses.p[i] * abs(along)
     return one / (net.l1 + net.l2) if one > 0.0 else 1.0
+
+
+@jit(fast=True)
+def _square(X, p, columns):
+    """The largest sum of p x^2 of a column."""
+    largest = 0.0
+    if columns is not None:
+        largest = largest_square(columns, p)
+    if X is not None:
+        for j in range(X.shape[1]):
+            square = 0.0
+            for i in range(len(p)):
+                square += p[i] * X[i, j] * X[i, j]
+            largest = max(largest, square)
+    return largest
 
 
 @jit(fast=True)
 def begin(X, losses, net, place, b, told):
     """For Python: see `start`."""
-    return start(X, losses, net, place, b, told)
+    return start(X, losses, net, place, b, told, None)
 
 
 @jit(fast=True, inner=True)
-def start(X, losses, net, place, b, told):
+def start(X, losses, net, place, b, told, columns):
     """Begin at the weights of the place and at b, which is not a number if it is to be chosen. Its scores
     are without b. If the weights were `told`, losses are rounded off less: they may be good. Those that are
-    round already need none of that, and c is infinite."""
-    n, d = X.shape
+    round already need none of that, and c is infinite. X or the columns are None."""
+    n = len(place.f)
     if not net.free:
         b = 0.0
     if math.isnan(b):
@@ -74,11 +88,7 @@ def start(X, losses, net, place, b, told):
     first = curvature if round_already else first
     least = 0.0
     if net.l2 == 0.0:
-        for j in range(d):
-            square = 0.0
-            for i in range(n):
-                square += losses.p[i] * X[i, j] * X[i, j]
-            least = max(least, VERY_LITTLE * first * square)
+        least = VERY_LITTLE * first * _square(X, losses.p, columns)
     c = math.inf if round_already else TOLD * first if told else first
     net = Net(net.l1, net.l2, net.free, net.total, LITTLE * first, least)
     return net, Course(b, c, SHARPEST * first, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, True, False)

@@ -129,9 +129,7 @@ class LinearParts(Parts):
         samples = self.samples
         plain = samples.offset is None and samples.groups is None and self.watched is None
         if plain and solver_name(solver) == "auto" and isinstance(self.design, MemoryDesign):
-            small = Small.of(
-                self.design, samples.weight, self.loss, self.penalty, self.alpha, intercept=self.intercept
-            )
+            small = Small.of(self.design, samples.weight, self.loss, self.penalty, self.alpha, self.intercept)
             if small is not None:
                 self.fits = [small.fit(target, tol) for target in self.targets]
                 return self.fits

@@ -1,0 +1,113 @@
+"""How a fit in one call is made: by a Hessian, by columns or by samples. See `in_one_call`."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from gapfit._types import Slope, Vector
+from gapfit.design.memory import MemoryDesign
+from gapfit.penalties.forms import Net
+from gapfit.solvers.choice.shapes import is_small_shape
+
+ENTRIES = 200_000  # of X, up to which coordinate descent is worth a try
+FEW_ENTRIES = 30_000  # the same, for descent on columns: beyond, `primal_cd` has more to offer
+CROWD = 200  # samples for each feature, beyond which it is not
+VERY_LITTLE = 1e6  # multiply-adds for a Hessian of which many are needed
+
+
+class Task(NamedTuple):
+    """What is to be fitted, in the terms of compiled code."""
+
+    design: MemoryDesign
+    data: Any  # `small_fit.Data`
+    net: Any  # `small_model.Net`
+    entropy: bool
+    tol: float
+
+
+class Found(NamedTuple):
+    """What a call has found: a point, a dual point, what is proved, and where the rest was written."""
+
+    w: Slope
+    b: float
+    v: Vector
+    proved: Any
+    place: Any
+    solver: str  # whose method it is
+
+    def way(self) -> list[tuple[float, float]]:
+        """J and the gap at points that were passed, by guess."""
+        passed = int(self.place.passed[0])
+        values, gaps = self.place.values[:passed].tolist(), self.place.gaps[:passed].tolist()
+        return list(zip(values, gaps, strict=True))
+
+
+Method = Callable[[Task], Found]
+
+
+def method_for(design: MemoryDesign, net: Net) -> Method | None:
+    """The one that makes least of such a shape, if one does."""
+    (n, d), entries = design.shape, design.size
+    many = net.l1 > 0 and n < 2 * d  # steps: few samples, and weights that may be zero
+    if is_small_shape(n, d) and (not many or (n + d) * d**2 <= VERY_LITTLE):
+        return by_hessian
+    if entries > ENTRIES:
+        return None
+    if net.l1 > 0:  # dense columns are often alike, which takes very many sweeps
+        return by_columns if sparse.issparse(design.X) and entries <= FEW_ENTRIES else None
+    return by_samples if n <= CROWD * d else None  # it would take very many sweeps if the penalty were weak
+
+
+def by_hessian(task: Task) -> Found:
+    """Newton's method in the weights: for few of them."""
+    from gapfit.compiled.small_model import Corners  # compiled code is loaded only when it is to run
+
+    n, d = task.design.shape
+    corners = None
+    if task.net.l1:
+        corners = Corners(np.zeros(d), np.zeros((d, d)), np.zeros(d), np.zeros(d, np.int64))
+    return _by_steps(task, np.zeros((d, d)), corners, np.empty((n, d)), None)
+
+
+def by_columns(task: Task) -> Found:
+    """The same, column by column: where few of many weights are in use."""
+    from gapfit.compiled.small_columns import Columns
+
+    X, d = task.design.X.tocsc(), task.design.shape[1]
+    stored = X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64)
+    columns = Columns(*stored, np.zeros(d, np.int64), np.zeros(d))
+    return _by_steps(task, np.zeros((0, 0)), None, None, columns)._replace(solver="primal_cd")
+
+
+def _by_steps(task: Task, hessian: Any, corners: Any, X: Any, columns: Any) -> Found:
+    from gapfit.compiled import small, small_fit
+
+    n, d = task.design.shape
+    f, v, centre, curvature, loss, along, dual, *of_losses = np.zeros((14, n))
+    w, z, step, middle, mean, slope, spread = np.zeros((7, d))
+    place = small.Place(
+        w=w, f=f, v=v, z=z, centre=centre, curvature=curvature, loss=loss, step=step, along=along,
+        hessian=hessian, mean=middle, rows=np.zeros(n + 3, np.int64), passed=np.zeros(1, np.int64),
+        values=np.empty(small.MOST), gaps=np.empty(small.MOST),
+    )  # fmt: skip
+    room = small_fit.Room(mean, small.Losses(*of_losses), dual, slope, spread, np.empty((2, 2 * n)))
+    b, proved = small_fit.fit(task.data, task.net, task.entropy, task.tol, room, place, corners, X, columns)
+    return Found(w, b, dual, proved, place, "small_newton")
+
+
+def by_samples(task: Task) -> Found:
+    """Coordinate descent in the dual: for easy problems of many weights."""
+    from gapfit.compiled import small, small_dual
+    from gapfit.compiled.rows import SAMPLE
+
+    n, d = task.design.shape
+    f, v, *of_losses = np.zeros((9, n))
+    z, w, mean, slope, spread = np.zeros((5, d))
+    space = small_dual.Space(
+        small.Losses(*of_losses), np.zeros(n, SAMPLE), z, w, mean, f, v, slope, spread, np.empty((2, 2 * n)),
+        np.zeros(1, np.int64), np.empty(small_dual.MOST), np.empty(small_dual.MOST),
+    )  # fmt: skip
+    b, proved = small_dual.fit(task.data, task.net, task.entropy, task.tol, space)
+    return Found(w, b, v, proved, space, "dual_cd")
