@@ -18,7 +18,7 @@ from scipy import sparse
 from gapfit import limits
 from gapfit._types import Matrix, Slope, Vector
 from gapfit.design.base import Design
-from gapfit.design.forms import Plain, RowSums
+from gapfit.design.forms import Columns, Plain, RowSums
 from gapfit.design.memory import MemoryDesign
 from gapfit.device.array import DeviceArray
 from gapfit.device.factor import Factor, factor_of
@@ -87,6 +87,8 @@ class DeviceDesign(Design):
     def forms(self) -> Iterator[Any]:
         yield RowSums(self)
         yield Plain()
+        if not isinstance(self.rows, PartedRows):  # for which there is no room
+            yield Columns(self._scaled)
 
     # -- where vectors are --------------------------------------------------------------------------------
 
@@ -231,6 +233,15 @@ class DeviceDesign(Design):
         if not isinstance(rows, DeviceArray):
             rows = np.flatnonzero(rows) if np.asarray(rows).dtype == bool else np.asarray(rows)
         return DeviceDesign(self.rows.take(self._down(rows)), fetched=self.fetched)
+
+    def keeping(self, rows: Any) -> "DeviceDesign":
+        kept = np.count_nonzero(rows) if rows.dtype == bool else len(rows)
+        needed = self.size / self.shape[0] * kept * self.rows.values.element_size()
+        check_room(self.rows.device, needed, f"copies of {kept} rows of {self.shape[1]} features")
+        return self.take(rows)
+
+    def _scaled(self, sizes: Vector) -> "DeviceDesign":
+        return DeviceDesign(self.rows.scaled(self._down(sizes)), fetched=self.fetched)
 
     # -- rounding -----------------------------------------------------------------------------------------
 

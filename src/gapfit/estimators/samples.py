@@ -38,6 +38,7 @@ class Samples(NamedTuple):
     given_y: Any  # of every sample,
     given_weight: Vector
     groups: Any = None
+    card: Any = None  # where X was, if it was a tensor on a card and is in memory now
 
     @property
     def given(self) -> int:
