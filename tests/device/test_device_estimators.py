@@ -83,10 +83,10 @@ def test_what_is_said_of_tensors_is_what_is_said_of_arrays(name, card):
 
 
 def test_a_search_proves_as_much(card):
-    search = AlphaSearchCV(LinearClassifier(loss="logistic"), alpha_range=(1e-2, 1.0), eps=0.01)
+    search = AlphaSearchCV(LinearClassifier(loss="logistic"), alpha_range=(0.1, 1.0), eps=0.05)
     found, known = clone(search).fit(there(X, card), there(LABELS, card)), clone(search).fit(X, LABELS)
-    assert found.proven_regret_ <= 0.01
-    assert found.best_error_ <= known.best_error_ + 0.01
+    assert found.proven_regret_ <= 0.05
+    assert found.best_error_ <= known.best_error_ + 0.05
     assert isinstance(found.predict(there(X, card)), torch.Tensor)
 
 
