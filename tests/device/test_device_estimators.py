@@ -127,12 +127,14 @@ def test_copies_of_rows_are_asked_for_by_name(monkeypatch):
     assert design.keeping(np.arange(20)).shape == (20, D)
 
 
-@pytest.mark.parametrize("kind", ["float32", "bfloat16", "float64", "sparse"])
+@pytest.mark.parametrize("kind", ["float32", "bfloat16", "float64", "sparse", "parts"])
 def test_columns_can_be_multiplied(kind, card):
     from gapfit.design.forms import Columns
 
     rows = there(X, card)
-    rows = rows.to_sparse_csr() if kind == "sparse" else rows.to(getattr(torch, kind))
+    if kind == "sparse":
+        rows = rows.to_sparse_csr()
+    rows = [rows[:50], rows[50:].cpu()] if kind == "parts" else rows.to(getattr(torch, kind, torch.float32))
     sizes, w = rng.uniform(0.5, 2.0, D), rng.normal(size=D)
     design = DeviceDesign(rows)
     scaled = design.form(Columns).scaled(sizes)

@@ -87,8 +87,7 @@ class DeviceDesign(Design):
     def forms(self) -> Iterator[Any]:
         yield RowSums(self)
         yield Plain()
-        if not isinstance(self.rows, PartedRows):  # for which there is no room
-            yield Columns(self._scaled)
+        yield Columns(self._scaled)
 
     # -- where vectors are --------------------------------------------------------------------------------
 

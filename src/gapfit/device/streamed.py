@@ -97,6 +97,10 @@ class PartedRows(Rows):
     def squares(self, weight: torch.Tensor) -> torch.Tensor:
         return self._total(lambda rows, some: rows.squares(some), weight)
 
+    def scaled(self, sizes: torch.Tensor) -> "PartedRows":
+        parts = [rows_of(X).scaled(sizes.to(X.device)).values for X in self.tensors]
+        return PartedRows(parts, self.device)
+
     def block(self, start: int, stop: int) -> torch.Tensor:
         return self._gathered(torch.arange(start, stop, device=self.device))
 
