@@ -132,9 +132,11 @@ def test_columns_can_be_multiplied(kind, card):
     from gapfit.design.forms import Columns
 
     rows = there(X, card)
-    if kind == "sparse":
-        rows = rows.to_sparse_csr()
-    rows = [rows[:50], rows[50:].cpu()] if kind == "parts" else rows.to(getattr(torch, kind, torch.float32))
+    made = {
+        "sparse": torch.Tensor.to_sparse_csr, "parts": lambda rows: [rows[:50], rows[50:].cpu()],
+        "bfloat16": torch.Tensor.bfloat16, "float64": torch.Tensor.double, "float32": torch.Tensor.float,
+    }  # fmt: skip
+    rows = made[kind](rows)
     sizes, w = rng.uniform(0.5, 2.0, D), rng.normal(size=D)
     design = DeviceDesign(rows)
     scaled = design.form(Columns).scaled(sizes)
