@@ -29,6 +29,7 @@ from gapfit import (
 from gapfit.device import DeviceDesign
 from gapfit.errors import TooLarge
 
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")
 rng = np.random.default_rng(0)
 N, D = 200, 4
 X = rng.normal(size=(N, D)).astype(np.float32)
