@@ -8,6 +8,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from gapfit._types import Matrix, Slope, Vector
 from gapfit.design.base import Design
 from gapfit.elsewhere import fetched
+from gapfit.penalties.forms import Euclidean
+from gapfit.problem import Problem
 from gapfit.records import storable
 from gapfit.rounding import EPS
 
@@ -20,6 +22,16 @@ def solve_definite(design: Design, hessian: Matrix, gradient: Slope) -> Slope:
     """A solution of the system; where rounding has cost the Hessian its definiteness, of one near by."""
     solution: Slope = factorised(design, hessian).solve(gradient)
     return solution
+
+
+def with_penalty(problem: Problem, gram: Matrix) -> Matrix:
+    """Gram + alpha Q, Q of the penalty 1/2 w'Qw, from its gradients; where the former is."""
+    if problem.has(Euclidean):
+        hessian = gram.copy()
+        hessian[np.diag_indices_from(hessian)] += problem.alpha
+        return hessian
+    Q = problem.alpha * problem.penalty.subgradient(np.eye(problem.design.shape[1]))
+    return gram + np.asarray(Q, like=gram)
 
 
 @storable
