@@ -42,6 +42,7 @@ from gapfit.losses.pointwise import PointwiseLoss
 from gapfit.penalties import QuadraticForm
 from gapfit.registry import LOSSES, as_loss, as_solver
 from gapfit.solvers.base import missing_need
+from gapfit.solvers.second_order.definite import factorised
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 TOL = 1e-5
@@ -436,3 +437,19 @@ def test_the_command_line_moves_data_as_well(tmp_path, capsys):
     assert (tmp_path / "model").exists()
     assert run([*given, "--device", "quda"]) == 1
     assert "'quda'" in capsys.readouterr().err
+
+
+def test_hessians_that_rounding_has_spoilt_stay_on_the_device():
+    """To fetch and factorise them again and again in memory would take seconds."""
+    draw = np.random.default_rng(8)
+    root = draw.normal(size=(5, 12))
+    hessian = root.T @ root - 1e-9 * np.eye(12)
+    design, gradient = DeviceDesign(torch.as_tensor(X).to(DEVICE)), root.T @ draw.normal(size=5)
+    found = factorised(design, DeviceArray(torch.as_tensor(hessian).to(DEVICE)))
+    assert isinstance(found.matrix, DeviceArray)
+    np.testing.assert_allclose(hessian @ found.solve(gradient), gradient, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        found.solve(gradient), factorised(design, hessian).solve(gradient), rtol=1e-4, atol=1e-4
+    )
+    with pytest.raises(OverflowError, match="second derivatives"):
+        factorised(design, DeviceArray(torch.full((3, 3), torch.nan, dtype=torch.float64, device=DEVICE)))
