@@ -40,6 +40,7 @@ class Design(HasForms, ABC):
     dtype: Any  # in which weights are returned
     size: int  # the work of a product with A: its stored entries
     few_features: int = 2000  # whose Hessian is summed up and factorised in the time of some passes
+    hessian_in_passes: float = 0.0  # what that costs, where it is known
 
     def __repr__(self) -> str:
         return type(self).__name__

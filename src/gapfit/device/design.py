@@ -21,6 +21,7 @@ from gapfit.design.base import Design
 from gapfit.design.forms import Columns, Plain, RowSums
 from gapfit.design.memory import MemoryDesign
 from gapfit.device.array import DeviceArray
+from gapfit.device.costs import hessian_in_passes
 from gapfit.device.factor import Factor, factor_of
 from gapfit.device.gram import weighted_gram
 from gapfit.device.marks import mark_of
@@ -42,9 +43,7 @@ logger = logging.getLogger("gapfit")
 _DTYPES = (torch.float32, torch.bfloat16, torch.float64)
 _GRAM = 2**27  # entries of X in a block whose Gram matrix is taken
 _LARGE = 256  # features: a smaller Hessian is factorised in memory before kernels would have been launched
-_FEW = (
-    8192  # features: a Hessian of dense rows takes tensor cores some passes, and Cholesky's method few more
-)
+_FEW = 16384  # features: tensor cores and Cholesky's method take milliseconds for a Hessian of dense rows
 _FETCH = 2**24  # entries of X that are fetched at a time
 _SHARE = 0.5  # of the free memory: a block may take that
 _BLOCKS = 2**32  # bytes for blocks of rows that come and go
@@ -76,8 +75,9 @@ class DeviceDesign(Design):
         )
         self._formula: tuple[Risk, tuple[Any, float]] | None = None
         self.shape, self.size = self.rows.shape, self.rows.entries
-        if isinstance(self.rows, DenseRows) and free(self.rows.device) > 64 * _FEW**2:
+        if isinstance(self.rows, DenseRows) and free(self.rows.device) > 64 * min(self.shape[1], _FEW) ** 2:
             self.few_features = _FEW
+        self.hessian_in_passes = hessian_in_passes(self.rows)
         self.dtype = np.dtype(np.float64 if self.rows.values.dtype == torch.float64 else np.float32)
 
     def __repr__(self) -> str:
