@@ -28,6 +28,7 @@ from gapfit import (
 )
 from gapfit.device import DeviceDesign
 from gapfit.errors import TooLarge
+from gapfit.estimators import samples
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")
 rng = np.random.default_rng(0)
@@ -144,3 +145,32 @@ def test_columns_can_be_multiplied(kind, card):
     np.testing.assert_allclose(
         scaled.scores(w).to_host(), design.scores(sizes * w).to_host(), rtol=1e-5, atol=1e-5
     )
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "sparse", "columns", "coordinates", "slopes"])
+def test_tensors_of_other_kinds(kind, where):
+    """In memory, too, where scikit-learn knows only NumPy's arrays."""
+    given = there(X, where)
+    rows = {
+        "bfloat16": given.bfloat16(), "sparse": given.to_sparse_csr(), "columns": given.to_sparse_csc(),
+        "coordinates": given.to_sparse(), "slopes": given.requires_grad_(),
+    }[kind]  # fmt: skip
+    model = LinearClassifier(loss="logistic", alpha=1e-2, tol=TOL)
+    if kind in ("columns", "coordinates") and samples.is_on_a_card(rows):
+        with pytest.raises(TypeError, match="to_sparse_csr"):
+            model.fit(rows, LABELS)
+        return
+    known, found = clone(model).fit(X, LABELS), model.fit(rows, LABELS)
+    np.testing.assert_allclose(found.coef_, known.coef_, rtol=0.1, atol=0.1)
+    assert (at_hand(found.predict(rows)) == known.predict(X)).mean() > 0.97
+
+
+@pytest.mark.parametrize("given", [[], [X], X, [torch.ones(3)]], ids=["none", "arrays", "array", "vector"])
+def test_what_are_no_rows(given):
+    with pytest.raises(TypeError, match="tensor"):
+        DeviceDesign(given)
+
+
+def test_kernel_machines_of_bfloat16_rows(card):
+    found, known = KernelSVC().fit(there(X, card).bfloat16(), LABELS), KernelSVC().fit(X, LABELS)
+    assert (at_hand(found.predict(there(X, card).bfloat16())) == known.predict(X)).mean() > 0.97

@@ -67,8 +67,8 @@ class DeviceDesign(Design):
             if X.dtype not in _DTYPES:
                 raise TypeError(f"X holds {X.dtype}; float32, bfloat16 and float64 are known: X.float()")
         elif not isinstance(X, Rows):
-            X = PartedRows(X, next((part.device for part in X if part.is_cuda), X[0].device))
-        self.rows: Rows = rows_of(X) if isinstance(X, torch.Tensor) else X
+            X = PartedRows(X)
+        self.rows: Rows = rows_of(X.detach()) if isinstance(X, torch.Tensor) else X
         self.fetched = fetched
         self._last: tuple[Slope, torch.Tensor, Any] | None = (
             None  # a solver and its judge ask for the same scores
