@@ -264,8 +264,8 @@ def test_parts_are_rows_of_one_design(kind, monkeypatch):
 
 
 def test_what_a_card_has_no_room_for_stays_in_memory(monkeypatch):
-    monkeypatch.setattr("gapfit.device.design._BLOCKS", 0)
-    monkeypatch.setattr("gapfit.device.design.free", lambda device: 31 * 8 * 300)
+    monkeypatch.setattr("gapfit.device.moving._BLOCKS", 0)
+    monkeypatch.setattr("gapfit.device.moving.free", lambda device: 31 * 8 * 300)
     X = np.random.default_rng(0).normal(size=(300, 7))
     assert isinstance(moved(X, DEVICE).rows, PartedRows)
     np.testing.assert_allclose(host(moved(X, DEVICE).scores(np.ones(7))), X.sum(1), rtol=1e-12, atol=1e-12)

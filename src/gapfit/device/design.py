@@ -7,13 +7,12 @@ in memory.
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from scipy import sparse
 
 from gapfit import limits
 from gapfit._types import Matrix, Slope, Vector
@@ -25,8 +24,8 @@ from gapfit.device.costs import hessian_in_passes
 from gapfit.device.factor import Factor, factor_of
 from gapfit.device.gram import weighted_gram
 from gapfit.device.marks import mark_of
-from gapfit.device.room import check_room, device_of, free
-from gapfit.device.rows import DenseRows, Rows, quietly, rows_of
+from gapfit.device.room import check_room, free
+from gapfit.device.rows import DenseRows, Rows, rows_of
 from gapfit.device.streamed import PartedRows
 from gapfit.errors import TooLarge
 from gapfit.fingerprint import fingerprint
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from gapfit.losses.base import Risk
     from gapfit.penalties.base import Penalty
 
-__all__ = ["DeviceDesign", "answered", "moved"]
+__all__ = ["DeviceDesign"]
 
 logger = logging.getLogger("gapfit")
 
@@ -46,8 +45,6 @@ _LARGE = 256  # features: a smaller Hessian is factorised in memory before kerne
 _FEW = 16384  # features: tensor cores and Cholesky's method take milliseconds for a Hessian of dense rows
 _FETCH = 2**24  # entries of X that are fetched at a time
 _SHARE = 0.5  # of the free memory: a block may take that
-_BLOCKS = 2**32  # bytes for blocks of rows that come and go
-_VECTORS = 30  # of float64 numbers a sample that a fit has at once, about
 
 
 class DeviceDesign(Design):
@@ -75,9 +72,6 @@ class DeviceDesign(Design):
         )
         self._formula: tuple[Risk, tuple[Any, float]] | None = None
         self.shape, self.size = self.rows.shape, self.rows.entries
-        if isinstance(self.rows, DenseRows) and free(self.rows.device) > 64 * min(self.shape[1], _FEW) ** 2:
-            self.few_features = _FEW
-        self.hessian_in_passes = hessian_in_passes(self.rows)
         self.dtype = np.dtype(np.float64 if self.rows.values.dtype == torch.float64 else np.float32)
 
     def __repr__(self) -> str:
@@ -88,6 +82,15 @@ class DeviceDesign(Design):
         yield RowSums(self)
         yield Plain()
         yield Columns(self._scaled)
+
+    @cached_property
+    def few_features(self) -> int:  # type: ignore[override]
+        dense, needed = isinstance(self.rows, DenseRows), 64 * min(self.shape[1], _FEW) ** 2
+        return _FEW if dense and free(self.rows.device) > needed else super().few_features
+
+    @cached_property
+    def hessian_in_passes(self) -> float:  # type: ignore[override]
+        return hessian_in_passes(self.rows)
 
     # -- where vectors are --------------------------------------------------------------------------------
 
@@ -264,33 +267,3 @@ class DeviceDesign(Design):
 
     def digest(self) -> str:
         return fingerprint(self.shape, str(self.rows.values.dtype), mark_of(self.rows))
-
-
-def answered(function: Callable[[Any], Any], X: torch.Tensor) -> Any:
-    """What a function makes of the rows of a tensor, with products on its device; numbers go back there."""
-    return beside(np.asarray(function(DeviceDesign(X, fetched=True))), X)
-
-
-def beside(values: np.ndarray[Any, Any], X: torch.Tensor) -> Any:
-    """A copy of the numbers as a tensor, on the device of X; what are no numbers stays in memory."""
-    return torch.tensor(values, device=X.device) if values.dtype.kind in "biuf" else values
-
-
-def moved(X: Any, device: Any) -> DeviceDesign:
-    """The design of an array or CSR matrix in memory, on a device, if that has room for it."""
-    there = device_of(device)
-    n, d = X.shape
-    stored = X.data if sparse.issparse(X) else X
-    kind = np.float64 if stored.dtype == np.float64 else np.float32
-    needed = stored.size * (np.dtype(kind).itemsize + 28 * sparse.issparse(X)) + _VECTORS * 8 * n
-    if not sparse.issparse(X) and needed > free(there) > _VECTORS * 8 * n + _BLOCKS:
-        logger.info("%.1f GB of rows stay in memory: %s has too little for them", 1e-9 * X.nbytes, there)
-        return DeviceDesign(PartedRows([torch.as_tensor(np.ascontiguousarray(X, dtype=kind))], there))
-    check_room(there, needed, f"{n} rows of {d} features and a fit's vectors")
-    if sparse.issparse(X):
-        parts = (torch.as_tensor(np.asarray(part, dtype=np.int64)) for part in (X.indptr, X.indices))
-        values = torch.as_tensor(np.asarray(X.data, dtype=kind))
-        with quietly():
-            rows = torch.sparse_csr_tensor(*parts, values, X.shape, check_invariants=True)
-            return DeviceDesign(rows.to(there))
-    return DeviceDesign(torch.as_tensor(np.ascontiguousarray(X, dtype=kind)).to(there))

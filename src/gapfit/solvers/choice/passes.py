@@ -20,12 +20,15 @@ for as many steps as the matrix is worth. For the squared loss that is set up on
 with fewer samples than features conjugate gradients are slow there.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from gapfit.design.forms import Rows, RowSums, WideRows, WideSums
 from gapfit.losses.forms import Smooth
 from gapfit.problem import Problem
 from gapfit.solvers.choice.shapes import has_lines, is_parabola
+
+Told = tuple[str, str, Mapping[str, Any], int, int]
 
 HASTE = 12  # passes, from the first one on
 DEAR = 20  # passes that a Hessian costs: first steps on a share of the samples make a few of it cheap
@@ -40,22 +43,22 @@ def is_elsewhere(problem: Problem) -> bool:
     return problem.has(RowSums) or problem.has(WideSums)
 
 
-def by_passes(problem: Problem, takes: Callable[[str], bool]) -> Iterator[tuple[str, str, int, int]]:
-    """Solvers in the order in which they are to try: name, reason, haste, and the most steps, if any."""
+def by_passes(problem: Problem, takes: Callable[[str], bool]) -> Iterator[Told]:
+    """Solvers in the order in which they are to try: name, reason, options, haste, the most steps if any."""
     (n, d), passes, once = problem.design.shape, problem.design.hessian_in_passes, is_parabola(problem)
     few = d <= problem.design.few_features
     dear = passes >= DEAR_ONCE and n > d if once else passes >= DEAR
     lines = has_lines(problem) and not problem.has(Smooth)
     if few and dear and takes("newton_cg") and not lines:
-        yield "newton_cg", "a Hessian costs many passes", 0, round(WORTH * passes)
+        yield "newton_cg", "a Hessian costs many passes", {}, 0, round(WORTH * passes)
     if few and takes("least_squares"):
-        yield "least_squares", "moments are one pass", 0, 0
+        yield "least_squares", "moments are one pass", {}, 0, 0
     if few and takes("newton") and not lines:
-        yield "newton", "its passes are few", 0, 0
+        yield "newton", "its passes are few", {}, 0, 0
     if takes("dual_cd") and (lines or not few):
-        yield "dual_cd", "rows that matter can be held", HASTE, 0
+        yield "dual_cd", "rows that matter can be held", {}, HASTE, 0
     if few and takes("semismooth_newton"):
-        yield "semismooth_newton", "its passes are few", 0, 0
+        yield "semismooth_newton", "its passes are few", {}, 0, 0
     for name in ("newton_cg", "lbfgs", *(("smoothing",) if lines else ())):
         if takes(name):
-            yield name, "it takes one pass a step", 0, 0
+            yield name, "it takes one pass a step", {}, 0, 0
