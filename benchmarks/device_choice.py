@@ -1,6 +1,7 @@
 """`auto` on a card, beside every solver that takes the problem.
 
     python benchmarks/device_choice.py --seed 1 --cases 30 --out choice.json
+    python benchmarks/device_choice.py --grid               # of shapes, losses and alphas, for tuning
 
 Problems are drawn from the seed: how many rows and columns, dense or CSR, loss, alpha, tolerance, intercept.
 Each solver has a first run of a few steps, which compiles; then a fit is timed, and a second one if it was
@@ -11,6 +12,7 @@ import argparse
 import json
 import logging
 import time
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -53,15 +55,31 @@ def csr(rng, n, d, each):
         return torch.sparse_csr_tensor(starts, columns, values, (n, d))
 
 
+def gridded():
+    """Shapes, losses and alphas, one after the other: rows, columns, entries of a sparse row, loss, alpha."""
+    tall, wide = ((4096, 8000), (1000, 3000), (8192, 30_000)), ((4096, 500), (4096, 1500), (4096, 3500))
+    for d, n in (*wide, *tall, (1000, 300), (8192, 6000), (16_384, 3000), (16_384, 30_000)):
+        for loss, alpha in product(("squared", "logistic", "hinge"), (1e-2, 1e-4, 1e-6)):
+            yield n, d, 0, loss, alpha, 1e-3, True
+    for n, d, each in ((500_000, 1000, 20), (400_000, 20_000, 50), (100_000, 200_000, 80)):
+        for loss, alpha in product(("squared", "logistic", "hinge"), (1e-4, 1e-6)):
+            yield n, d, each, loss, alpha, 1e-3, True
+
+
 def drawn(rng):
-    """A problem, and what it is."""
+    """One of these, at random."""
     sparse = rng.random() < 0.25
     d = int(rng.choice(list(SPARSE) if sparse else WIDTHS))
     each = SPARSE[d] if sparse else d
     low, high = np.log(max(ENTRIES[0], FEWEST * each)), np.log(ENTRIES[1] / (8 if sparse else 1))
     n = int(np.exp(rng.uniform(low, high)) / each)
     loss, alpha, tol = rng.choice(LOSSES), rng.choice([1e-2, 1e-4, 1e-6]), rng.choice([1e-3, 1e-5])
-    X = csr(rng, n, d, each) if sparse else dense(rng, n, d)
+    return n, d, each if sparse else 0, str(loss), float(alpha), float(tol), bool(rng.random() < 0.7)
+
+
+def posed(rng, n, d, each, loss, alpha, tol, intercept):
+    """The problem, and what it is."""
+    X = csr(rng, n, d, each) if each else dense(rng, n, d)
     w = torch.randn(d, device="cuda", generator=torch.Generator(device="cuda").manual_seed(n))
     t = X @ w
     t = t / t.std() + 0.5 * torch.randn(n, device="cuda") + 0.3
@@ -70,11 +88,10 @@ def drawn(rng):
         y = t
     elif loss == "poisson":
         y = torch.poisson(torch.exp(torch.clamp(t, -3, 2)))
-    intercept = bool(rng.random() < 0.7)
-    kind = {"rows": n, "columns": d, "kind": "CSR" if sparse else "dense", "loss": str(loss)}
-    kind |= {"alpha": float(alpha), "tol": float(tol), "intercept": intercept}
-    chosen = Quantile(0.9) if loss == "quantile" else str(loss)
-    return Problem(X, y, chosen, alpha=float(alpha), intercept=intercept), kind
+    kind = {"rows": n, "columns": d, "entries of a row": each or d, "loss": loss}
+    kind |= {"alpha": alpha, "tol": tol, "intercept": intercept}
+    chosen = Quantile(0.9) if loss == "quantile" else loss
+    return Problem(X, y, chosen, alpha=alpha, intercept=intercept), kind
 
 
 class Told(logging.Handler):
@@ -111,16 +128,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=int(time.time()) % 10**6)
     parser.add_argument("--cases", type=int, default=30)
+    parser.add_argument("--grid", action="store_true")
     parser.add_argument("--seconds", type=float, default=np.inf, help="no case begins after these")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     rng, began, rows = np.random.default_rng(options.seed), time.perf_counter(), []
     logger = logging.getLogger("gapfit")
     logger.setLevel(logging.INFO)
-    for _ in range(options.cases):
+    cases = gridded() if options.grid else (drawn(rng) for _ in range(options.cases))
+    for case in cases:
         if time.perf_counter() - began > options.seconds:
             break
-        problem, row = drawn(rng)
+        problem, row = posed(rng, *case)
         told = Told()
         logger.addHandler(told)
         took, steps = timed(problem, "auto", row["tol"], LIMIT)

@@ -32,8 +32,8 @@ def rows(kind, n, d, each, dtype=torch.float32):
 @pytest.mark.parametrize(
     ("n", "d", "least", "most"),
     [
-        (20_000_000, 128, 0.5, 5), (4_000_000, 512, 1, 10), (1_000_000, 2000, 5, 20), (3000, 1000, 5, 20),
-        (8000, 4096, 20, 60), (30_000, 8192, 60, 100), (30_000, 16_384, 100, 400),
+        (20_000_000, 128, 0.5, 5), (4_000_000, 512, 1, 10), (1_000_000, 2000, 5, 20), (3000, 1000, 20, 30),
+        (600_000, 64, 20, 30), (8000, 4096, 20, 60), (30_000, 8192, 60, 100), (30_000, 16_384, 100, 400),
     ],
 )  # fmt: skip
 def test_hessians_cost_passes(n, d, least, most):
@@ -43,7 +43,7 @@ def test_hessians_cost_passes(n, d, least, most):
 
 def test_hessians_of_sparse_rows_are_dear():
     dense, sparse = (rows(kind, 500_000, 1000, each) for kind, each in ((DenseRows, 1000), (SparseRows, 20)))
-    assert hessian_in_passes(sparse) > 100 > 10 * hessian_in_passes(dense)
+    assert hessian_in_passes(sparse) > 100 > 5 * hessian_in_passes(dense)
 
 
 def test_passes_are_what_costs_in_memory():

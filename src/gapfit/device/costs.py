@@ -15,7 +15,7 @@ _SUMMED = {torch.float32: 2e13, torch.float64: 2.5e13}  # products a second with
 _FACTOR = 3.3e13  # products a second of Cholesky's method,
 _COLUMN = 3e-7  # and seconds for each column, of which one waits for another
 _MOVED = 240  # bytes for each entry of a Hessian that are read and written while a step is set up,
-_CALLS = 1e-3  # and seconds for the calls of a step
+_CALLS = 3e-3  # and seconds for the calls of a step, of which there are a hundred
 
 
 def hessian_in_passes(rows: Rows) -> float:

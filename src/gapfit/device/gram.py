@@ -24,8 +24,8 @@ def weighted_gram(rows: Rows, mass: torch.Tensor, centre: torch.Tensor, step: in
     for sign, unit in ((1.0, high), (-1.0, -low)):  # a product with its own transpose needs roots
         if not unit > 0:
             continue
-        every = torch.arange(len(mass), device=rows.device)
-        chosen = every if low > 0 else every[sign * mass > 0]
+        some = sign * mass > 0
+        chosen = torch.arange(len(mass), device=rows.device) if low > 0 else torch.nonzero(some).ravel()
         roots = torch.sqrt(sign * mass[chosen] / unit)  # single precision has a short range
         for first in range(0, len(chosen), step):
             limits.look()
