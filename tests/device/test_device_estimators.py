@@ -174,3 +174,25 @@ def test_what_are_no_rows(given):
 def test_kernel_machines_of_bfloat16_rows(card):
     found, known = KernelSVC().fit(there(X, card).bfloat16(), LABELS), KernelSVC().fit(X, LABELS)
     assert (at_hand(found.predict(there(X, card).bfloat16())) == known.predict(X)).mean() > 0.97
+
+
+@pytest.mark.parametrize("kernel", ["precomputed", "mine"])
+def test_kernels_that_no_card_knows_are_computed_in_memory(kernel, card):
+    given = X @ X.T if kernel == "precomputed" else X
+    model = KernelSVC(kernel=kernel if kernel == "precomputed" else lambda a, b: a @ b.T)
+    found, known = clone(model).fit(there(given, card), there(LABELS, card)), model.fit(given, LABELS)
+    assert (at_hand(found.predict(there(given, card))) == known.predict(given)).mean() > 0.98
+
+
+def test_single_samples_are_altered_in_memory(card):
+    rows, y = there(X, card), there(LABELS, card)
+    model = LinearClassifier(loss="logistic", alpha=1e-1, tol=TOL)
+    found, known = clone(model).fit(rows, y), model.fit(X, LABELS)
+    left_out = found.leave_one_out(rows, y)
+    assert left_out.error == known.leave_one_out(X, LABELS).error
+    audit = found.influence(rows[:5], change="flip", X=rows, y=y)
+    assert (audit.robust == known.influence(X[:5], change="flip", X=X, y=LABELS).robust).all()
+    moved = clone(model).set_params(device=card).fit(X, LABELS)
+    assert moved.leave_one_out(X, LABELS).error == left_out.error
+    path = found.path(rows, y, [1.0, 0.1])
+    np.testing.assert_allclose(path.coefs, known.path(X, LABELS, [1.0, 0.1]).coefs, rtol=0.05, atol=0.02)

@@ -14,6 +14,7 @@ from gapfit.design.base import Design
 from gapfit.design.definite import symmetric
 from gapfit.design.elsewhere import is_on_a_card, kernel_tiles
 from gapfit.design.kernel import KernelDesign
+from gapfit.design.kernel_functions import KernelFunction
 from gapfit.design.rows import take_rows
 from gapfit.elsewhere import fetched
 from gapfit.errors import as_number
@@ -175,7 +176,9 @@ class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
             X = np.asarray(X)[:, samples.origin.rows]
         few = len(parts) > 1 and max(len(part.target) for part in parts) <= LARGEST
         keep = {"keep": samples.X.shape[0]} if few else {}
-        device = samples.card if self.device is None else self.device
+        device = self.device
+        if device is None and isinstance(self._fitted_kernel, KernelFunction):  # no card knows others
+            device = samples.card
         if device is not None and not self._precomputed:
             X = kernel_tiles(X, self._fitted_kernel, device)
         return KernelDesign(X, self._fitted_kernel, int(memory), **keep)
