@@ -317,8 +317,8 @@ def main():
             told = {k: float(f"{v:.4g}") if isinstance(v, float) else v for k, v in row.items()}
             table[name].append(told)
             print(name, told, flush=True)
-        if options.out:  # as soon as it is known
-            options.out.write_text(json.dumps(table, indent=1) + "\n")
+            if options.out:  # as soon as it is known
+                options.out.write_text(json.dumps(table, indent=1) + "\n")
 
 
 if __name__ == "__main__":

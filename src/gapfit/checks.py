@@ -64,7 +64,7 @@ def as_tolerance(tol: Any) -> float:
 def as_column(name: str, values: Any, n: int) -> Vector:
     """A finite float64 vector of length n."""
     if loops_of(values) is None:
-        values = np.asarray(values)
+        values = np.asarray(fetched(values))
     if values.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} must be real")
     if values.dtype.kind not in "biuf":

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from gapfit._types import Vector
 
@@ -55,6 +56,15 @@ def fetched(values: Any) -> Any:
     """What users give as a tensor, or what a device holds, in memory; anything else as it is."""
     if hasattr(values, "to_host"):
         return values.to_host()
-    if type(values).__module__ == "torch":
-        return values.detach().cpu().numpy()
-    return values
+    return _from_torch(values.detach().cpu()) if type(values).__module__ == "torch" else values
+
+
+def _from_torch(tensor: Any) -> Any:
+    """An array, or a CSR matrix; NumPy knows no bfloat16, whose numbers single precision has."""
+    if str(tensor.dtype) == "torch.bfloat16":
+        tensor = tensor.float()
+    if str(tensor.layout) == "torch.strided":
+        return tensor.numpy()
+    rows = tensor.to_sparse_csr()
+    parts = (part.numpy() for part in (rows.values(), rows.col_indices(), rows.crow_indices()))
+    return sparse.csr_array(tuple(parts), shape=tuple(rows.shape))

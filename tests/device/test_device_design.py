@@ -264,8 +264,8 @@ def test_parts_are_rows_of_one_design(kind, monkeypatch):
 
 
 def test_what_a_card_has_no_room_for_stays_in_memory(monkeypatch):
-    monkeypatch.setattr("gapfit.device.design._BLOCKS", 0)
-    monkeypatch.setattr("gapfit.device.design.free", lambda device: 31 * 8 * 300)
+    monkeypatch.setattr("gapfit.device.moving._BLOCKS", 0)
+    monkeypatch.setattr("gapfit.device.moving.free", lambda device: 31 * 8 * 300)
     X = np.random.default_rng(0).normal(size=(300, 7))
     assert isinstance(moved(X, DEVICE).rows, PartedRows)
     np.testing.assert_allclose(host(moved(X, DEVICE).scores(np.ones(7))), X.sum(1), rtol=1e-12, atol=1e-12)
@@ -305,3 +305,22 @@ def test_quantiles_of_very_many_numbers():
         for share in (0.01, 0.5, 0.93):
             wanted = weighted_quantile(positions, masses, share * masses.sum())
             np.testing.assert_array_equal(weighted_quantile(*there, share * masses.sum()), wanted)
+
+
+def test_entries_in_parts_are_added_up():
+    """Else the size of a row, by which rounding is counted, would be that of the parts."""
+    parts = torch.tensor([0, 3, 5]), torch.tensor([2, 0, 2, 1, 1]), torch.tensor([1.0, 5.0, 2.0, 3.0, 4.0])
+    X = torch.sparse_csr_tensor(*parts, (2, 3), check_invariants=False).to(DEVICE)
+    design = DeviceDesign(X)
+    np.testing.assert_array_equal(design.in_memory().X.toarray(), [[5.0, 0.0, 3.0], [0.0, 7.0, 0.0]])
+    np.testing.assert_allclose(host(design.row_sizes), [34**0.5, 7.0])
+    np.testing.assert_array_equal(host(design.scores(np.ones(3))), [8.0, 7.0])
+
+
+@pytest.mark.parametrize("columns", [[0, 3], [-1, 0]])
+@pytest.mark.parametrize("starts", [[0, 1, 2], [0, 3, 2], [1, 1, 2]])
+def test_indices_that_point_outside_are_refused(columns, starts):
+    given = (torch.tensor(part) for part in (starts, columns, [1.0, 2.0]))
+    X = torch.sparse_csr_tensor(*given, (2, 3), check_invariants=False).to(DEVICE)
+    with pytest.raises(ValueError, match="outside"):
+        DeviceDesign(X)

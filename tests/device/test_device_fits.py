@@ -2,6 +2,7 @@
 when it is made anew in memory."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ pytest.importorskip("torch", reason="devices need torch: pip install 'gapfit[gpu
 
 import torch
 from scipy import sparse
+from torch.fx.experimental.proxy_tensor import make_fx
 
 from gapfit import (
     KernelSVC,
@@ -30,6 +32,7 @@ from gapfit.design.gram import FunctionTiles, Over
 from gapfit.design.kernel import KernelDesign
 from gapfit.design.kernel_functions import Gaussian, Linear, Polynomial, Sigmoid
 from gapfit.device import DeviceArray, DeviceDesign, answered
+from gapfit.device.formulas import fused
 from gapfit.device.tiles import DeviceTiles
 from gapfit.errors import TooLarge
 from gapfit.losses.forms import Conjugate
@@ -39,6 +42,7 @@ from gapfit.losses.pointwise import PointwiseLoss
 from gapfit.penalties import QuadraticForm
 from gapfit.registry import LOSSES, as_loss, as_solver
 from gapfit.solvers.base import missing_need
+from gapfit.solvers.second_order.definite import factorised
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 TOL = 1e-5
@@ -268,7 +272,9 @@ def test_what_has_no_dual_point_is_not_rechecked():
     assert recheck(here, solve(here, tol=TOL)).gap < 1e-3  # those of memory, too
 
 
-@pytest.mark.parametrize(("loss", "solver"), [("hinge", "semismooth_newton"), ("logistic", "newton")])
+@pytest.mark.parametrize(
+    ("loss", "solver"), [("hinge", "semismooth_newton"), ("logistic", "newton"), ("squared", "least_squares")]
+)
 @pytest.mark.parametrize("penalty", ["l2", "quadratic"])
 def test_hessians_may_stay_on_the_device(loss, solver, penalty, monkeypatch):
     monkeypatch.setattr("gapfit.device.design._LARGE", 2)
@@ -279,6 +285,20 @@ def test_hessians_may_stay_on_the_device(loss, solver, penalty, monkeypatch):
     if missing_need(as_solver(solver), here):
         pytest.skip(f"{solver} does not take {penalty}")
     agree(solve(there, solver, tol=1e-8), solve(here, solver, tol=1e-8))
+
+
+def test_losses_are_compiled_however_many_there_are(monkeypatch):
+    """torch's compiler gives a code up that it has compiled eight times: each loss has one of its own."""
+    monkeypatch.setattr("gapfit.device.formulas._on_a_card", lambda things: True)
+    monkeypatch.setattr("torch.compile", partial(torch.compile, backend="eager"))
+    monkeypatch.setattr("torch._dynamo.config.fail_on_recompile_limit_hit", True)
+
+    def made(k):
+        graph = make_fx(lambda x: x + k)(torch.ones(3))
+        return fused(lambda x: graph(x))
+
+    for k in range(20):
+        assert made(k)(torch.ones(3)).tolist() == [1.0 + k] * 3
 
 
 class Branching(Logistic):
@@ -417,3 +437,19 @@ def test_the_command_line_moves_data_as_well(tmp_path, capsys):
     assert (tmp_path / "model").exists()
     assert run([*given, "--device", "quda"]) == 1
     assert "'quda'" in capsys.readouterr().err
+
+
+def test_hessians_that_rounding_has_spoilt_stay_on_the_device():
+    """To fetch and factorise them again and again in memory would take seconds."""
+    draw = np.random.default_rng(8)
+    root = draw.normal(size=(5, 12))
+    hessian = root.T @ root - 1e-9 * np.eye(12)
+    design, gradient = DeviceDesign(torch.as_tensor(X).to(DEVICE)), root.T @ draw.normal(size=5)
+    found = factorised(design, DeviceArray(torch.as_tensor(hessian).to(DEVICE)))
+    assert isinstance(found.matrix, DeviceArray)
+    np.testing.assert_allclose(hessian @ found.solve(gradient), gradient, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        found.solve(gradient), factorised(design, hessian).solve(gradient), rtol=1e-4, atol=1e-4
+    )
+    with pytest.raises(OverflowError, match="second derivatives"):
+        factorised(design, DeviceArray(torch.full((3, 3), torch.nan, dtype=torch.float64, device=DEVICE)))

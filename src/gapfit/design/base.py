@@ -40,6 +40,7 @@ class Design(HasForms, ABC):
     dtype: Any  # in which weights are returned
     size: int  # the work of a product with A: its stored entries
     few_features: int = 2000  # whose Hessian is summed up and factorised in the time of some passes
+    hessian_in_passes: float = 0.0  # what that costs, where it is known
 
     def __repr__(self) -> str:
         return type(self).__name__
@@ -148,10 +149,9 @@ class Design(HasForms, ABC):
         return found
 
     def cholesky(self, hessian: Matrix) -> Any | None:
-        """What solves systems with this Hessian, where the design has a quicker way to it than LAPACK; only
-        the lower triangle counts."""
-        del hessian
-        return None
+        """What solves systems with a Hessian that is not in memory, since `gram_for_steps` is not; None where
+        rounding has cost it its definiteness."""
+        raise NotImplementedError
 
     def risk(self, risk: "Risk", w: Slope, b: Vector) -> tuple[float, Vector | None]:
         """R(A w, b) and A w. A design with very many scores may add it up over parts of them: None then."""

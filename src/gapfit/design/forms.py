@@ -6,6 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from gapfit.forms import design_form
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gapfit._types import Vector
+    from gapfit.design.base import Design
     from gapfit.design.differences import DifferenceDesign
     from gapfit.design.memory import MemoryDesign
     from gapfit.design.parted import PartedDesign
@@ -23,6 +27,14 @@ class Rows(NamedTuple):
     """The map is w -> X w."""
 
     matrix: "MemoryDesign"
+
+
+@design_form("columns that can be multiplied")
+class Columns(NamedTuple):
+    """The map is w -> X w, and there is room for a copy of X: `scaled(sizes)` is that of w -> X (sizes * w),
+    up to the rounding of its entries."""
+
+    scaled: "Callable[[Vector], Design]"
 
 
 @design_form("sums over the rows of X, one score each")

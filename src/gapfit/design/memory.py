@@ -17,7 +17,7 @@ from gapfit import limits, threads
 from gapfit._types import Data, Matrix, Slope, Vector
 from gapfit.design.base import Design, Precise
 from gapfit.design.elsewhere import as_device, as_parted, is_collection, is_tensor
-from gapfit.design.forms import Plain, Rows
+from gapfit.design.forms import Columns, Plain, Rows
 from gapfit.design.row_range import RowRange
 from gapfit.design.rows import row_norms, take_rows
 from gapfit.design.sparse_indices import check_sparse_indices
@@ -46,6 +46,7 @@ class MemoryDesign(Design):
     def forms(self) -> Iterator[Any]:
         yield Rows(self)
         yield Plain()
+        yield Columns(self._scaled)
 
     def scores(self, w: Slope) -> Vector:
         """X w."""
@@ -62,6 +63,12 @@ class MemoryDesign(Design):
         narrow = w.ndim == 1 and sparse.issparse(self.X) and self.dtype != np.float64  # SciPy would copy it
         threads.each(partial(self._put_narrow if narrow else self._put, w, scores), self._parts)
         return scores
+
+    def _scaled(self, sizes: Vector) -> "MemoryDesign":
+        sizes = sizes.astype(self.dtype)
+        if sparse.issparse(self.X):
+            return MemoryDesign(sparse.csr_array(self.X.multiply(sizes[None, :])))
+        return MemoryDesign(self.X * sizes)
 
     def _put(self, w: Slope, scores: Vector, part: "RowRange") -> None:
         scores[part.rows] = part.scores(w)

@@ -7,25 +7,25 @@ in memory.
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from scipy import sparse
 
 from gapfit import limits
 from gapfit._types import Matrix, Slope, Vector
 from gapfit.design.base import Design
-from gapfit.design.forms import Plain, RowSums
+from gapfit.design.forms import Columns, Plain, RowSums
 from gapfit.design.memory import MemoryDesign
 from gapfit.device.array import DeviceArray
+from gapfit.device.costs import hessian_in_passes
 from gapfit.device.factor import Factor, factor_of
 from gapfit.device.gram import weighted_gram
 from gapfit.device.marks import mark_of
-from gapfit.device.room import check_room, device_of, free
-from gapfit.device.rows import DenseRows, Rows, quietly, rows_of
+from gapfit.device.room import check_room, free
+from gapfit.device.rows import DenseRows, Rows, rows_of
 from gapfit.device.streamed import PartedRows
 from gapfit.errors import TooLarge
 from gapfit.fingerprint import fingerprint
@@ -35,20 +35,16 @@ if TYPE_CHECKING:
     from gapfit.losses.base import Risk
     from gapfit.penalties.base import Penalty
 
-__all__ = ["DeviceDesign", "answered", "moved"]
+__all__ = ["DeviceDesign"]
 
 logger = logging.getLogger("gapfit")
 
 _DTYPES = (torch.float32, torch.bfloat16, torch.float64)
 _GRAM = 2**27  # entries of X in a block whose Gram matrix is taken
 _LARGE = 256  # features: a smaller Hessian is factorised in memory before kernels would have been launched
-_FEW = (
-    8192  # features: a Hessian of dense rows takes tensor cores some passes, and Cholesky's method few more
-)
+_FEW = 16384  # features: tensor cores and Cholesky's method take milliseconds for a Hessian of dense rows
 _FETCH = 2**24  # entries of X that are fetched at a time
 _SHARE = 0.5  # of the free memory: a block may take that
-_BLOCKS = 2**32  # bytes for blocks of rows that come and go
-_VECTORS = 30  # of float64 numbers a sample that a fit has at once, about
 
 
 class DeviceDesign(Design):
@@ -68,16 +64,14 @@ class DeviceDesign(Design):
             if X.dtype not in _DTYPES:
                 raise TypeError(f"X holds {X.dtype}; float32, bfloat16 and float64 are known: X.float()")
         elif not isinstance(X, Rows):
-            X = PartedRows(X, next((part.device for part in X if part.is_cuda), X[0].device))
-        self.rows: Rows = rows_of(X) if isinstance(X, torch.Tensor) else X
+            X = PartedRows(X)
+        self.rows: Rows = rows_of(X.detach()) if isinstance(X, torch.Tensor) else X
         self.fetched = fetched
         self._last: tuple[Slope, torch.Tensor, Any] | None = (
             None  # a solver and its judge ask for the same scores
         )
         self._formula: tuple[Risk, tuple[Any, float]] | None = None
         self.shape, self.size = self.rows.shape, self.rows.entries
-        if isinstance(self.rows, DenseRows) and free(self.rows.device) > 64 * _FEW**2:
-            self.few_features = _FEW
         self.dtype = np.dtype(np.float64 if self.rows.values.dtype == torch.float64 else np.float32)
 
     def __repr__(self) -> str:
@@ -87,6 +81,16 @@ class DeviceDesign(Design):
     def forms(self) -> Iterator[Any]:
         yield RowSums(self)
         yield Plain()
+        yield Columns(self._scaled)
+
+    @cached_property
+    def few_features(self) -> int:  # type: ignore[override]
+        dense, needed = isinstance(self.rows, DenseRows), 64 * min(self.shape[1], _FEW) ** 2
+        return _FEW if dense and free(self.rows.device) > needed else super().few_features
+
+    @cached_property
+    def hessian_in_passes(self) -> float:  # type: ignore[override]
+        return hessian_in_passes(self.rows)
 
     # -- where vectors are --------------------------------------------------------------------------------
 
@@ -181,7 +185,7 @@ class DeviceDesign(Design):
         return weighted_gram(self.rows, self._down(weight), middle, self._room_for(d))
 
     def cholesky(self, hessian: Matrix) -> Factor | None:
-        return factor_of(hessian.tensor) if isinstance(hessian, DeviceArray) else None
+        return factor_of(hessian.tensor)  # type: ignore[attr-defined]
 
     def _room_for(self, d: int) -> int:
         """Rows of a block."""
@@ -232,6 +236,15 @@ class DeviceDesign(Design):
             rows = np.flatnonzero(rows) if np.asarray(rows).dtype == bool else np.asarray(rows)
         return DeviceDesign(self.rows.take(self._down(rows)), fetched=self.fetched)
 
+    def keeping(self, rows: Any) -> "DeviceDesign":
+        kept = np.count_nonzero(rows) if rows.dtype == bool else len(rows)
+        needed = self.size / self.shape[0] * kept * self.rows.values.element_size()
+        check_room(self.rows.device, needed, f"copies of {kept} rows of {self.shape[1]} features")
+        return self.take(rows)
+
+    def _scaled(self, sizes: Vector) -> "DeviceDesign":
+        return DeviceDesign(self.rows.scaled(self._down(sizes)), fetched=self.fetched)
+
     # -- rounding -----------------------------------------------------------------------------------------
 
     @cached_property
@@ -254,33 +267,3 @@ class DeviceDesign(Design):
 
     def digest(self) -> str:
         return fingerprint(self.shape, str(self.rows.values.dtype), mark_of(self.rows))
-
-
-def answered(function: Callable[[Any], Any], X: torch.Tensor) -> Any:
-    """What a function makes of the rows of a tensor, with products on its device; numbers go back there."""
-    return beside(np.asarray(function(DeviceDesign(X, fetched=True))), X)
-
-
-def beside(values: np.ndarray[Any, Any], X: torch.Tensor) -> Any:
-    """A copy of the numbers as a tensor, on the device of X; what are no numbers stays in memory."""
-    return torch.tensor(values, device=X.device) if values.dtype.kind in "biuf" else values
-
-
-def moved(X: Any, device: Any) -> DeviceDesign:
-    """The design of an array or CSR matrix in memory, on a device, if that has room for it."""
-    there = device_of(device)
-    n, d = X.shape
-    stored = X.data if sparse.issparse(X) else X
-    kind = np.float64 if stored.dtype == np.float64 else np.float32
-    needed = stored.size * (np.dtype(kind).itemsize + 28 * sparse.issparse(X)) + _VECTORS * 8 * n
-    if not sparse.issparse(X) and needed > free(there) > _VECTORS * 8 * n + _BLOCKS:
-        logger.info("%.1f GB of rows stay in memory: %s has too little for them", 1e-9 * X.nbytes, there)
-        return DeviceDesign(PartedRows([torch.as_tensor(np.ascontiguousarray(X, dtype=kind))], there))
-    check_room(there, needed, f"{n} rows of {d} features and a fit's vectors")
-    if sparse.issparse(X):
-        parts = (torch.as_tensor(np.asarray(part, dtype=np.int64)) for part in (X.indptr, X.indices))
-        values = torch.as_tensor(np.asarray(X.data, dtype=kind))
-        with quietly():
-            rows = torch.sparse_csr_tensor(*parts, values, X.shape, check_invariants=True)
-            return DeviceDesign(rows.to(there))
-    return DeviceDesign(torch.as_tensor(np.ascontiguousarray(X, dtype=kind)).to(there))

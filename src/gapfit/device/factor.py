@@ -25,6 +25,6 @@ class Factor(NamedTuple):
 def factor_of(hessian: torch.Tensor) -> Factor | None:
     """The factor; None where rounding has cost the Hessian its definiteness."""
     factor, failed = torch.linalg.cholesky_ex(hessian)
-    if int(failed) or not bool(torch.isfinite(factor.diagonal()).all()):
+    if not bool((failed == 0) & torch.isfinite(factor.diagonal()).all()):  # which is waited for once
         return None
     return Factor(DeviceArray(factor))

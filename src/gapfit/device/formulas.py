@@ -66,10 +66,18 @@ def fused(function: Function) -> Function:
         if not _on_a_card(arguments):
             return function(*arguments)
         if not compiled:
-            compiled.append(torch.compile(function, dynamic=True))
+            compiled.append(torch.compile(_apart(function), dynamic=True))
         return compiled[0](*arguments)
 
     return run
+
+
+def _apart(function: Function) -> Function:
+    """The same function, with code of its own: torch's compiler counts how often one code is compiled, for
+    whatever it closes over, and runs it call by call after the eighth time."""
+    code = function.__code__.replace()
+    names, defaults = function.__globals__, function.__defaults__
+    return FunctionType(code, names, function.__name__, defaults, function.__closure__)
 
 
 def _on_a_card(things: Any) -> bool:

@@ -20,13 +20,13 @@ def weighted_gram(rows: Rows, mass: torch.Tensor, centre: torch.Tensor, step: in
     gram = torch.zeros((d, d), dtype=torch.float64, device=rows.device)
     split = rows.device.type == "cuda" and not isinstance(rows, SparseRows)
     split = split and rows.values.dtype != torch.float64
-    for sign in (1.0, -1.0):  # a product with its own transpose needs roots
-        chosen = torch.nonzero(sign * mass > 0).ravel()
-        if not len(chosen):
+    low, high = torch.stack(torch.aminmax(mass)).tolist() if len(mass) else (0.0, 0.0)
+    for sign, unit in ((1.0, high), (-1.0, -low)):  # a product with its own transpose needs roots
+        if not unit > 0:
             continue
-        some = sign * mass[chosen]
-        unit = some.max()  # single precision has a short range
-        roots = torch.sqrt(some / unit)
+        some = sign * mass > 0
+        chosen = torch.arange(len(mass), device=rows.device) if low > 0 else torch.nonzero(some).ravel()
+        roots = torch.sqrt(sign * mass[chosen] / unit)  # single precision has a short range
         for first in range(0, len(chosen), step):
             limits.look()
             part = slice(first, first + step)

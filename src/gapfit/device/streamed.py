@@ -24,13 +24,17 @@ class PartedRows(Rows):
     Parameters
     ----------
     parts : tensors (n_k, d), each on a card or in memory.
-    device : where vectors of samples are, and blocks of what is in memory go.
+    device : where vectors of samples are, and blocks of what is in memory go; by default the first card that
+        has a part.
     """
 
-    def __init__(self, parts: Sequence[torch.Tensor], device: torch.device) -> None:
-        kinds = {(X.dtype, X.shape[1]) for X in parts}
-        if len(kinds) != 1 or any(X.layout != torch.strided for X in parts):
+    def __init__(self, parts: Sequence[torch.Tensor], device: torch.device | None = None) -> None:
+        if not len(parts) or not all(isinstance(X, torch.Tensor) and X.ndim == 2 for X in parts):
+            raise TypeError("rows must be a tensor or a list of tensors, each with rows and columns")
+        if len({(X.dtype, X.shape[1], X.layout) for X in parts}) > 1 or parts[0].layout != torch.strided:
             raise ValueError("parts must be dense, of one type and with the same columns")
+        device = device or next((X.device for X in parts if X.is_cuda), parts[0].device)
+        parts = [X.detach() for X in parts]
         self.tensors = [_pinned(X) if X.device != device and not X.is_cuda else X.contiguous() for X in parts]
         super().__init__(self.tensors[0])
         self.device = device
@@ -96,6 +100,10 @@ class PartedRows(Rows):
 
     def squares(self, weight: torch.Tensor) -> torch.Tensor:
         return self._total(lambda rows, some: rows.squares(some), weight)
+
+    def scaled(self, sizes: torch.Tensor) -> "PartedRows":
+        parts = [rows_of(X).scaled(sizes.to(X.device)).values for X in self.tensors]
+        return PartedRows(parts, self.device)
 
     def block(self, start: int, stop: int) -> torch.Tensor:
         return self._gathered(torch.arange(start, stop, device=self.device))

@@ -15,6 +15,7 @@ from gapfit.elsewhere import fetched
 from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing, warn_caller
+from gapfit.estimators.judged import Judged
 from gapfit.estimators.linear import WithIntercept
 from gapfit.estimators.linear_parts import LinearParts, Posed
 from gapfit.estimators.outputs import joint_bounds, rows_of_outputs
@@ -47,7 +48,7 @@ TOGETHER: dict[type[Loss], type[Loss]] = {Hinge: CrammerSinger, Logistic: Softma
 
 @declared
 class LinearClassifier(
-    ClassifierMixin, Probabilities, WithIntercept, WeightedClasses, StreamOfClasses, WhatIf
+    Judged, ClassifierMixin, Probabilities, WithIntercept, WeightedClasses, StreamOfClasses, WhatIf
 ):
     """A linear classifier whose fit carries a proof of how close to optimal it is.
 

@@ -14,7 +14,9 @@ from gapfit._types import Data, Vector
 from gapfit.conformal import ConformalSet, as_large, conformal_set
 from gapfit.elsewhere import fetched
 from gapfit.errors import as_number
+from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.choosing import Chooses
+from gapfit.estimators.judged import Judged
 from gapfit.estimators.regression import TAKES, LinearRegressor
 from gapfit.estimators.targets import as_real, check_loss
 from gapfit.problem import Problem
@@ -70,13 +72,14 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):
                 else np.vstack([part.toarray() if sparse.issparse(part) else part for part in both])
             )
 
+    @by_blocks
     def predict(self, X: Any) -> NDArray[Any]:
         """Of the model that was fitted to the samples alone."""
         check_is_fitted(self)
-        return np.asarray(fetched(self.estimator_.predict(X)))
+        return np.asarray(self.estimator_.predict(X))
 
 
-class ConformalRegressor(RegressorMixin, Conformal):
+class ConformalRegressor(Judged, RegressorMixin, Conformal):
     """Intervals that contain the target of a new sample with a probability of at least 1 - level.
 
     Full conformal prediction: a target z of a new row x conforms if, in the model that minimises ::
@@ -156,7 +159,7 @@ class ConformalRegressor(RegressorMixin, Conformal):
         """For each row, intervals of targets that conform: `outer` contains all of them, `inner` only such;
         `n_fits` models were fitted for it."""
         check_is_fitted(self)
-        guess = self.predict(X)
+        guess = fetched(self.predict(X))
         residuals = np.abs(self._y - self.predict(self._X))
         spread = float(np.std(self._y)) or 1.0
         usual = max(float(np.quantile(residuals, 1 - self.level)), 1e-3 * spread)

@@ -12,8 +12,10 @@ from gapfit._types import Data, Vector
 from gapfit.conformal import Ends, as_large, verdict
 from gapfit.design.memory import as_design
 from gapfit.elsewhere import fetched
+from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.classification import JOINT, LinearClassifier
 from gapfit.estimators.conformal import Conformal
+from gapfit.estimators.judged import Judged
 from gapfit.estimators.linear_parts import LinearParts
 from gapfit.estimators.targets import as_labels, target_of
 from gapfit.solve import solve
@@ -34,7 +36,7 @@ class ConformalLabels(NamedTuple):
     n_refits: int  # candidates for which models had to be fitted
 
 
-class ConformalClassifier(ClassifierMixin, Conformal):
+class ConformalClassifier(Judged, ClassifierMixin, Conformal):
     """Sets of labels that contain that of a new sample with a probability of at least 1 - level.
 
     Full conformal prediction: a label c of a new row x conforms if, in the model fitted to all samples and
@@ -92,10 +94,11 @@ class ConformalClassifier(ClassifierMixin, Conformal):
         self._y = as_labels(y, self._X.shape[0])
         return self
 
+    @by_blocks
     def decision_function(self, X: Any) -> Vector:
         """Of the model that was fitted to the samples alone."""
         check_is_fitted(self)
-        return np.asarray(fetched(self.estimator_.decision_function(X)))
+        return np.asarray(self.estimator_.decision_function(X))
 
     def predict_sets(self, X: Any) -> ConformalLabels:
         """For each row and each class, whether the label conforms."""

@@ -19,6 +19,7 @@ from sklearn.utils import check_random_state
 from gapfit import limits, threads
 from gapfit.checkpoint import Checkpoint, Identity
 from gapfit.declaration import attribute, check_parameters, declared, parameter
+from gapfit.elsewhere import fetched
 from gapfit.errors import as_number
 from gapfit.estimators.handed_over import hand_over
 from gapfit.estimators.html import WithCertificate, box
@@ -151,7 +152,9 @@ def all_or_nothing(fit: Fit) -> Fit:
         vars(scratch).update(vars(self))
         with limits.started(), threads.using(self.n_jobs):
             check_parameters(self)
-            watched(scratch, *args, **kwargs)
+            # X may stay on a card; what belongs to its rows is a number a row, and looked at in memory
+            told = {name: value if name == "X" else fetched(value) for name, value in kwargs.items()}
+            watched(scratch, *args[:1], *map(fetched, args[1:]), **told)
         hand_over(scratch, args[0] if args else kwargs["X"])
         self.__dict__ = scratch.__dict__
         return self

@@ -10,10 +10,13 @@ from scipy import sparse
 from gapfit import threads
 from gapfit._types import Data, Vector
 from gapfit.declaration import attribute, declared, parameter
+from gapfit.design.base import Design
 from gapfit.design.definite import symmetric
-from gapfit.design.elsewhere import kernel_tiles
+from gapfit.design.elsewhere import is_on_a_card, kernel_tiles
 from gapfit.design.kernel import KernelDesign
+from gapfit.design.kernel_functions import KernelFunction
 from gapfit.design.rows import take_rows
+from gapfit.elsewhere import fetched
 from gapfit.errors import as_number
 from gapfit.estimators.certified import CertifiedFit
 from gapfit.estimators.fitting import Solver
@@ -147,9 +150,11 @@ class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
             samples = super()._samples(kernel.numbers(), *targets)
             self._fitted_kernel, self.gamma_ = kernel, None
             return samples
-        samples = super()._samples(X, *targets)
+        card = X.device if is_on_a_card(X) else None
+        samples = super()._samples(fetched(X), *targets)._replace(card=card)
         if self._is_given("precomputed") and np.shape(X)[0] == np.shape(X)[1]:
-            symmetric(np.asarray(X, dtype=np.float64))  # here entries have the places that the user knows
+            # here entries have the places that the user knows
+            symmetric(np.asarray(fetched(X), dtype=np.float64))
         # the kernel as this fit means it, which later changes of parameters do not change
         self._fitted_kernel = named_kernel(
             self.kernel, self.gamma, self.degree, self.coef0, samples.X, samples.weight
@@ -171,8 +176,11 @@ class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
             X = np.asarray(X)[:, samples.origin.rows]
         few = len(parts) > 1 and max(len(part.target) for part in parts) <= LARGEST
         keep = {"keep": samples.X.shape[0]} if few else {}
-        if self.device is not None:
-            X = kernel_tiles(X, self._fitted_kernel, self.device)
+        device = self.device
+        if device is None and isinstance(self._fitted_kernel, KernelFunction):  # no card knows others
+            device = samples.card
+        if device is not None and not self._precomputed:
+            X = kernel_tiles(X, self._fitted_kernel, device)
         return KernelDesign(X, self._fitted_kernel, int(memory), **keep)
 
     def _fit_parts(self, samples: Samples, parts: Sequence[Part], loss: Loss) -> list[Machine]:
@@ -218,6 +226,8 @@ class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
 
     def _checked(self, X: Any) -> Data:
         objects = as_objects(X) if isinstance(self.__dict__.get("_fitted_kernel"), ObjectKernel) else None
+        if isinstance(X, Design):  # on a card
+            X = getattr(X.in_memory(), "X", X)
         return super()._checked(X) if objects is None else objects
 
     @property

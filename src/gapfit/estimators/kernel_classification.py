@@ -10,9 +10,12 @@ from sklearn.base import ClassifierMixin, clone
 
 from gapfit._types import Maybe, Vector
 from gapfit.declaration import attribute, declared, parameter
+from gapfit.elsewhere import fetched
 from gapfit.errors import as_number
+from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing
+from gapfit.estimators.judged import Judged
 from gapfit.estimators.kernel import KernelModel
 from gapfit.estimators.kernel_parts import Machine
 from gapfit.estimators.kernel_statements import Part
@@ -26,7 +29,7 @@ from gapfit.reductions import Labels
 
 
 @declared
-class KernelSVC(ClassifierMixin, Probabilities, WeightedClasses, KernelModel):
+class KernelSVC(Judged, ClassifierMixin, Probabilities, WeightedClasses, KernelModel):
     """A support vector machine with a kernel, whose fit carries a proof of how close to optimal it is.
 
     For two classes, with y_i = +1 for the second of `classes_` and -1 for the first, it minimises ::
@@ -118,6 +121,7 @@ class KernelSVC(ClassifierMixin, Probabilities, WeightedClasses, KernelModel):
             "n_support_": np.bincount(of_support, minlength=k).astype(np.int32),
         }
 
+    @by_blocks
     def decision_function(self, X: Any) -> Vector:
         """Scores of shape (n,), positive for the second class; with k > 2 classes (n, k), one for each, or
         (n, k (k - 1) / 2), one for each pair and positive for its first class ("ovo")."""
@@ -145,6 +149,7 @@ class KernelSVC(ClassifierMixin, Probabilities, WeightedClasses, KernelModel):
             sums[:, second] -= column
         return votes + sums / (3 * (np.abs(sums) + 1))
 
+    @by_blocks
     def predict(self, X: Any) -> NDArray[Any]:
         """The label of each row of X; with k > 2 classes the one that most pairs vote for."""
         scores = self._scores_by_pair(X)
@@ -155,7 +160,7 @@ class KernelSVC(ClassifierMixin, Probabilities, WeightedClasses, KernelModel):
     def certified(self, X: Any) -> NDArray[np.bool_]:
         """Which predictions are provably those of the exact optimum, for two classes."""
         lo, hi = self.score_bounds(X)
-        return np.where(self.decision_function(X) > 0, lo > 0, hi < 0)
+        return np.where(fetched(self.decision_function(X)) > 0, lo > 0, hi < 0)
 
 
 def _pairs(k: int) -> list[tuple[int, int]]:

@@ -9,7 +9,9 @@ from sklearn.base import RegressorMixin
 from gapfit._types import Maybe, Vector
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.errors import as_number
+from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.fitting import all_or_nothing
+from gapfit.estimators.judged import Judged
 from gapfit.estimators.kernel import KernelModel
 from gapfit.estimators.kernel_statements import Part
 from gapfit.estimators.targets import as_real
@@ -19,7 +21,7 @@ from gapfit.persistence.values import FINITE, NUMBER
 
 
 @declared
-class KernelSVR(RegressorMixin, KernelModel):
+class KernelSVR(Judged, RegressorMixin, KernelModel):
     """Support vector regression with a kernel, whose fit carries a proof of how close to optimal it is.
 
     It minimises ::
@@ -68,6 +70,7 @@ class KernelSVR(RegressorMixin, KernelModel):
         self.epsilon_ = float(self.epsilon) if machine.width is None else machine.width
         return self
 
+    @by_blocks
     def predict(self, X: Any) -> Vector:
         """f(x) + b for each row x of X."""
         X = self._checked(X)

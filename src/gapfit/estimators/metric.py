@@ -19,6 +19,7 @@ from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.classes import Classes
 from gapfit.estimators.fitting import Fitting, all_or_nothing, overall_status, warn_caller
 from gapfit.estimators.linear import WithIntercept
+from gapfit.estimators.placed import RowsOnADevice
 from gapfit.estimators.pool import recipes, splits, ways
 from gapfit.estimators.pool.members import Settings, Surrogate, TwoClasses
 from gapfit.estimators.pool.offsets import value_of
@@ -44,7 +45,7 @@ _SEARCH = 0.8  # share of max_time after which no more members are tried
 
 
 @declared
-class MetricClassifier(ClassifierMixin, Probabilities, WithIntercept, Classes, Fitting):
+class MetricClassifier(ClassifierMixin, Probabilities, WithIntercept, Classes, RowsOnADevice, Fitting):
     """A linear classifier for a measure of the contingency table: F1, Matthews, precision at k, your own.
 
     Of two classes the second of `classes_` is the positive one: samples with x'coef_ + intercept_ > 0 are
@@ -276,7 +277,7 @@ class MetricClassifier(ClassifierMixin, Probabilities, WithIntercept, Classes, F
     def score(self, X: Any, y: ArrayLike, sample_weight: Maybe = None) -> float:
         """The measure on these samples; measures at k look at the k highest scores of them."""
         scores = fetched(self.decision_function(X))
-        metric, weight = as_metric(self.metric), as_weights(sample_weight, len(scores))
+        metric, weight = as_metric(self.metric), as_weights(fetched(sample_weight), len(scores))
         given = as_labels(y, len(scores))
         if scores.ndim == 1:
             return metric.value(scores, given == self.classes_[1], weight)

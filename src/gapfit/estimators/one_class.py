@@ -9,6 +9,8 @@ from sklearn.base import BaseEstimator, OutlierMixin
 
 from gapfit._types import Vector
 from gapfit.declaration import attribute, declared, parameter
+from gapfit.elsewhere import fetched
+from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.fitting import warn_caller
 from gapfit.persistence.values import FINITE
 
@@ -38,16 +40,19 @@ class OneClass(OutlierMixin, BaseEstimator):
     def _above(self, X: Any) -> Vector:
         """The scores of the rows of X, less the threshold."""
 
+    @by_blocks
     def score_samples(self, X: Any) -> Vector:
         """The score of each row: the larger, the more like the training samples."""
         return self.decision_function(X) + self.offset_
 
+    @by_blocks
     def decision_function(self, X: Any) -> Vector:
         """Scores less `offset_`: negative for outliers, zero where only rounding parts them from the
         threshold."""
         above = self._above(X)
         return np.where(np.abs(above) <= ON_IT * abs(self.offset_), 0.0, above)
 
+    @by_blocks
     def predict(self, X: Any) -> NDArray[np.intp]:
         """+1 for rows that resemble the training samples, -1 for outliers."""
         return np.where(self.decision_function(X) >= 0, 1, -1)
@@ -55,4 +60,4 @@ class OneClass(OutlierMixin, BaseEstimator):
     def certified(self, X: Any) -> NDArray[np.bool_]:
         """Which predictions are provably those of the exact optimum (of every one, if there are several)."""
         lo, hi = self.score_bounds(X)
-        return np.where(self.decision_function(X) >= 0, lo >= 0, hi < 0)
+        return np.where(fetched(self.decision_function(X)) >= 0, lo >= 0, hi < 0)

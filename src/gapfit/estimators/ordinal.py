@@ -13,8 +13,10 @@ from gapfit._types import Maybe, Slope, Target, Vector
 from gapfit.declaration import attribute, declared, parameter
 from gapfit.elsewhere import fetched
 from gapfit.estimators.along import WithPath
+from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.classes import WeightedClasses
 from gapfit.estimators.fitting import all_or_nothing
+from gapfit.estimators.judged import Judged
 from gapfit.estimators.level_cuts import cuts_of
 from gapfit.estimators.linear_parts import LinearParts, Posed
 from gapfit.estimators.probabilities import Probabilities
@@ -47,7 +49,7 @@ def _of_all_logistic(classifier: "OrdinalClassifier") -> bool:
 
 
 @declared
-class OrdinalClassifier(ClassifierMixin, Probabilities, WeightedClasses, WithPath):
+class OrdinalClassifier(Judged, ClassifierMixin, Probabilities, WeightedClasses, WithPath):
     """A linear model of ordered levels whose fit carries a proof of how close to optimal it is.
 
     A sample's score x'w is compared with thresholds b_1 <= ... <= b_(m-1), one between each of the m levels
@@ -146,10 +148,12 @@ class OrdinalClassifier(ClassifierMixin, Probabilities, WeightedClasses, WithPat
     def _thresholds(self) -> Vector:
         return np.asarray(fetched(self.thresholds_))
 
+    @by_blocks
     def latent(self, X: Any) -> Vector:
         """The score x'coef_ of each row of X, to be compared with `cuts_`."""
         return _scores_of(self._checked(X), self._dense_coef()[0])
 
+    @by_blocks
     def decision_function(self, X: Any) -> Vector:
         """How far inside the interval of each level the score is: (n, m), positive for the predicted level.
 
@@ -161,12 +165,14 @@ class OrdinalClassifier(ClassifierMixin, Probabilities, WeightedClasses, WithPat
         ends = np.full((len(above), 1), np.inf)
         return np.minimum(np.hstack([ends, above]), np.hstack([-above, ends]))
 
+    @by_blocks
     def predict(self, X: Any) -> NDArray[Any]:
         """The level of each row of X."""
         above = self.latent(X)[:, None] > self._cuts
         return np.asarray(self.classes_[above.sum(axis=1)])
 
     @available_if(_of_all_logistic)  # type: ignore[untyped-decorator]
+    @by_blocks
     def probability_above(self, X: Any) -> Vector:
         """The probability of a level above each threshold, of shape (n, m - 1), for all logistic thresholds:
 
@@ -223,7 +229,7 @@ class OrdinalClassifier(ClassifierMixin, Probabilities, WeightedClasses, WithPat
         lo, hi = (bounds.reshape(len(bounds), -1) for bounds in self.score_bounds(X))
         if Target.RELEVANCE in target_of(_named(self.loss)) or lo.shape[1] != len(self.thresholds_):
             return np.zeros(len(lo), bool)
-        above, moved = self.latent(X)[:, None] > self._cuts, self._cuts - self._thresholds
+        above, moved = fetched(self.latent(X))[:, None] > self._cuts, self._cuts - self._thresholds
         return np.asarray(np.where(above, lo > moved, hi < moved).all(axis=1))
 
 

@@ -136,6 +136,7 @@ class Ranker(WithIntercept, Calibrated, Assertions):
         """The score x'coef_ of each row of X: the larger, the higher up among the documents of its query."""
         return self._scores(X)
 
+    @by_blocks
     def relevance(self, X: Any) -> Vector:
         """The probability that each row of X is relevant, y > 0, if `calibrate` is not None.
 
@@ -166,6 +167,7 @@ class Ranker(WithIntercept, Calibrated, Assertions):
         samples = {"X": X, "y": y, "sample_weight": weight, "qid": query}
         return HeldOut(samples, place, weight, splits)
 
+    @by_blocks
     def decision_function(self, X: Any) -> Vector:
         """The same as `predict`."""
         return self._scores(X)
@@ -183,6 +185,7 @@ class Ranker(WithIntercept, Calibrated, Assertions):
                 "sklearn.set_config(enable_metadata_routing=True), cv=GroupKFold() and fit(..., groups=qid).",
                 UserWarning,
             )
+        y, qid, sample_weight = map(fetched, (y, qid, sample_weight))
         return mean_ndcg(y, fetched(self.predict(X)), qid, sample_weight=sample_weight)
 
 

@@ -14,6 +14,7 @@ from gapfit.declaration import attribute, declared, parameter
 from gapfit.elsewhere import fetched
 from gapfit.estimators.blocks import by_blocks
 from gapfit.estimators.fitting import all_or_nothing
+from gapfit.estimators.judged import Judged
 from gapfit.estimators.linear import WithIntercept
 from gapfit.estimators.linear_parts import LinearParts, Posed
 from gapfit.estimators.outputs import joint_bounds, rows_of_outputs
@@ -28,7 +29,7 @@ TAKES = Target.REAL | Target.COUNTS
 
 
 @declared
-class LinearRegressor(RegressorMixin, WithIntercept, StreamOfNumbers, WhatIf):
+class LinearRegressor(Judged, RegressorMixin, WithIntercept, StreamOfNumbers, WhatIf):
     """A linear regression whose fit carries a proof of how close to optimal it is.
 
     It minimises ::
@@ -123,7 +124,8 @@ class LinearRegressor(RegressorMixin, WithIntercept, StreamOfNumbers, WhatIf):
         if not isinstance(loss, Quantiles):
             return float(super().score(X, y, sample_weight))
         pairs = zip(loss.quantiles, fetched(self.predict(X)).T, strict=True)
-        each = [d2_pinball_score(y, f, sample_weight=sample_weight, alpha=q) for q, f in pairs]
+        y, weight = fetched(y), fetched(sample_weight)
+        each = [d2_pinball_score(y, f, sample_weight=weight, alpha=q) for q, f in pairs]
         return float(np.mean(each))
 
     def _is_joint(self) -> bool:

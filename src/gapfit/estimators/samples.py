@@ -41,6 +41,7 @@ class Samples(NamedTuple):
     given_y: Any  # of every sample,
     given_weight: Vector
     groups: Any = None
+    card: Any = None  # where X was, if it was a tensor on a card and is in memory now
 
     @property
     def given(self) -> int:
@@ -125,11 +126,11 @@ class Rows(BaseEstimator):
         return X if isinstance(X, Design) else self._rows(X, reset=False)
 
     def _rows(self, X: Any, *, reset: bool) -> Data:
+        X = fetched(X)  # which scikit-learn does only as long as it is not told to heed what X is
         if sparse.issparse(X):
             check_sparse_indices(X)  # before any conversion follows them
         if self._is_sound(X, reset=reset):
             return X
-        X = fetched(X)  # which scikit-learn does only as long as it is not told to heed what X is
         with naming_columns(X, None if reset else getattr(self, "feature_names_in_", None)):
             return validate_data(
                 self,

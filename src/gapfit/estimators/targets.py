@@ -89,6 +89,7 @@ def _column(y: Any) -> NDArray[Any]:
     """y with one dimension; what has it is not looked at any further."""
     if isinstance(y, np.ndarray) and y.ndim == 1:
         return y
+    y = fetched(y)
     return np.asarray(column_or_1d(y, warn=True))
 
 

@@ -75,9 +75,10 @@ class WhatIf(Assertions):
         -------
         LeaveOneOut
         """
+        y = fetched(y)
         rows = as_design(self._checked(X))
         with threads.using(self.n_jobs):
-            asked = Altered.of(self, clone(self)._posed(X, y, sample_weight, offset))
+            asked = Altered.of(self, self._posed_here(X, y, sample_weight, offset))
             there = asked.there
             change = asked.change(np.zeros(len(there)), flipped=False)
             lo, hi = asked.optimum(rows)
@@ -133,10 +134,14 @@ class WhatIf(Assertions):
         same = asked.predicted(lo, hi) == own[:, None] if is_classifier(self) else certain
         return Influence(lo, hi, certain & same, certain & ~same, refits)
 
+    def _posed_here(self, *given: Any) -> Posed:
+        """The problem of data that are in memory now: that is where single samples are altered."""
+        return clone(self).set_params(device=None)._posed(*map(fetched, given))
+
     def _fitted_to(self, X: Any, y: Any, sample_weight: Any) -> Posed:
         """The problem that the model has solved, by the data that are given, or were kept."""
         if X is not None or y is not None:
-            return clone(self)._posed(X, y, sample_weight, None)
+            return self._posed_here(X, y, sample_weight, None)
         if (kept := self.__dict__.get("_kept")) is None:
             raise ValueError("X and y are needed, what the model was fitted to: it has not kept them")
         return kept

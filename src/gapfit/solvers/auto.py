@@ -177,7 +177,7 @@ def plan(problem: Problem) -> Iterator[Choice]:
         yield LAST
         return
     if is_elsewhere(problem):
-        yield from (Choice(name, why, haste=haste) for name, why, haste in by_passes(problem, takes))
+        yield from (Choice(*told) for told in by_passes(problem, takes))
         yield LAST
         return
     if takes("pair_rows") and has_few_pairs(problem) and has_room(as_solver("pair_rows"), problem):

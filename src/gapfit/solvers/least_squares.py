@@ -18,6 +18,7 @@ import numpy as np
 
 from gapfit._types import Matrix, Slope
 from gapfit.design.forms import RowSums
+from gapfit.elsewhere import fetched
 from gapfit.losses.forms import Parabola
 from gapfit.penalties.forms import Grouped, Net, Quadratic
 from gapfit.problem import Problem
@@ -28,7 +29,7 @@ from gapfit.solvers.columns.by_matrix import ByMatrix
 from gapfit.solvers.columns.kinds import terms_of
 from gapfit.solvers.columns.model import ROUNDS, Model
 from gapfit.solvers.point import at_best_offsets
-from gapfit.solvers.second_order.definite import factorised
+from gapfit.solvers.second_order.definite import factorised, with_penalty
 
 _FINE = 1e-9  # of the largest derivative at the start: sweeps go on until none changes by more
 
@@ -50,7 +51,7 @@ def least_squares(problem: Problem, state: dict[str, Any] | None = None) -> Step
         w, lowest = state["point"], state["lowest"]
     else:
         w = problem.start()
-        w = model.minimiser(w, moments.gram @ w - moments.cross)
+        w = model.minimiser(w, fetched(moments.gram @ w) - moments.cross)
         yield moments.iterate(w, lowest)._replace(way=[(moments.at_zero, np.inf)])
     while True:
         point = at_best_offsets(problem, w, problem.scores(w))
@@ -85,11 +86,14 @@ class Moments(NamedTuple):
         centre, level = np.zeros(design.shape[1]), 0.0
         if problem.n_offsets:
             centre, level = problem.mean, float(weight @ target) / float(weight.sum())
-        half = np.tril(design.weighted_gram(weight, centre))
+        gram = design.gram_for_steps(weight, centre)
+        if isinstance(gram, np.ndarray):  # elsewhere it is whole
+            half = np.tril(gram)
+            gram = half + np.tril(half, -1).T
         around = weight * (target - level)
         cross = design.adjoint(around) - float(around.sum()) * centre
         at_zero = 0.5 * float(around @ (target - level))
-        return cls(half + np.tril(half, -1).T, cross, centre, level, problem.n_offsets, at_zero)
+        return cls(gram, cross, centre, level, problem.n_offsets, at_zero)
 
     def iterate(self, w: Slope, lowest: float) -> Iterate:
         """To be looked at in any case: what it leaves is rounding. A start would only cost a look."""
@@ -109,8 +113,7 @@ class _ByFactor:
         """Of J, if `a` are the derivatives of the risk at w."""
         alpha, penalty = self.problem.alpha, self.problem.penalty
         if self.factor is None:
-            Q = np.asarray(penalty.subgradient(np.eye(len(w))))
-            self.factor = factorised(self.problem.design, self.moments.gram + alpha * Q)
+            self.factor = factorised(self.problem.design, with_penalty(self.problem, self.moments.gram))
         return np.asarray(w - self.factor.solve(a + alpha * penalty.subgradient(w)))
 
 
@@ -118,8 +121,8 @@ class _BySweeps:
     """Under L1, L2 or the elastic net, in a box or not, or under the group lasso."""
 
     def __init__(self, problem: Problem, moments: Moments) -> None:
-        self.terms, self.gram = terms_of(problem), moments.gram
-        self.rounding = 16 * EPS * moments.gram.diagonal()
+        self.terms, self.gram = terms_of(problem), fetched(moments.gram)
+        self.rounding = 16 * EPS * self.gram.diagonal()
 
     def minimiser(self, w: Slope, a: Slope) -> Slope:
         """Of J, if `a` are the derivatives of the risk at w."""

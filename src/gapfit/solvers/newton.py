@@ -31,14 +31,14 @@ from gapfit._types import Matrix, Slope, Vector
 from gapfit.design.forms import RowSums
 from gapfit.errors import UnboundedProblem
 from gapfit.losses.forms import Curvature, ThresholdCurvature
-from gapfit.penalties.forms import Euclidean, Quadratic
+from gapfit.penalties.forms import Quadratic
 from gapfit.problem import Problem
 from gapfit.records import storable
 from gapfit.rounding import EPS
 from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.point import Point
-from gapfit.solvers.second_order.definite import factorised
+from gapfit.solvers.second_order.definite import factorised, with_penalty
 from gapfit.solvers.second_order.place import bound_of, moved, place
 from gapfit.solvers.second_order.share import one_of_each
 from gapfit.solvers.second_order.thresholds import newton_thresholds
@@ -205,20 +205,10 @@ class _Descent:
             gram = known.gram + design.gram_for_steps(change, centre)
         else:
             gram = design.gram_for_steps(D, centre)
-        hessian, mean, total = _with_penalty(problem, gram), centre, float(D.sum())
+        hessian, mean, total = with_penalty(problem, gram), centre, float(D.sum())
         if problem.n_offsets and total > 0:
             across = design.adjoint(D) - total * centre
             there = np.asarray(across, like=hessian)
             hessian -= np.outer(there, there / total)
             mean = centre + across / total
         return _Known(D, gram, mean, total, factorised(problem.design, hessian), np.inf)
-
-
-def _with_penalty(problem: Problem, gram: Matrix) -> Matrix:
-    """Gram + alpha Q, Q of the penalty 1/2 w'Qw, from its gradients."""
-    if problem.has(Euclidean):
-        hessian = gram.copy()
-        hessian[np.diag_indices_from(hessian)] += problem.alpha
-        return hessian
-    Q = problem.alpha * problem.penalty.subgradient(np.eye(problem.design.shape[1]))
-    return gram + np.asarray(Q, like=gram)

@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from gapfit._types import Vector
 from gapfit.design.base import Design
-from gapfit.design.forms import Rows
-from gapfit.design.memory import MemoryDesign
+from gapfit.design.forms import Columns
 from gapfit.estimators.pool.folds import Fold, Result, Seen
 from gapfit.estimators.pool.members import Done, Fitted, Settings, TwoClasses, interruptible
 from gapfit.losses import Logistic
@@ -57,9 +55,9 @@ class Adaptive:
         size = np.sqrt(np.abs(done[self.pilot].w.astype(np.float64)))
         mean = float(np.sqrt(np.mean(size**2)))
         size = size / mean if mean > 0 else np.ones_like(size)
-        rows = samples.design.form(Rows)
-        assert rows is not None
-        return _problem(_scaled(rows.matrix, size), samples, penalty, self.alpha), size
+        columns = samples.design.form(Columns)
+        assert columns is not None
+        return _problem(columns.scaled(size), samples, penalty, self.alpha), size
 
     def fit(self, samples: TwoClasses, settings: Settings, done: Done) -> Fitted:
         """From its pilot on the same samples."""
@@ -100,7 +98,7 @@ def choose(folds: Sequence[Fold], settings: Settings, alphas: Sequence[float]) -
     beside = [alpha for alpha in alphas[max(near - 1, 0) : near + 2] if alpha not in first]
     tried |= _along(plain, count, [Plain(alpha) for alpha in beside], settings)
     pilot = _least(tried)
-    if isinstance(settings.penalty, L2) and all(fold.train.design.form(Rows) for fold in folds):
+    if isinstance(settings.penalty, L2) and all(fold.train.design.form(Columns) for fold in folds):
         near = alphas.index(pilot.alpha)
         larger = alphas[max(near - _LARGER, 0) : near + 1]
         # one after the other: each has a copy of its rows
@@ -189,10 +187,3 @@ def _fitted(solution: Solution, size: Vector | None) -> Fitted:
         w if size is None else size * w, float(np.sum(solution.intercept)), certificate, solution.status,
         solution.n_iter, certificate.primal, solution.history,
     )  # fmt: skip
-
-
-def _scaled(matrix: MemoryDesign, size: Vector) -> Design:
-    """A copy with every column multiplied."""
-    X = matrix.X
-    size = size.astype(X.dtype)
-    return MemoryDesign(sparse.csr_array(X.multiply(size[None, :])) if sparse.issparse(X) else X * size)

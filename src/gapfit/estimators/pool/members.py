@@ -14,6 +14,7 @@ import numpy as np
 
 from gapfit._types import Slope, Vector
 from gapfit.design.base import Design
+from gapfit.elsewhere import fetched
 from gapfit.losses import ContingencyLoss, Logistic, SquaredHinge
 from gapfit.losses.base import Loss
 from gapfit.metrics import Mask, Metric, best_threshold
@@ -82,7 +83,7 @@ class Fitted(NamedTuple):
 
     def scores(self, design: Design) -> Vector:
         """x'w + b of all rows."""
-        return design.scores(self.w) + self.b
+        return np.asarray(fetched(design.scores(self.w))) + self.b
 
 
 Done = dict["Member", Fitted]
@@ -188,7 +189,8 @@ class Surrogate:
         metric = settings.metric
         if metric.k is not None:
             metric = Metric(metric.loss, metric.table, metric.k * samples.share)
-        threshold, _ = best_threshold(metric, samples.design.scores(w), samples.positive, samples.weight)
+        scores = fetched(samples.design.scores(w))
+        threshold, _ = best_threshold(metric, scores, samples.positive, samples.weight)
         primal = solution.certificate.primal
         proof, ended = solution.certificate, solution.status
         return Fitted(w, -threshold, proof, ended, solution.n_iter, primal, solution.history, solution)

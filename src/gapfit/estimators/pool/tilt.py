@@ -19,6 +19,7 @@ from scipy.special import expit
 
 from gapfit._types import Vector
 from gapfit.design.forms import RowSums
+from gapfit.elsewhere import fetched
 from gapfit.estimators.pool.members import Cost, Done, Fitted, Settings, TwoClasses
 from gapfit.metrics import Metric, best_threshold
 from gapfit.problem import Problem
@@ -70,7 +71,7 @@ class _Tilted:
         self.slope, self.strength = tilt.slope, tilt.strength / max(optimum, 1e-12)
         self.P, self.N = samples.masses
         n = len(self.weight)
-        square = problem.form(RowSums).matrix.squares(np.full(n, 1.0 / n))
+        square = problem.form(RowSums).matrix.squares(problem.design.held(np.full(n, 1.0 / n)))
         self.unit = 1.0 / np.sqrt(np.where(square > 0, square, 1.0))
 
     def __call__(self, point: Vector) -> tuple[float, Vector]:
@@ -78,12 +79,12 @@ class _Tilted:
         w, b, theta = point[:-2] * self.unit, point[-2:-1], float(point[-1])
         f = problem.design.scores(w)
         risk, u, e = problem.risk.value_and_subgradient(f, b)
-        soft = expit(self.slope * (f + b[0] - theta))
+        soft = expit(self.slope * (fetched(f) + b[0] - theta))
         taken = self.weight * soft
         tp = float(taken[self.positive].sum())
         value, by_tp, by_fp = self.measure(tp, float(taken.sum()) - tp)
         bend = taken * (1.0 - soft) * np.where(self.positive, by_tp, by_fp) * self.slope
-        slope = problem.design.adjoint(self.strength * u - bend)
+        slope = problem.design.adjoint(self.strength * u - problem.design.held(bend))
         slope += self.strength * problem.alpha * problem.penalty.subgradient(w)
         tilted = float(bend.sum())
         J = problem.alpha * problem.penalty.value(w) + risk
