@@ -130,19 +130,22 @@ class Problem(Objective):
         made = self._made(u, at_zero, "accumulated", np.zeros(self.n_offsets), None)
         return made._replace(spread=made.spread + spread)
 
-    def claimed(self, u: Vector, a: Slope, c: float) -> Minorant:
-        """The minorant of a dual point whose product A'u and height a solver has at hand. It serves until the
-        fit ends: what is reported rests on u alone."""
+    def claimed(self, u: Vector, a: Slope, c: float | None, off: float | None = None) -> Minorant:
+        """The minorant of a dual point whose product A'u is at hand, and its height, unless that is None. By
+        default it serves until the fit ends: what is reported rests on u alone. Where it is proved how far `off`
+        the product is, that is not made anew."""
         known = float((u * self.offset).sum()) if self.shifted else 0.0
-        noise = gamma(SUM + additions(u)) * (abs(c) + abs(known) + float(np.abs(u).sum()))
+        conjugate = Estimate(0.0, 0.0)
         if self.risk.has(Conjugate):
-            noise += self.risk.conjugate_above(u, exact=False).error
-        size, spread = self.design.length(a), 2 * self.design.spread(u)
+            conjugate = self.risk.conjugate_above(u, exact=False)
+        c = -conjugate.value if c is None else c
+        noise = conjugate.error + gamma(SUM + additions(u)) * (abs(c) + abs(known) + float(np.abs(u).sum()))
+        size, spread = self.design.length(a), 2 * self.design.spread(u) if off is None else off
         if self.n_offsets:
             left = self.risk.imbalance(u)
             more = self._unbalanced(abs(left.e) + left.error, c, size)
             noise, spread = noise + more[0], spread + more[1]
-        return self._level(a, c + known, "conjugate", noise, spread=spread, size=size, u=u, made=False)
+        return self._level(a, c + known, "conjugate", noise, spread=spread, size=size, u=u, made=off is not None)
 
     def again(self, minorant: Minorant, *, exact: bool = False) -> Minorant:
         """The minorant, made anew from nothing but X, y and the dual point that it keeps."""

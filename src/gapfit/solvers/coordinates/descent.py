@@ -69,7 +69,7 @@ class Descent(Kept):
         self.steps = 0
         self.over, self.too_fine = True, False  # the epoch; the gap, for rows in single precision
         if "foretold" in state and not state.get("same") and not self.kind.entropic:
-            self._begin_near(*state["foretold"])
+            self._begin_near(*state["foretold"][:3])
         elif "u" in state:
             self.restore(state)
 
