@@ -61,10 +61,15 @@ def proved(
     may be off by, where they were not computed from w."""
     if minorant.u is not None and (exact or not minorant.made):
         minorant = problem.again(minorant, exact=exact)
+    return bounded(problem, problem.most(w, b, scores, exact=exact, slack=slack), minorant, exact=exact)
+
+
+def bounded(
+    problem: Problem, upper: Estimate, minorant: Minorant, *, exact: bool = False
+) -> tuple[Certificate, Minorant]:
+    """What a minorant proves of a point whose J is known."""
     minorant = problem.feasible(minorant, exact=exact)
-    upper = problem.most(w, b, scores, exact=exact, slack=slack)
-    lower = problem.least(minorant, exact=exact)
-    return judged(upper, lower, minorant.evidence, problem.loss), minorant
+    return judged(upper, problem.least(minorant, exact=exact), minorant.evidence, problem.loss), minorant
 
 
 def judged(upper: Estimate, lower: Estimate, evidence: str, loss: Any) -> Certificate:

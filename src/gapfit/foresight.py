@@ -10,6 +10,7 @@ Scores are linear in w, and slopes A'u in u. So what is foretold takes no produc
 weights are, and what both sums have lost is counted.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from math import log
 from typing import Any, NamedTuple
@@ -31,7 +32,7 @@ class Foretold(NamedTuple):
     u: Vector
     intercept: Any
     slope: Slope  # A'u
-    scores: Vector | None = None  # of w, with known offsets
+    scores: Vector | None = None  # of w, where no offsets are known
 
 
 class Outlook(NamedTuple):
@@ -40,6 +41,14 @@ class Outlook(NamedTuple):
     start: Solution
     scores: Vector | None  # with known offsets; None where the data are not at hand
     slack: Vector | None  # by which they may be off
+    bends: bool  # does the loss? Then dual points prove more than mixtures
+
+    def planes(self, problem: Problem, b: Vector) -> Iterator[Minorant]:
+        """What may bound the optimum from below, one after the other: each costs more than the last."""
+        yield self.start.minorant
+        if self.bends and self.scores is not None:
+            yield _higher(problem, self.start.minorant)
+            yield problem.minorant(problem.tangent(self.scores, b), self.scores)  # a product
 
 
 class Foresight:
@@ -77,15 +86,12 @@ class Foresight:
             alphas, shares = [upper, lower], [1 - share, share]
         w, intercept = self._combined(alphas, shares)
         minorant = mix(first.minorant, last.minorant, 0.5 * (line + bent) if self.curved else line)
-        if self.curved:
-            minorant = _higher(self.problem, minorant)
         scores, slack = self._scored(alphas, shares)
-        state = nearer.state
+        state, plain = nearer.state, None if self.problem.shifted else scores
         if minorant.u is not None:
-            state = {**state, "foretold": Foretold(minorant.u, intercept, minorant.a, scores)}
-        return Outlook(
-            replace(nearer, w=w, intercept=intercept, minorant=minorant, state=state), scores, slack
-        )
+            state = {**state, "foretold": Foretold(minorant.u, intercept, minorant.a, plain)}
+        start = replace(nearer, w=w, intercept=intercept, minorant=minorant, state=state)
+        return Outlook(start, scores, slack, self.curved)
 
     def _combined(self, alphas: list[float], shares: list[float]) -> tuple[Any, Any]:
         """The weights and the intercept of these solutions, in these shares."""

@@ -16,10 +16,11 @@ from typing import Any
 
 from gapfit import threads
 from gapfit.checkpoint import Checkpoint, Identity
+from gapfit.checks import as_tolerance
+from gapfit.driver.along_alphas import along_alphas, suits
 from gapfit.driver.at_once import at_once, is_plain
 from gapfit.driver.foretold import foretold
 from gapfit.foresight import Foresight, Outlook
-from gapfit.losses.forms import Smooth
 from gapfit.problem import Problem
 from gapfit.registry import is_auto
 from gapfit.solution import Solution, Status
@@ -81,13 +82,17 @@ def path(
     downwards = sorted(set(alphas), reverse=True)
     # for all fits at once: to tell BLAS of its threads takes longer than a small fit
     with threads.using(options.get("n_jobs")), _kept(checkpoint, problem, alphas, solver) as file:
-        quick = is_auto(solver) and file is None and by_moments(problem) and is_plain({**_USUAL, **options})
+        plain = is_auto(solver) and file is None and is_plain({**_USUAL, **options})
+        quick = plain and by_moments(problem)
 
+        early: dict[float, Solution] = {}
         how, cut, tol = dict(options), False, options.get("tol", _USUAL["tol"])
 
         def fit(alpha: float, start: Start) -> tuple[Solution, Problem]:
             nonlocal cut
             at = problem.at(alpha)
+            if alpha in early:
+                return early[alpha], at
             if quick:  # then a fit is little more than its proof
                 found = at_once(at, least_squares, tol).solution
                 if found is not None:
@@ -102,6 +107,8 @@ def path(
             cut |= solution.status is Status.INTERRUPTED
             return replace(solution, fingerprint=mark), at
 
+        if plain and len(downwards) > 1 and suits(problem, len(downwards)):
+            early = along_alphas(problem, downwards, as_tolerance(tol))
         ours = {
             alpha: replace(solution, fingerprint=mark)
             for alpha, solution in known.items()
@@ -129,10 +136,10 @@ def _downwards(alphas: list[float], fit: Fit) -> dict[float, Solution]:
 
 def _weighed(problem: Problem, outlook: Outlook, tol: float) -> Solution | None:
     """What is foretold, if anything is known of its scores proved as far as they go."""
-    start, scores, slack = outlook
+    start, scores, slack, _ = outlook
     if scores is None or slack is None:
         return replace(start, status=Status.STOPPED)
-    return foretold(problem, start, scores, slack, tol, tangent=problem.has(Smooth))
+    return foretold(problem, start, scores, slack, outlook.planes, tol)
 
 
 def _alone(solution: Solution) -> bool:

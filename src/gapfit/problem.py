@@ -198,7 +198,7 @@ class Problem(Objective):
             return 0.0, 0.0
         reserve, there = self.reserve, rest > 0
         share = float(rest[there] @ reserve.price[there])
-        noise, spread = taken_away(share, height, reserve.height, size, self._reach_of_reserve)
+        noise, spread = taken_away(share, height, reserve.height, size, self.reach_of_reserve)
         return noise + float(rest @ abs(reserve.b)), spread
 
     def _slope(self, u: Vector, exact: bool) -> tuple[Slope, float]:
@@ -215,7 +215,7 @@ class Problem(Objective):
         return reserve_of(self.risk, self.offset, lambda: self.at_zero)
 
     @OfTheData
-    def _reach_of_reserve(self) -> float:
+    def reach_of_reserve(self) -> float:
         return self.design.reach(self.reserve.u())
 
     def zero_plane(self) -> Minorant | None:

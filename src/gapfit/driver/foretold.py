@@ -4,56 +4,59 @@ What is returned rests on `certify` alone, as in the loop.
 """
 
 import logging
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
 
-from gapfit._types import Slope, Vector
-from gapfit.certify import proved
+from gapfit._types import Vector
+from gapfit.certify import bounded
 from gapfit.driver.at_once import quietly
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
-from gapfit.solution import Certificate, Record, Solution, Status, as_intercept
+from gapfit.solution import Record, Solution, Status, as_intercept
 
 logger = logging.getLogger("gapfit")
 
-_NEAR = 30.0  # times the tolerance: a gap that the tangent at the point may close
+_NEAR = 30.0  # times the tolerance: a gap that another plane may close
+_FAR = 0.2  # a relative gap of one that foretells nothing
 
 
 def foretold(
-    problem: Problem, start: Solution, scores: Vector, slack: Vector, tol: float, *, tangent: bool
+    problem: Problem,
+    start: Solution,
+    scores: Vector,
+    slack: Vector,
+    planes: Callable[[Problem, Vector], Iterable[Minorant]],
+    tol: float,
 ) -> Solution | None:
     """The start as a solution, whose status is CERTIFIED if its gap is small enough; else it is one to begin
-    with, or None if zero were a better one.
+    with, or None if that would be no help.
 
-    `scores` are its own, off by the slack at most. Where the loss is smooth, the `tangent` there may prove more
-    than what is foretold, for one product.
+    `scores` are its own, off by the slack at most; `planes` are minorants, one dearer than the other.
     """
     began = perf_counter()
     w = problem.penalty.rounded(start.w, problem.dtype)
     b = np.atleast_1d(np.asarray(start.intercept, dtype=np.float64))[: problem.n_offsets]
+    w64 = w.astype(np.float64, copy=False)
     if w is not start.w:  # in the precision of the data
-        moved = problem.design.length(w.astype(np.float64) - start.w)
-        slack = slack + problem.design.row_sizes * moved
-
-    def looked_at(b: Vector, minorant: Minorant) -> tuple[Certificate, Minorant, Vector]:
-        w64: Slope = w.astype(np.float64, copy=False)
-        return *proved(problem, w64, b, minorant, scores, exact=False, slack=slack), b
-
+        slack = slack + problem.design.row_sizes * problem.design.length(w64 - start.w)
     with quietly():
-        found, rests_on, b = looked_at(b, start.minorant)
-        if tangent and tol < found.relative_gap < _NEAR * tol:
-            at = problem.tangent(scores, b)
-            other = looked_at(at.b, problem.minorant(at, scores))
-            found, rests_on, b = min((found, rests_on, b), other, key=lambda one: one[0].gap)
-        at_rest = problem.best(problem.start(), np.zeros(problem.n_offsets))[0]
-    if found.relative_gap <= tol:
-        logger.info("%s: %s after 0 steps, gap %.3g", start.solver, Status.CERTIFIED.name, found.gap)
-        history = [Record(0, perf_counter() - began, *found[:3])]
-        return Solution(
-            w, as_intercept(b), Status.CERTIFIED, found, 0, history, rests_on, start.solver, start.fingerprint
-        )
-    if not found.primal < at_rest:
+        upper = problem.most(w64, b, scores, slack=slack)
+        best = None
+        for plane in planes(problem, b):
+            found = bounded(problem, upper, plane)
+            best = found if best is None or found[0].gap < best[0].gap else best
+            if not tol < best[0].relative_gap < _NEAR * tol:
+                break
+    if best is None:
+        return None
+    certificate, rests_on = best
+    if certificate.relative_gap <= tol:
+        logger.info("%s: %s after 0 steps, gap %.3g", start.solver, Status.CERTIFIED.name, certificate.gap)
+        history, name, mark = [Record(0, perf_counter() - began, *certificate[:3])], start.solver, start.fingerprint
+        return Solution(w, as_intercept(b), Status.CERTIFIED, certificate, 0, history, rests_on, name, mark)
+    if not certificate.relative_gap < _FAR:
         return None
     return replace(start, status=Status.STOPPED, minorant=rests_on, state={**start.state, "weighed": True})
