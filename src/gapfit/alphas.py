@@ -12,11 +12,11 @@ With residuals e, u = p e is a dual point, and so is any part of it:
 """
 
 from math import sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapfit._types import Matrix, Vector
+from gapfit._types import Matrix, Slope, Vector
 from gapfit.certify import judged
 from gapfit.design.forms import Rows
 from gapfit.losses.forms import Parabola
@@ -61,15 +61,21 @@ class Alphas:
             for each in (self.design.row_sizes, self.target, np.ones(n))
         )
 
-    def proved(self, alphas: Vector, W: Matrix) -> list[Proved]:
-        """What is proved of these points, each at its alpha; some at a time, where samples are many."""
+    def pulls(self) -> Slope:
+        """The derivatives where no weight is, at the best offset."""
+        level = float(self.weight @ self.target) / float(self.weight.sum()) if self.problem.n_offsets else 0.0
+        return self.design.adjoint(self.weight * (self.target - level))
+
+    def proved(self, alphas: Vector, W: Matrix, scores: Any = None) -> list[Proved]:
+        """What is proved of these points, each at its alpha; some at a time, where samples are many. `scores` makes
+        them of some rows of W, by default from all columns."""
         some = max(_AT_ONCE // len(self.weight), 1)
         parts = [slice(first, first + some) for first in range(0, len(alphas), some)]
-        return [one for part in parts for one in self._proved(alphas[part], W[part])]
+        make = scores or (lambda part: self.design.scores(np.ascontiguousarray(W[part].T)))
+        return [one for part in parts for one in self._proved(alphas[part], W[part], make(part))]
 
-    def _proved(self, alphas: Vector, W: Matrix) -> list[Proved]:
+    def _proved(self, alphas: Vector, W: Matrix, e: Matrix) -> list[Proved]:
         problem, design, once = self.problem, self.design, self.once
-        e = design.scores(np.ascontiguousarray(W.T))
         b = np.zeros(len(alphas))
         if problem.n_offsets:
             b = (self.weight @ self.target - self.weight @ e) / self.weight.sum()

@@ -30,6 +30,7 @@ from gapfit.solvers.columns.model import ROUNDS, Model
 from gapfit.solvers.point import at_best_offsets
 from gapfit.solvers.second_order.definite import factorised
 
+_BLOCK = 128  # rows and columns of a matrix
 _FINE = 1e-9  # of the largest derivative at the start: sweeps go on until none changes by more
 
 
@@ -85,17 +86,28 @@ class Moments(NamedTuple):
         centre, level = np.zeros(design.shape[1]), 0.0
         if problem.n_offsets:
             centre, level = problem.mean, float(weight @ target) / float(weight.sum())
-        half = np.tril(design.weighted_gram(weight, centre))
+        gram = _symmetric(design.weighted_gram(weight, centre))
         around = weight * (target - level)
         cross = design.adjoint(around) - float(around.sum()) * centre
         at_zero = 0.5 * float(around @ (target - level))
-        return cls(half + np.tril(half, -1).T, cross, centre, level, problem.n_offsets, at_zero)
+        return cls(gram, cross, centre, level, problem.n_offsets, at_zero)
 
     def iterate(self, w: Slope, lowest: float) -> Iterate:
         """To be looked at in any case: what it leaves is rounding. A start would only cost a look."""
         b = np.full(self.offsets, self.level - float(self.centre @ w))
         now = {"point": w, "lowest": lowest, "alone": True}
         return Iterate(w, b, snapshot=now.copy, estimate=0.0, tangent=True)
+
+
+def _symmetric(lower: Matrix) -> Matrix:
+    """The matrix whose lower triangle this is, in its place: block by block, for large ones do not stay in the
+    cache."""
+    for first in range(0, len(lower), _BLOCK):
+        last = first + _BLOCK
+        corner = lower[first:last, first:last]
+        corner[:] = np.tril(corner) + np.tril(corner, -1).T
+        lower[first:last, last:] = lower[last:, first:last].T
+    return lower
 
 
 class _ByFactor:

@@ -5,7 +5,7 @@ import numpy as np
 from gapfit._types import Matrix, Vector
 from gapfit.problem import Problem
 
-_FINE = 0.05  # of the tolerance, in units of alpha: what sweeps may leave of a derivative
+_FINE = 0.5  # of the tolerance, in units of alpha: what sweeps may leave of a derivative
 _SWEEPS = 500  # at an alpha, at most: what they leave is for another method
 
 
@@ -16,7 +16,7 @@ def minimisers(problem: Problem, alphas: Vector, tol: float) -> Matrix:
 
     moments = Moments.of(problem)
     d = len(moments.cross)
-    W, inside, before = np.zeros((len(alphas), d)), np.zeros(d), np.zeros(d)
-    slopes, active, fine = -moments.cross, np.zeros(d, np.int64), min(max(_FINE * tol, 1e-12), 1e-3)
-    descend_alphas(moments.gram, slopes, alphas, fine, _SWEEPS, inside, active, before, W)
+    W, H, fine = np.zeros((len(alphas), d)), np.empty((d, d)), min(max(_FINE * tol, 1e-12), 0.1)
+    inside, active, room = np.zeros(d), np.zeros(d, np.int64), np.zeros((8, d))
+    descend_alphas(moments.gram, moments.cross, alphas, fine, _SWEEPS, inside, active, room, H, W)
     return W
