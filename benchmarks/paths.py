@@ -5,11 +5,11 @@
     python benchmarks/paths.py --part lasso --seed 7  one part; drawn problems from this seed
     python benchmarks/paths.py --only imdb hinge      cases whose names contain all of these
 
-A path has 50 alphas, each certified to 1e-3; a fit is `solve` from nothing at the smallest of them. CPU time, one
-thread, best of some rounds that take turns; each on a problem that knows nothing yet. Lasso paths go from the
-smallest alpha without any weight down to a hundredth of it, at 1e-4; celer gets the loosest tolerance at which
-the objectives, computed anew, are as good. Sets are read from the folder GAPFIT_DATA (by default ../shared/data);
-what is absent is named and left out.
+A path has 50 alphas, each certified to 1e-3; a fit is `solve` from nothing at the smallest of them. CPU time,
+one thread, best of some rounds that take turns; each on a problem that knows nothing yet. Lasso paths go from
+the smallest alpha without any weight down to a hundredth of it, at 1e-4; celer gets the loosest tolerance at
+which the objectives, computed anew, are as good. Sets are read from the folder GAPFIT_DATA (by default
+../shared/data); what is absent is named and left out.
 """
 
 import argparse
@@ -19,16 +19,14 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
-
 import numpy as np
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from gapfit import Problem, datasets, path, solve
 
 FOLDER = Path(os.environ.get("GAPFIT_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
-HALVES = ("tuning", "reporting")
+HALVES, PARTS = ("tuning", "reporting"), ("classifiers", "lasso")
 ALPHAS, TOL, LASSO_TOL = 50, 1e-3, 1e-4
 SETS = {  # file, rows (all, or one half of them), largest and smallest alpha
     "tuning": (
@@ -70,8 +68,7 @@ def read(name: str, rows: slice) -> tuple[Any, Any] | None:
 def drawn(n: int, d: int, share: float, rng: np.random.Generator) -> tuple[Any, Any]:
     """Columns that are alike, and targets of some of them with noise."""
     if share < 1:
-        X = sparse.random_array((n, d), density=share, format="csc", rng=rng, data_sampler=rng.standard_normal)
-        X = sparse.csc_matrix(X)
+        X = sparse.csc_matrix(sparse.random(n, d, share, "csc", rng=rng, data_rvs=rng.standard_normal))
     else:
         X = np.asfortranarray(rng.standard_normal((n, d)) + rng.uniform(0, 1) * rng.standard_normal((n, 1)))
     w = rng.standard_normal(d) * (rng.random(d) < max(0.1 if d < n else 0.005, 3 / d))
@@ -93,7 +90,7 @@ def turns(rounds: int, **ways: Callable[[], Any]) -> dict[str, tuple[float, Any]
 
 
 def classifiers(half: str, rounds: int, wanted: Callable[[str], bool]) -> Iterator[tuple[str, float]]:
-    print(f"\n{half}: {ALPHAS} alphas, {TOL:g} each: CPU ms of the path, of a fit at the smallest, ratio", flush=True)
+    print(f"\n{half}: {ALPHAS} alphas, {TOL:g} each: CPU ms of the path, of a fit at the smallest, ratio")
     for name, file, rows, largest, smallest in SETS[half]:
         cases = [(f"{name}, {loss}", loss) for loss in ("hinge", "logistic")]
         if not any(wanted(case) for case, _ in cases):
@@ -113,15 +110,15 @@ def classifiers(half: str, rounds: int, wanted: Callable[[str], bool]) -> Iterat
             problems = [fresh(smallest) for _ in range(2 * rounds)]
             best = turns(
                 rounds,
-                fit=lambda: solve(problems.pop(), tol=TOL),
-                path=lambda: path(problems.pop(), alphas, tol=TOL),
+                fit=lambda problems=problems: solve(problems.pop(), tol=TOL, n_jobs=1),
+                path=lambda problems=problems, alphas=alphas: path(problems.pop(), alphas, tol=TOL, n_jobs=1),
             )
             (single, _), (whole, found) = best["fit"], best["path"]
             worked = sum(solution.n_iter > 0 for solution in found)
             missed = sum(not solution.converged for solution in found)
+            told = f"{worked} worked for" + (f", {missed} not certified" if missed else "")
             print(
-                f"{case:<26} {1e3 * whole:9.1f} {1e3 * single:8.1f} {whole / single:6.1f}   {worked} worked for"
-                + (f", {missed} not certified" if missed else ""),
+                f"{case:<26} {1e3 * whole:9.1f} {1e3 * single:8.1f} {whole / single:6.1f}   {told}",
                 flush=True,
             )
             yield case, whole / single
@@ -146,7 +143,7 @@ def lassos(seed: int, rounds: int, wanted: Callable[[str], bool]) -> Iterator[tu
 
             def ours(X: Any = X, y: Any = y, alphas: Any = alphas) -> Any:
                 problem = Problem(X, y, "squared", "l1", alpha=1.0, intercept=False)
-                return path(problem, alphas, tol=LASSO_TOL, resumable=False)
+                return path(problem, alphas, tol=LASSO_TOL, resumable=False, n_jobs=1)
 
             found = ours()
             least = np.array([solution.certificate.dual for solution in found])
@@ -159,7 +156,8 @@ def lassos(seed: int, rounds: int, wanted: Callable[[str], bool]) -> Iterator[tu
             mine, other = best["ours"][0], best["theirs"][0]
             missed = sum(not solution.converged for solution in best["ours"][1])
             told = f", {missed} not certified" if missed else ""
-            print(f"{case:<34} {1e3 * mine:9.1f} {1e3 * other:8.1f} {mine / other:6.2f}   at {tol:.0e}{told}", flush=True)
+            figures = f"{1e3 * mine:9.1f} {1e3 * other:8.1f} {mine / other:6.2f}"
+            print(f"{case:<34} {figures}   at {tol:.0e}{told}", flush=True)
             yield case, mine / other
 
 
@@ -174,11 +172,17 @@ def loosest(celer_path: Any, X: Any, y: Any, alphas: Any, least: Any) -> float:
     return tol
 
 
+def told(of: str, ratios: dict[str, float], most: float, unit: str) -> None:
+    if ratios:
+        above = sum(ratio > most for ratio in ratios.values())
+        print(f"{of}: worst {max(ratios.values()):.2f}, {above} of {len(ratios)} above {most} {unit}")
+
+
 def main() -> None:
     layout = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=layout)
     parser.add_argument("--half", choices=HALVES, nargs="*", default=HALVES)
-    parser.add_argument("--part", choices=("classifiers", "lasso"), nargs="*", default=("classifiers", "lasso"))
+    parser.add_argument("--part", choices=PARTS, nargs="*", default=PARTS)
     parser.add_argument("--seed", type=int, default=int(np.random.SeedSequence().generate_state(1)[0]))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="*", default=(), help="parts of the names of cases")
@@ -187,15 +191,11 @@ def main() -> None:
     def wanted(case: str) -> bool:
         return all(part in case for part in chosen.only)
 
-    if "classifiers" in chosen.part:
-        for half in chosen.half:
-            ratios = dict(classifiers(half, chosen.rounds, wanted))
-            if ratios:
-                print(f"{half}: worst {max(ratios.values()):.1f}, {sum(r > 5 for r in ratios.values())} above 5 fits")
-    if "lasso" in chosen.part:
-        ratios = dict(lassos(chosen.seed, chosen.rounds, wanted))
-        if ratios:
-            print(f"worst {max(ratios.values()):.2f}, {sum(r > 1 for r in ratios.values())} above celer's time")
+    with threadpool_limits(1):
+        for half in chosen.half if "classifiers" in chosen.part else ():
+            told(half, dict(classifiers(half, chosen.rounds, wanted)), 5, "fits")
+        if "lasso" in chosen.part:
+            told("Lasso", dict(lassos(chosen.seed, chosen.rounds, wanted)), 1, "times celer's time")
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 
     J(w, b) = alpha |w|_1 + 1/2 sum of p_i (x_i'w + b - t_i)^2.
 
-Each is a `Problem`, and what is proved of it is what `Problem` would prove, by the same arithmetic (`proofs`). But X
-is read once for all of them, by products with a matrix of weights; and what rounding has done to the residuals e
-counts in the length sum of p e^2 alone, so that it takes no loop over the samples.
+Each is a `Problem`, and what is proved of it is what `Problem` would prove, by the same arithmetic: `proofs`.
+But X is read once for all of them, by products with a matrix of weights; and what rounding has done to the
+residuals e counts in their length alone, the root of sum of p e^2: that takes no loop over the samples.
 
 With residuals e, u = p e is a dual point, and so is any part of it:
 
@@ -67,8 +67,8 @@ class Alphas:
         return self.design.adjoint(self.weight * (self.target - level))
 
     def proved(self, alphas: Vector, W: Matrix, scores: Any = None) -> list[Proved]:
-        """What is proved of these points, each at its alpha; some at a time, where samples are many. `scores` makes
-        them of some rows of W, by default from all columns."""
+        """What is proved of these points, each at its alpha; some at a time, where samples are many. `scores`
+        makes them of some rows of W, by default from all columns."""
         some = max(_AT_ONCE // len(self.weight), 1)
         parts = [slice(first, first + some) for first in range(0, len(alphas), some)]
         make = scores or (lambda part: self.design.scores(np.ascontiguousarray(W[part].T)))
@@ -87,7 +87,9 @@ class Alphas:
         far = np.sqrt(square) * (1 + once)
         lengths = np.sqrt(np.einsum("kj,kj->k", W, W)) * (1 + gamma(W.shape[1] + 16))
         # by how much the residuals are off, in length
-        off = gamma(design.depth[0] + 16) * lengths * self.rows + 8 * UNIT * (abs(b) * self.ones + self.targets)
+        off = gamma(design.depth[0] + 16) * lengths * self.rows + 8 * UNIT * (
+            abs(b) * self.ones + self.targets
+        )
         off += W.shape[1] * TINY * self.ones
         risk = Estimate(0.5 * square, off * (far + 0.5 * off) + once * square)
         omega = np.abs(W).sum(axis=1)
@@ -98,7 +100,9 @@ class Alphas:
         if problem.n_offsets:
             rest = np.abs(u.sum(axis=0)) + once * far * self.ones
             reserve = problem.reserve
-            lost = taken_away(rest * reserve.price[0], heights, reserve.height, size, problem.reach_of_reserve)
+            lost = taken_away(
+                rest * reserve.price[0], heights, reserve.height, size, problem.reach_of_reserve
+            )
             noise, spread = noise + lost[0] + rest * abs(reserve.b[0]), spread + lost[1]
         share = np.minimum(alphas / ((np.abs(a).max(axis=1) + spread) * (1 + 16 * UNIT)), 1.0)
         heights = -share * (0.5 * share * square + along)
@@ -106,7 +110,6 @@ class Alphas:
         lower = bounded(alphas, Estimate(heights, noise), Estimate(0.0, 0.0))
         a *= share[:, None]
         points = u.T * share[:, None] if len(u) <= _KEPT else [None] * len(alphas)
-        none = np.zeros(problem.n_offsets)
         uppers, lowers = _each(upper), _each(lower)
         told = zip(heights.tolist(), noise.tolist(), spread.tolist(), size.tolist(), strict=True)
         return [
@@ -114,12 +117,12 @@ class Alphas:
                 W[k],
                 np.full(problem.n_offsets, b[k]),
                 judged(uppers[k], lowers[k], "conjugate", problem.loss),
-                Minorant(a[k], none, c, "conjugate", more, off_by, long, points[k], problem.maker, True),
+                problem.level(a[k], c, "conjugate", more, spread=off_by, size=long, u=points[k]),
             )
             for k, (c, more, off_by, long) in enumerate(told)
         ]
 
 
-def _each(many: Estimate) -> list[Estimate]:
+def _each(many: Any) -> list[Estimate]:
     """One after the other."""
     return [Estimate(*one) for one in zip(many.value.tolist(), many.error.tolist(), strict=True)]

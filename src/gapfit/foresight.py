@@ -3,11 +3,11 @@
 Between two alphas the dual solution moves about linearly in alpha, where the loss is made of lines exactly so
 as long as no sample changes its piece; under L2, w = -A'u / alpha is then linear in 1 / alpha. Minorants do
 not know alpha, so their mixture is a minorant, and proves whatever it proves. Where the loss is smooth, w
-bends: a parabola in log alpha through three solutions errs far less. And the conjugate bends: the height of the
-mixture's dual point is above that of the mixture.
+bends: a parabola in log alpha through three solutions errs far less. And the conjugate bends: the height of
+the mixture's dual point is above that of the mixture.
 
-Scores are linear in w, and slopes A'u in u. So what is foretold takes no product with A: scores are summed up as
-weights are, and what both sums have lost is counted.
+Scores are linear in w, and slopes A'u in u. So what is foretold takes no product with A: scores are summed up
+as weights are, and what both sums have lost is counted.
 """
 
 from collections.abc import Iterator

@@ -251,17 +251,15 @@ class Objective:
     def most(
         self, w: Slope, b: Vector, scores: Vector | None = None, *, exact: bool = False, slack: Any = None
     ) -> Estimate:
-        """J(w, b), with an error that counts all rounding; `scores` are A w + offset, where known: computed as
-        usual, or off by at most the slack."""
+        """J(w, b), with an error that counts all rounding; `scores` are A w + offset, where known: computed
+        as usual, or off by at most the slack."""
         omega = self.penalty.value_above(w, exact=exact)
         if omega.below <= 0 and self.penalty.least_is_zero and np.array_equal(w, self.start()):
             omega = Estimate(0.0, 0.0)  # at its minimiser, whatever rounding makes of it
         made = attained(self.alpha, omega, self.risk_above(w, b, scores, exact=exact, slack=slack))
         return made if isfinite(made.value) else Estimate(np.inf, 0.0)
 
-    def risk_above(
-        self, w: Slope, b: Vector, scores: Vector | None, *, exact: bool, slack: Vector | None = None
-    ) -> Estimate:
+    def risk_above(self, w: Slope, b: Vector, scores: Any, *, exact: bool, slack: Any = None) -> Estimate:
         stray = self.penalty.astray(w) * self.design.largest  # what a weight outside the domain may add
         precise = self.design.precise_scores(w) if exact else None
         if precise is not None:

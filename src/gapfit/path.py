@@ -14,7 +14,7 @@ from inspect import signature
 from types import MappingProxyType
 from typing import Any
 
-from gapfit import threads
+from gapfit import limits, threads
 from gapfit.checkpoint import Checkpoint, Identity
 from gapfit.checks import as_tolerance
 from gapfit.driver.along_alphas import along_alphas, suits
@@ -98,9 +98,11 @@ def path(
                 if found is not None:
                     return replace(found, fingerprint=mark, state={"alone": True}), at
             if isinstance(start, Outlook):
-                start = _weighed(at, start, tol)
+                with limits.Interrupts() as interrupts:
+                    start = _weighed(at, start, tol)
+                cut |= interrupts.pressed
                 if start is not None and start.converged:
-                    return start, at
+                    return _unless(cut, start), at
             if cut:
                 how["max_iter"] = 0  # the bounds that come for free
             solution = solve(at, solver, start=start, checkpoint=file, **how)
@@ -108,7 +110,10 @@ def path(
             return replace(solution, fingerprint=mark), at
 
         if plain and len(downwards) > 1 and suits(problem, len(downwards)):
-            early = along_alphas(problem, downwards, as_tolerance(tol))
+            with limits.Interrupts() as interrupts:
+                early = along_alphas(problem, downwards, as_tolerance(tol))
+            cut |= interrupts.pressed
+            early = {alpha: _unless(cut, solution) for alpha, solution in early.items()}
         ours = {
             alpha: replace(solution, fingerprint=mark)
             for alpha, solution in known.items()
@@ -132,6 +137,11 @@ def _downwards(alphas: list[float], fit: Fit) -> dict[float, Solution]:
         solutions[alpha], _ = fit(alpha, start)
         start = None if _alone(solutions[alpha]) else solutions[alpha]
     return solutions
+
+
+def _unless(cut: bool, solution: Solution) -> Solution:
+    """It, though it may not be the end that somebody wanted who has pressed Ctrl-C."""
+    return replace(solution, status=Status.INTERRUPTED) if cut else solution
 
 
 def _weighed(problem: Problem, outlook: Outlook, tol: float) -> Solution | None:

@@ -4,8 +4,8 @@ import numpy as np
 
 from gapfit.compiled._jit import jit
 
-_SWEEPS = 4  # and then a run of conjugate gradients among the coordinates that are not zero
-_PRODUCTS = 40  # in such a run, at most
+_SWEEPS = 8  # and then a run of conjugate gradients among the coordinates that are not zero
+_PRODUCTS = 20  # in such a run, at most
 _ROUGH = 0.1  # of what is wrong with other coordinates may be left in those in use
 _ENOUGH = 0.1  # of what sweeps may leave: a run ends when no derivative is larger
 
@@ -26,7 +26,7 @@ def _dot(x, y, count):
 
 @jit(fast=True)
 def _sweep(H, count, alpha, w, slopes):
-    """Minimise in one coordinate after the other; the largest change of a derivative by its own coordinate."""
+    """Minimise in one coordinate after the other; the largest change of a derivative by its own."""
     worst = 0.0
     for i in range(count):
         bend = H[i, i]
@@ -42,8 +42,8 @@ def _sweep(H, count, alpha, w, slopes):
 
 @jit(fast=True)
 def _glide(H, count, alpha, goal, w, slopes, room):
-    """To the minimum among the coordinates that are not zero, by conjugate gradients, or to where the first of
-    them becomes zero."""
+    """To the minimum among the coordinates that are not zero, by conjugate gradients, or as far as no sign
+    changes."""
     left, way, image, step = room
     size = 0.0
     for i in range(count):
@@ -67,7 +67,7 @@ def _glide(H, count, alpha, goal, w, slopes, room):
             break
         for i in range(count):
             way[i] = left[i] + size / before * way[i]
-    # all that would change their signs stop at zero, if that is lower; else the first one does, and all stop there
+    # who would change its sign stops at zero, if that is lower; else all stop where the first one does
     far, first, gain = 1.0, -1, 0.0
     for i in range(count):
         if w[i] * (w[i] + far * step[i]) < 0.0:
@@ -87,19 +87,19 @@ def _glide(H, count, alpha, goal, w, slopes, room):
 
 
 @jit(fast=True)
-def descend_alphas(gram, cross, alphas, fine, most, inside, active, room, H, W):
+def descend_alphas(gram, cross, alphas, fines, most, inside, active, room, H, W):
     """Write the minimisers w of  w'Gw / 2 - <cross, w> + alpha |w|_1  for falling alphas.
 
-    Each begins with the last. Sweeps and runs of conjugate gradients go over the coordinates in use, side by side
-    in H, until no derivative changes by more than `fine` alpha, `most` sweeps at the most; then all others are
-    looked at. The rest are places to work in.
+    Each begins with the last. Sweeps and runs of conjugate gradients go over the coordinates in use, side by
+    side in H, until no derivative changes by more than `fines` times alpha, `most` sweeps at the most; then
+    all others are looked at. The rest are places to work in.
     """
     d, count = cross.size, 0
     w, near, before, slopes, spare = room[0], room[1], room[2], room[3], room[4:]
     for j in range(d):
         slopes[j], inside[j] = -cross[j], 0.0
     for k in range(alphas.size):
-        alpha, left, searching, wrong = alphas[k], most, True, 0.0
+        alpha, fine, left, searching, wrong = alphas[k], fines[k], most, True, 0.0
         for j in range(d):
             wrong = max(wrong, abs(slopes[j]) / alpha - 1.0)
         while searching:

@@ -195,8 +195,8 @@ class Design(HasForms, ABC):
         return self.row_sizes * (gamma(self.depth[0] + 4) * self.length(w)) + self.shape[1] * TINY
 
     def slack_of_sum(self, shares: Sequence[float], lengths: Sequence[float], moved: float) -> Vector:
-        """How far a sum of computed scores, in these shares, can be from the scores of the same sum of weights
-        that have these lengths, moved by so much. Both sums are rounded, too."""
+        """How far a sum of computed scores, in these shares, can be from the scores of the same sum of
+        weights, which have these lengths, moved by so much. Both sums are rounded, too."""
         size = sum(abs(share) * length for share, length in zip(shares, lengths, strict=True))
         once = gamma(self.depth[0] + 4 * len(shares) + 16) * size + moved
         return self.row_sizes * once + len(shares) * self.shape[1] * TINY * (1 + max(map(abs, shares)))

@@ -1,8 +1,8 @@
 """Many fits of least squares under L1 that nobody watches, at one alpha after the other.
 
-Steps are taken on the moments of the data, for all alphas in one call, and all are proved together. Where columns are
-many, moments are those of some columns. What is proved is of all of them: where it is not enough, those
-columns come in whose derivatives are too large, and the alphas that are left go on.
+Steps are taken on the moments of the data, for all alphas in one call, and all are proved together. Where
+columns are many, moments are those of some columns. What is proved is of all of them: where it is not enough,
+those columns come in whose derivatives are largest, and the alphas that are left go on.
 """
 
 from time import perf_counter
@@ -23,6 +23,7 @@ _ALL = 3000  # columns, whose moments may all be taken
 _FIRST = 4  # times the most weights that can be in use, or so many
 _FEW = 250  # columns, to begin with
 _MORE = 60  # columns that an alpha brings in at a time, at most
+_ROUGH = 100.0  # times the tolerance is aimed at first, while columns are missing
 _ROUNDS = 6  # of steps and proofs
 _LARGEST = 2**23  # weights of all alphas
 
@@ -63,18 +64,21 @@ def _by_some_columns(problem: Problem, alphas: Vector, tol: float) -> dict[int, 
     pulls = np.abs(together.pulls())
     columns = np.sort(np.argsort(-pulls)[: max(_FEW, min(_FIRST * n, d // 20))])
     left, found = np.arange(len(alphas)), dict[int, Proved]()
+    aims = np.full(len(alphas), _ROUGH * tol)
     for _ in range(_ROUNDS):
         part = Problem(
             X[:, columns], problem.y, problem.loss, problem.penalty, problem.alpha, problem.weight,
             problem.n_offsets > 0,
         )  # fmt: skip
-        V, W = minimisers(part, alphas[left], tol), np.zeros((len(left), d))
+        V = minimisers(part, alphas, aims)[left]  # smaller alphas are hard to begin with
+        W = np.zeros((len(left), d))
         W[:, columns] = V
         proved = together.proved(alphas[left], W, lambda rows, part=part, V=V: part.design.scores(V[rows].T))
         found |= dict(zip(left.tolist(), proved, strict=True))
         enough = [one.certificate.relative_gap <= tol for one in proved]
         more = [_outside(one, columns) for one, done in zip(proved, enough, strict=True) if not done]
         left, before = left[~np.array(enough)], len(columns)
+        aims[:], aims[left] = _ROUGH * tol, tol
         columns = np.union1d(columns, np.concatenate([*more, columns[:0]]))
         if len(columns) == before:
             break
@@ -82,7 +86,7 @@ def _by_some_columns(problem: Problem, alphas: Vector, tol: float) -> dict[int, 
 
 
 def _outside(one: Proved, columns: Indices) -> Indices:
-    """Those of the other columns whose derivatives are largest; the plane was scaled until none was too large."""
+    """Those of the other columns whose derivatives are largest."""
     sizes = np.abs(one.minorant.a)
     sizes[columns] = 0.0
     some = np.argpartition(-sizes, _MORE)[:_MORE] if len(sizes) > _MORE else np.arange(len(sizes))

@@ -55,8 +55,10 @@ def foretold(
     certificate, rests_on = best
     if certificate.relative_gap <= tol:
         logger.info("%s: %s after 0 steps, gap %.3g", start.solver, Status.CERTIFIED.name, certificate.gap)
-        history, name, mark = [Record(0, perf_counter() - began, *certificate[:3])], start.solver, start.fingerprint
-        return Solution(w, as_intercept(b), Status.CERTIFIED, certificate, 0, history, rests_on, name, mark)
+        return replace(
+            start, w=w, intercept=as_intercept(b), status=Status.CERTIFIED, certificate=certificate, n_iter=0,
+            history=[Record(0, perf_counter() - began, *certificate[:3])], minorant=rests_on, state={},
+        )  # fmt: skip
     if not certificate.relative_gap < _FAR:
         return None
     return replace(start, status=Status.STOPPED, minorant=rests_on, state={**start.state, "weighed": True})

@@ -100,8 +100,7 @@ class Moments(NamedTuple):
 
 
 def _symmetric(lower: Matrix) -> Matrix:
-    """The matrix whose lower triangle this is, in its place: block by block, for large ones do not stay in the
-    cache."""
+    """The matrix whose lower triangle this is, in its place; by blocks, which stay in the cache."""
     for first in range(0, len(lower), _BLOCK):
         last = first + _BLOCK
         corner = lower[first:last, first:last]
