@@ -7,7 +7,7 @@ from scipy import sparse
 from gapfit import Problem, path, solve
 from gapfit.alphas import Alphas, shares_a_matrix
 from gapfit.certify import certify
-from gapfit.solvers.columns.along_alphas import minimisers
+from gapfit.solvers.least_squares import along_alphas
 
 
 def drawn(seed):
@@ -47,7 +47,7 @@ def test_a_path_agrees_with_fits_of_their_own(seed):
 def test_planes_lie_below_the_risk(seed):
     problem, alphas = drawn(seed)
     rng = np.random.default_rng(seed)
-    for one in Alphas(problem).proved(alphas, minimisers(problem, alphas, 1e-2)):
+    for one in Alphas(problem).proved(alphas, along_alphas(problem, alphas, 1e-2)):
         plane = one.minorant
         for _ in range(5):
             w, b = rng.normal(size=len(one.w)), rng.normal(size=problem.n_offsets)
@@ -60,7 +60,7 @@ def test_planes_lie_below_the_risk(seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_points_are_near_the_optimum_by_steps_on_moments_alone(seed):
     problem, alphas = drawn(3 * seed)
-    proved = Alphas(problem).proved(alphas, minimisers(problem, alphas, 1e-7))
+    proved = Alphas(problem).proved(alphas, along_alphas(problem, alphas, 1e-7))
     assert max(one.certificate.relative_gap for one in proved[1:]) <= 1e-7
 
 

@@ -15,8 +15,7 @@ from gapfit.design.forms import Rows
 from gapfit.driver.at_once import quietly
 from gapfit.problem import Problem
 from gapfit.solution import Record, Solution, Status, as_intercept
-from gapfit.solvers.columns.along_alphas import minimisers
-from gapfit.solvers.least_squares import least_squares
+from gapfit.solvers import least_squares as moments
 
 _WORTH = 20.0  # products with X that an alpha costs otherwise
 _ALL = 3000  # columns, whose moments may all be taken
@@ -43,14 +42,16 @@ def along_alphas(problem: Problem, alphas: list[float], tol: float) -> dict[floa
     began, falling = perf_counter(), np.array(alphas)
     with quietly():
         if _take_all(problem, len(alphas)):
-            proved = dict(enumerate(Alphas(problem).proved(falling, minimisers(problem, falling, tol))))
+            proved = dict(
+                enumerate(Alphas(problem).proved(falling, moments.along_alphas(problem, falling, tol)))
+            )
         else:
             proved = _by_some_columns(problem, falling, tol)
     each = (perf_counter() - began) / len(alphas)
     return {
         alphas[k]: Solution(
             one.w, as_intercept(one.b), Status.CERTIFIED, one.certificate, 1,
-            [Record(1, each, *one.certificate[:3])], one.minorant, least_squares.__name__, None,
+            [Record(1, each, *one.certificate[:3])], one.minorant, moments.least_squares.__name__, None,
         )
         for k, one in proved.items()
         if one.certificate.relative_gap <= tol
@@ -70,7 +71,7 @@ def _by_some_columns(problem: Problem, alphas: Vector, tol: float) -> dict[int, 
             X[:, columns], problem.y, problem.loss, problem.penalty, problem.alpha, problem.weight,
             problem.n_offsets > 0,
         )  # fmt: skip
-        V = minimisers(part, alphas, aims)[left]  # smaller alphas are hard to begin with
+        V = moments.along_alphas(part, alphas, aims)[left]  # smaller alphas are hard to begin with
         W = np.zeros((len(left), d))
         W[:, columns] = V
         proved = together.proved(alphas[left], W, lambda rows, part=part, V=V: part.design.scores(V[rows].T))
