@@ -56,7 +56,7 @@ class Foresight:
 
     def __init__(self, problem: Problem) -> None:
         self.known: dict[float, Solution] = {}
-        self.scores: dict[float, Vector] = {}
+        self.places: dict[float, Problem] = {}  # which know the scores of these solutions, or find them
         self.problem, self.curved = problem, problem.has(Smooth)
         self.scored = problem.has(Rows) and problem.design.cost is None and isinstance(problem.y, np.ndarray)
 
@@ -66,7 +66,7 @@ class Foresight:
         self.problem.adopt(solution.minorant)
         self.known[alpha] = solution
         if self.scored and at is not None:
-            self.scores[alpha] = at.known_scores(solution.w)
+            self.places[alpha] = at
 
     def between(self, upper: float, lower: float, alpha: float) -> Solution:
         """A start at this alpha, from the solutions at a larger and a smaller one."""
@@ -102,11 +102,11 @@ class Foresight:
 
     def _scored(self, alphas: list[float], shares: list[float]) -> tuple[Vector | None, Vector | None]:
         """The scores of that sum, and by how much they may be off."""
-        if not all(alpha in self.scores for alpha in alphas):
+        if not all(alpha in self.places for alpha in alphas):
             return None, None
         design = self.problem.design
         lengths = [design.length(self.known[alpha].w.astype(np.float64, copy=False)) for alpha in alphas]
-        scores = _sum(shares, [self.scores[alpha] for alpha in alphas])
+        scores = _sum(shares, [self.places[alpha].known_scores(self.known[alpha].w) for alpha in alphas])
         slack = design.slack_of_sum(shares, lengths, 0.0)
         return (scores + self.problem.offset if self.problem.shifted else scores), slack
 
