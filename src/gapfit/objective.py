@@ -158,7 +158,7 @@ class Objective:
     def known_scores(self, w: Slope) -> Vector:
         """What the rows score at w, without offset; the last w is remembered."""
         if self._scored is None or self._scored[0] is not w:
-            self._scored = w, self.design.scores(w)
+            self._scored = w, self.design.scores(w.astype(np.float64, copy=False))
         return self._scored[1]
 
     def remember(self, w: Slope, scores: Vector) -> None:
