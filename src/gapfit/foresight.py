@@ -25,6 +25,8 @@ from gapfit.problem import Problem
 from gapfit.rounding import gamma
 from gapfit.solution import Solution
 
+_NEAR, _NEARER = 30.0, 1.5  # times the tolerance, for a loss that bends and for one with kinks
+
 
 class Foretold(NamedTuple):
     """For a solver: where the dual solution may lie, and what would else cost a product with the data."""
@@ -43,12 +45,22 @@ class Outlook(NamedTuple):
     slack: Vector | None  # by which they may be off
     bends: bool  # does the loss? Then dual points prove more than mixtures
 
-    def planes(self, problem: Problem, b: Vector) -> Iterator[Minorant]:
-        """What may bound the optimum from below, one after the other: each costs more than the last."""
-        yield self.start.minorant
-        if self.bends and self.scores is not None:
-            yield _higher(problem, self.start.minorant)
-            yield problem.minorant(problem.tangent(self.scores, b), self.scores)  # a product
+    @property
+    def near(self) -> float:
+        """How many times the tolerance a gap may be that more tries are likely to close."""
+        return _NEAR if self.bends else _NEARER
+
+    def tries(self, problem: Problem, b: Vector) -> Iterator[tuple[Vector, Minorant]]:
+        """Offsets and planes that may prove it good enough, one after the other: each costs more than the
+        last, the tangent at the end a product."""
+        mixture = self.start.minorant
+        yield b, mixture
+        if self.bends:
+            yield b, _higher(problem, mixture)
+        if self.scores is not None:
+            at = problem.tangent(self.scores, b)
+            yield at.b, mixture
+            yield at.b, problem.minorant(at, self.scores)
 
 
 class Foresight:

@@ -149,7 +149,7 @@ def _weighed(problem: Problem, outlook: Outlook, tol: float) -> Solution | None:
     start, scores, slack, _ = outlook
     if scores is None or slack is None:
         return replace(start, status=Status.STOPPED)
-    return foretold(problem, start, scores, slack, outlook.planes, tol)
+    return foretold(problem, start, scores, slack, outlook.tries, tol, outlook.near)
 
 
 def _alone(solution: Solution) -> bool:

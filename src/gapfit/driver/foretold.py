@@ -13,13 +13,13 @@ import numpy as np
 from gapfit._types import Vector
 from gapfit.certify import bounded
 from gapfit.driver.at_once import quietly
+from gapfit.driver.together import NOTHING
 from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.solution import Record, Solution, Status, as_intercept
 
 logger = logging.getLogger("gapfit")
 
-_NEAR = 30.0  # times the tolerance: a gap that another plane may close
 _FAR = 0.2  # a relative gap of one that foretells nothing
 
 
@@ -28,13 +28,15 @@ def foretold(
     start: Solution,
     scores: Vector,
     slack: Vector,
-    planes: Callable[[Problem, Vector], Iterable[Minorant]],
+    tries: Callable[[Problem, Vector], Iterable[tuple[Vector, Minorant]]],
     tol: float,
+    near: float,
 ) -> Solution | None:
     """The start as a solution, whose status is CERTIFIED if its gap is small enough; else it is one to begin
     with, or None if that would be no help.
 
-    `scores` are its own, off by the slack at most; `planes` are minorants, one dearer than the other.
+    `scores` are its own, off by the slack at most; `tries` are offsets and minorants, one dearer
+    than the other, as long as the gap is within `near` times the tolerance.
     """
     began = perf_counter()
     w = problem.penalty.rounded(start.w, problem.dtype)
@@ -43,16 +45,15 @@ def foretold(
     if w is not start.w:  # in the precision of the data
         slack = slack + problem.design.row_sizes * problem.design.length(w64 - start.w)
     with quietly():
-        upper = problem.most(w64, b, scores, slack=slack)
-        best = None
-        for plane in planes(problem, b):
-            found = bounded(problem, upper, plane)
-            best = found if best is None or found[0].gap < best[0].gap else best
-            if not tol < best[0].relative_gap < _NEAR * tol:
+        upper, rests_on = problem.most(w64, b, scores, slack=slack), start.minorant
+        certificate = NOTHING
+        for there, plane in tries(problem, b):
+            if there is not b and (at := problem.most(w64, there, scores, slack=slack)).above < upper.above:
+                b, upper = there, at
+            found = bounded(problem, upper, max(plane, rests_on, key=problem.dual))
+            certificate, rests_on = found
+            if not tol < certificate.relative_gap < near * tol:
                 break
-    if best is None:
-        return None
-    certificate, rests_on = best
     if certificate.relative_gap <= tol:
         logger.info("%s: %s after 0 steps, gap %.3g", start.solver, Status.CERTIFIED.name, certificate.gap)
         return replace(
