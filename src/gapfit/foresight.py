@@ -110,6 +110,9 @@ class Foresight:
         solutions = [self.known[alpha] for alpha in alphas]
         w = _sum(shares, [solution.w for solution in solutions])
         intercept = sum(share * one.intercept for share, one in zip(shares, solutions, strict=True))
+        if self.problem.n_offsets > 1:  # a parabola through offsets in order may leave it
+            cone = self.problem.risk.offsets
+            intercept = cone.offsets(cone.coordinates(np.asarray(intercept, dtype=np.float64)))
         return w, intercept
 
     def _scored(self, alphas: list[float], shares: list[float]) -> tuple[Vector | None, Vector | None]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gapfit import Problem, path, solve
+from gapfit import Problem, losses, path, solve
 from gapfit.certify import certify
 from gapfit.foresight import Foresight
 from gapfit.testing.counting import CountedRows, Counter
@@ -82,3 +82,16 @@ def test_most_of_a_path_is_proved_without_a_product():
         works.append(counter.work)
         assert all(solution.converged for solution in found)
     assert works[1] < 1.5 * works[0]  # eight times as many alphas tell nothing new
+
+
+@pytest.mark.parametrize("base", ["hinge", "logistic"])
+@pytest.mark.parametrize("kind", ["all", "immediate"])
+def test_offsets_that_are_foretold_are_in_order(kind, base):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(150, 4))
+    y = np.digitize(X[:, 0] + rng.normal(size=150), [-1.0, -0.9, 0.8, 2.0])
+    problem, alphas = Problem(X, y, losses.OrdinalThresholds(kind, base)), np.geomspace(1e1, 1e-4, 30)
+    for alpha, solution in zip(alphas, path(problem, alphas, tol=1e-3), strict=True):
+        assert solution.converged and (np.diff(solution.intercept) >= 0).all()
+        alone = solve(problem.at(alpha), tol=1e-6).certificate
+        assert solution.certificate.primal >= alone.dual * (1 - 1e-12)
