@@ -96,6 +96,7 @@ class Alphas:
         upper = attained(alphas, Estimate(omega, gamma(W.shape[1] + SUM) * omega), risk)
         spread = (once + gamma(design.depth[1] + 16)) * far * self.rows + W.shape[1] * TINY
         size = np.sqrt(np.einsum("kj,kj->k", a, a)) * (1 + gamma(W.shape[1] + 16))
+        spread += 4 * UNIT * size  # it will be scaled
         heights, noise = -0.5 * square - along, once * (square + far * self.targets) + len(u) * TINY
         if problem.n_offsets:
             rest = np.abs(u.sum(axis=0)) + once * far * self.ones
