@@ -48,14 +48,28 @@ def recheck(problem: Problem, solution: Solution) -> Certificate:
 
 
 def proved(
-    problem: Problem, w: Slope, b: Vector, minorant: Minorant, scores: Vector | None, *, exact: bool
+    problem: Problem,
+    w: Slope,
+    b: Vector,
+    minorant: Minorant,
+    scores: Vector | None,
+    *,
+    exact: bool,
+    slack: Vector | None = None,
 ) -> tuple[Certificate, Minorant]:
-    """As `certify`; and the minorant, made anew, on which the lower bound rests."""
+    """As `certify`; and the minorant, made anew, on which the lower bound rests. `slack` is what the scores
+    may be off by, where they were not computed from w."""
     if minorant.u is not None and (exact or not minorant.made):
         minorant = problem.again(minorant, exact=exact)
+    return bounded(problem, problem.most(w, b, scores, exact=exact, slack=slack), minorant, exact=exact)
+
+
+def bounded(
+    problem: Problem, upper: Estimate, minorant: Minorant, *, exact: bool = False
+) -> tuple[Certificate, Minorant]:
+    """What a minorant proves of a point whose J is known."""
     minorant = problem.feasible(minorant, exact=exact)
-    upper, lower = problem.most(w, b, scores, exact=exact), problem.least(minorant, exact=exact)
-    return judged(upper, lower, minorant.evidence, problem.loss), minorant
+    return judged(upper, problem.least(minorant, exact=exact), minorant.evidence, problem.loss), minorant
 
 
 def judged(upper: Estimate, lower: Estimate, evidence: str, loss: Any) -> Certificate:

@@ -11,6 +11,7 @@ from gapfit._types import Indices, Vector
 from gapfit.elsewhere import fetched, loops_of
 from gapfit.errors import as_number
 
+_HUGE = 1e100
 _LEAST = 1e-290  # of a sum of weights: parts of smaller ones lose their digits
 
 
@@ -94,3 +95,10 @@ def agreed_groups(known: Any, given: Any) -> Any:
     if not np.array_equal(known[1:] != known[:-1], given[1:] != given[:-1]):
         raise ValueError("groups and the design differ in where sequences begin; leave groups out")
     return given
+
+
+def check_sizes(**given: Any) -> None:
+    """Raise a ValueError if squares of these numbers would overflow."""
+    for name, values in given.items():
+        if not (size := float(np.abs(values).max())) <= _HUGE:
+            raise ValueError(f"{name} holds {size:.3g}; squares of such numbers overflow: scale {name} down")

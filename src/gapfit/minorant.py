@@ -57,7 +57,9 @@ def combine(minorants: Sequence[Minorant], shares: Vector, a: Slope | None = Non
         raise ArithmeticError("no share of a combination is positive: they have overflowed")
     first, _ = used[0]
     if a is None:
-        a = sum((share * minorant.a for minorant, share in used), np.zeros_like(first.a))
+        a = used[0][1] * first.a
+        for minorant, share in used[1:]:
+            a += share * minorant.a
     c = sum(share * minorant.c for minorant, share in used)
     # shares are rounded, and so are the products and the sum
     lost = gamma(4 * len(used) + 8) + abs(total - 1.0)

@@ -16,7 +16,7 @@ import numpy as np
 
 from gapfit._types import Slope, Vector
 from gapfit.cached import OfTheData
-from gapfit.checks import agreed_groups, as_groups, as_offset, as_weights
+from gapfit.checks import agreed_groups, as_groups, as_offset, as_weights, check_sizes
 from gapfit.design.base import Design
 from gapfit.design.given import unpacked
 from gapfit.design.memory import as_design
@@ -32,7 +32,6 @@ from gapfit.registry import as_loss, as_penalty
 from gapfit.rounding import UNIT, Estimate, length, two_sum
 from gapfit.rowwise import once, shares
 
-_HUGE = 1e100
 _SMALL = 1e-3  # a risk that rounding may be a part of
 _makers = count(1)
 
@@ -82,7 +81,7 @@ class Objective:
             offset = as_offset(fetched(offset), n, present, design.shape[0])
             self.shifted = bool(offset.any())
         offset = design.zeros() if offset is None else design.held(offset)
-        _check_sizes(X=design.largest, y=y, offset=offset if self.shifted else 0.0)
+        check_sizes(X=design.largest, y=y, offset=offset if self.shifted else 0.0)
         self.penalty.check(design.shape[1])
         self.penalty = design.penalty(self.penalty)
         self.design: Design = design
@@ -113,7 +112,7 @@ class Objective:
         other = self.at(self.alpha)
         other.offset = self.offset + more
         other.shifted = bool(other.offset.any())
-        _check_sizes(offset=other.offset)
+        check_sizes(offset=other.offset)
         other.maker, other._sealed, other._scored, other.shared = next(_makers), None, None, {}
         return other
 
@@ -159,8 +158,12 @@ class Objective:
     def known_scores(self, w: Slope) -> Vector:
         """What the rows score at w, without offset; the last w is remembered."""
         if self._scored is None or self._scored[0] is not w:
-            self._scored = w, self.design.scores(w)
+            self._scored = w, self.design.scores(w.astype(np.float64, copy=False))
         return self._scored[1]
+
+    def remember(self, w: Slope, scores: Vector) -> None:
+        """These are its scores, without offset, as they were computed."""
+        self._scored = w, scores
 
     def start(self) -> Slope:
         """The minimiser of the penalty."""
@@ -245,15 +248,18 @@ class Objective:
             return Balanced(risk, u, risk, none, None)
         return minimise_offsets(self.risk, scores, np.zeros(self.n_offsets) if guess is None else guess)
 
-    def most(self, w: Slope, b: Vector, scores: Vector | None = None, *, exact: bool = False) -> Estimate:
-        """J(w, b), with an error that counts all rounding; `scores` are A w + offset, where known."""
+    def most(
+        self, w: Slope, b: Vector, scores: Vector | None = None, *, exact: bool = False, slack: Any = None
+    ) -> Estimate:
+        """J(w, b), with an error that counts all rounding; `scores` are A w + offset, where known: computed
+        as usual, or off by at most the slack."""
         omega = self.penalty.value_above(w, exact=exact)
         if omega.below <= 0 and self.penalty.least_is_zero and np.array_equal(w, self.start()):
             omega = Estimate(0.0, 0.0)  # at its minimiser, whatever rounding makes of it
-        made = attained(self.alpha, omega, self.risk_above(w, b, scores, exact=exact))
+        made = attained(self.alpha, omega, self.risk_above(w, b, scores, exact=exact, slack=slack))
         return made if isfinite(made.value) else Estimate(np.inf, 0.0)
 
-    def risk_above(self, w: Slope, b: Vector, scores: Vector | None, *, exact: bool) -> Estimate:
+    def risk_above(self, w: Slope, b: Vector, scores: Any, *, exact: bool, slack: Any = None) -> Estimate:
         stray = self.penalty.astray(w) * self.design.largest  # what a weight outside the domain may add
         precise = self.design.precise_scores(w) if exact else None
         if precise is not None:
@@ -263,7 +269,7 @@ class Objective:
         if scores is None and not self.shifted:
             return self.design.risk_above(self.risk, w, b, stray)
         scores = self.scores(w) if scores is None else scores
-        slack = self.design.slack(w) + stray
+        slack = (self.design.slack(w) if slack is None else slack) + stray
         if self.shifted:  # the sum with the offset is rounded too
             slack = slack + UNIT * np.abs(scores)
         return self.risk.value_above(scores, np.zeros_like(scores), b, slack)
@@ -291,9 +297,3 @@ class Objective:
     def inner(self, a: Slope, other: Slope) -> float:
         """<a, other> in the dual metric of a quadratic penalty."""
         return self.design.inner(a, self.penalty.argmax(other))
-
-
-def _check_sizes(**given: Any) -> None:
-    for name, values in given.items():
-        if not (size := float(np.abs(values).max())) <= _HUGE:
-            raise ValueError(f"{name} holds {size:.3g}; squares of such numbers overflow: scale {name} down")

@@ -14,10 +14,13 @@ from inspect import signature
 from types import MappingProxyType
 from typing import Any
 
-from gapfit import threads
+from gapfit import limits, threads
 from gapfit.checkpoint import Checkpoint, Identity
+from gapfit.checks import as_tolerance
+from gapfit.driver.along_alphas import along_alphas, suits
 from gapfit.driver.at_once import at_once, is_plain
-from gapfit.foresight import Foresight
+from gapfit.driver.foretold import foretold
+from gapfit.foresight import Foresight, Outlook
 from gapfit.problem import Problem
 from gapfit.registry import is_auto
 from gapfit.solution import Solution, Status
@@ -29,7 +32,8 @@ _FEW = 4  # alphas, too few to foretell any
 # of `solve`; solutions keep no state here, for there is none to go on from
 _USUAL = {name: one.default for name, one in signature(solve).parameters.items()} | {"resumable": False}
 
-Fit = Callable[[float, Solution | None], Solution]  # alpha and a start -> the solution there
+Start = Solution | Outlook | None
+Fit = Callable[[float, Start], tuple[Solution, Problem]]  # alpha and a start -> the solution, and of what
 
 
 def path(
@@ -78,22 +82,38 @@ def path(
     downwards = sorted(set(alphas), reverse=True)
     # for all fits at once: to tell BLAS of its threads takes longer than a small fit
     with threads.using(options.get("n_jobs")), _kept(checkpoint, problem, alphas, solver) as file:
-        quick = is_auto(solver) and file is None and by_moments(problem) and is_plain({**_USUAL, **options})
+        plain = is_auto(solver) and file is None and is_plain({**_USUAL, **options})
+        quick = plain and by_moments(problem)
 
-        how, cut = dict(options), False
+        early: dict[float, Solution] = {}
+        how, cut, tol = dict(options), False, options.get("tol", _USUAL["tol"])
 
-        def fit(alpha: float, start: Solution | None) -> Solution:
+        def fit(alpha: float, start: Start) -> tuple[Solution, Problem]:
             nonlocal cut
+            at = problem.at(alpha)
+            if alpha in early:
+                return early[alpha], at
             if quick:  # then a fit is little more than its proof
-                found = at_once(problem.at(alpha), least_squares, options.get("tol", _USUAL["tol"])).solution
+                found = at_once(at, least_squares, tol).solution
                 if found is not None:
-                    return replace(found, fingerprint=mark, state={"alone": True})
+                    return replace(found, fingerprint=mark, state={"alone": True}), at
+            if isinstance(start, Outlook):
+                with limits.Interrupts() as interrupts:
+                    start = _weighed(at, start, tol)
+                cut |= interrupts.pressed
+                if start is not None and start.converged:
+                    return _unless(cut, start), at
             if cut:
                 how["max_iter"] = 0  # the bounds that come for free
-            solution = solve(problem.at(alpha), solver, start=start, checkpoint=file, **how)
+            solution = solve(at, solver, start=start, checkpoint=file, **how)
             cut |= solution.status is Status.INTERRUPTED
-            return replace(solution, fingerprint=mark)
+            return replace(solution, fingerprint=mark), at
 
+        if plain and len(downwards) > 1 and suits(problem, len(downwards)):
+            with limits.Interrupts() as interrupts:
+                early = along_alphas(problem, downwards, as_tolerance(tol))
+            cut |= interrupts.pressed
+            early = {alpha: _unless(cut, solution) for alpha, solution in early.items()}
         ours = {
             alpha: replace(solution, fingerprint=mark)
             for alpha, solution in known.items()
@@ -114,9 +134,22 @@ def _downwards(alphas: list[float], fit: Fit) -> dict[float, Solution]:
     solutions: dict[float, Solution] = {}
     start = None
     for alpha in alphas:
-        solutions[alpha] = fit(alpha, start)
+        solutions[alpha], _ = fit(alpha, start)
         start = None if _alone(solutions[alpha]) else solutions[alpha]
     return solutions
+
+
+def _unless(cut: bool, solution: Solution) -> Solution:
+    """It, though it may not be the end that somebody wanted who has pressed Ctrl-C."""
+    return replace(solution, status=Status.INTERRUPTED) if cut else solution
+
+
+def _weighed(problem: Problem, outlook: Outlook, tol: float) -> Solution | None:
+    """What is foretold, if anything is known of its scores proved as far as they go."""
+    start, scores, slack, _ = outlook
+    if scores is None or slack is None:
+        return replace(start, status=Status.STOPPED)
+    return foretold(problem, start, scores, slack, outlook.tries, tol, outlook.near)
 
 
 def _alone(solution: Solution) -> bool:
@@ -128,7 +161,7 @@ def _inwards(problem: Problem, alphas: list[float], fit: Fit) -> dict[float, Sol
     """The ends, then what lies between. A fit that was worked for, and no other, foretells its neighbours."""
     foresight = Foresight(problem)
     for end in (alphas[0], alphas[-1]):  # too far apart to know anything of each other
-        foresight.add(end, fit(end, None))
+        foresight.add(end, *fit(end, None))
     solutions = foresight.known.copy()
     if all(map(_alone, solutions.values())):
         return solutions | _downwards(alphas[1:-1], fit)
@@ -139,9 +172,10 @@ def _inwards(problem: Problem, alphas: list[float], fit: Fit) -> dict[float, Sol
             continue
         middle = len(inside) // 2
         alpha, ends = inside[middle], (upper, lower)
-        solution = solutions[alpha] = fit(alpha, foresight.between(upper, lower, alpha))
+        solution, at = fit(alpha, foresight.outlook(upper, lower, alpha))
+        solutions[alpha] = solution
         if solution.n_iter > 0:
-            foresight.add(alpha, solution)
+            foresight.add(alpha, solution, at)
             ends = (alpha, alpha)
         open_ranges.append((ends[0], lower, inside[middle + 1 :]))
         open_ranges.append((upper, ends[1], inside[:middle]))
@@ -152,7 +186,8 @@ def _among(
     problem: Problem, alphas: list[float], fit: Fit, known: dict[float, Solution]
 ) -> dict[float, Solution]:
     """Each between those that are known on both sides, or from the nearer end of them."""
-    foresight, solutions = Foresight(problem), {}
+    foresight, solutions = Foresight(problem), dict[float, Solution]()
+    start: Start
     for alpha, solution in known.items():
         foresight.add(alpha, solution)
     for alpha in alphas:
@@ -161,9 +196,9 @@ def _among(
         if upper is None or lower is None or upper == lower:
             start = foresight.known[upper or lower]  # type: ignore[index]
         else:
-            start = foresight.between(upper, lower, alpha)
-        solutions[alpha] = fit(alpha, start)
-        foresight.add(alpha, solutions[alpha])
+            start = foresight.outlook(upper, lower, alpha)
+        solutions[alpha], at = fit(alpha, start)
+        foresight.add(alpha, solutions[alpha], at)
     return solutions
 
 

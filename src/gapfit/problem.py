@@ -130,19 +130,23 @@ class Problem(Objective):
         made = self._made(u, at_zero, "accumulated", np.zeros(self.n_offsets), None)
         return made._replace(spread=made.spread + spread)
 
-    def claimed(self, u: Vector, a: Slope, c: float) -> Minorant:
-        """The minorant of a dual point whose product A'u and height a solver has at hand. It serves until the
-        fit ends: what is reported rests on u alone."""
+    def claimed(self, u: Vector, a: Slope, c: float | None, off: float | None = None) -> Minorant:
+        """The minorant of a dual point whose product A'u is at hand, and its height, unless that is None. By
+        default it serves until the fit ends: what is reported rests on u alone. Where it is proved how far
+        `off` the product is, that is not made anew."""
         known = float((u * self.offset).sum()) if self.shifted else 0.0
-        noise = gamma(SUM + additions(u)) * (abs(c) + abs(known) + float(np.abs(u).sum()))
+        conjugate = Estimate(0.0, 0.0)
         if self.risk.has(Conjugate):
-            noise += self.risk.conjugate_above(u, exact=False).error
-        size, spread = self.design.length(a), 2 * self.design.spread(u)
+            conjugate = self.risk.conjugate_above(u, exact=False)
+        c = -conjugate.value if c is None else c
+        noise = conjugate.error + gamma(SUM + additions(u)) * (abs(c) + abs(known) + float(np.abs(u).sum()))
+        size, spread = self.design.length(a), 2 * self.design.spread(u) if off is None else off
         if self.n_offsets:
             left = self.risk.imbalance(u)
             more = self._unbalanced(abs(left.e) + left.error, c, size)
             noise, spread = noise + more[0], spread + more[1]
-        return self._level(a, c + known, "conjugate", noise, spread=spread, size=size, u=u, made=False)
+        made = off is not None
+        return self.level(a, c + known, "conjugate", noise, spread=spread, size=size, u=u, made=made)
 
     def again(self, minorant: Minorant, *, exact: bool = False) -> Minorant:
         """The minorant, made anew from nothing but X, y and the dual point that it keeps."""
@@ -183,10 +187,10 @@ class Problem(Objective):
         more = self._unbalanced(rest, height, size)
         noise, spread = noise + more[0], spread + more[1]
         keep = u if evidence == "conjugate" or u.size <= _KEPT else None
-        return self._level(a, height, evidence, noise, spread=spread, size=size, u=keep)
+        return self.level(a, height, evidence, noise, spread=spread, size=size, u=keep)
 
-    def _level(self, a: Slope, c: float, evidence: str, noise: float = 0.0, **more: Any) -> Minorant:
-        """A minorant that does not lean in b."""
+    def level(self, a: Slope, c: float, evidence: str, noise: float = 0.0, **more: Any) -> Minorant:
+        """A minorant that does not lean in b, for who has counted what its numbers may be off by."""
         return Minorant(a, np.zeros(self.n_offsets), c, evidence, noise, maker=self.maker, **more)
 
     def _unbalanced(self, rest: Vector, height: float, size: float) -> tuple[float, float]:
@@ -195,7 +199,7 @@ class Problem(Objective):
             return 0.0, 0.0
         reserve, there = self.reserve, rest > 0
         share = float(rest[there] @ reserve.price[there])
-        noise, spread = taken_away(share, height, reserve.height, size, self._reach_of_reserve)
+        noise, spread = taken_away(share, height, reserve.height, size, self.reach_of_reserve)
         return noise + float(rest @ abs(reserve.b)), spread
 
     def _slope(self, u: Vector, exact: bool) -> tuple[Slope, float]:
@@ -212,7 +216,7 @@ class Problem(Objective):
         return reserve_of(self.risk, self.offset, lambda: self.at_zero)
 
     @OfTheData
-    def _reach_of_reserve(self) -> float:
+    def reach_of_reserve(self) -> float:
         return self.design.reach(self.reserve.u())
 
     def zero_plane(self) -> Minorant | None:
@@ -222,11 +226,11 @@ class Problem(Objective):
         n, d = self.design.shape
         c, u = self.risk.infimum, np.zeros_like(self.offset) if n <= _KEPT else None
         noise = gamma(SUM) * max(abs(c), 1.0) if c else 0.0  # zero is exact, anything else computed
-        return self._level(np.zeros(d), c, "conjugate", noise, u=u)
+        return self.level(np.zeros(d), c, "conjugate", noise, u=u)
 
     def nothing(self) -> Minorant:
         """A minorant that proves nothing: where the risk overflows, or has no minimum."""
-        return self._level(np.zeros(self.design.shape[1]), -np.inf, "none")
+        return self.level(np.zeros(self.design.shape[1]), -np.inf, "none")
 
     def feasible(self, minorant: Minorant, *, proved: bool = True, exact: bool = False) -> Minorant:
         """The minorant mixed with the zero plane just so much that its lower bound is finite; if `proved`,

@@ -257,7 +257,7 @@ def test_epochs_of_sweeps_and_steps_beyond(rng, entropic, dense):
     gaps = []
     for _ in range(40):
         before, b = case.value(place.b), place.b
-        ways = dual.Ways(V, Z, latest, spare_z, spare_v)
+        ways = dual_steps.Ways(V, Z, latest, spare_z, spare_v)
         place, (latest, spare_z), epoch, (_, _, _, estimate) = dual.descend(
             case.dual, place, ways, epoch, ends
         )
@@ -268,9 +268,9 @@ def test_epochs_of_sweeps_and_steps_beyond(rng, entropic, dense):
         case.holds(place)
         close(Z, V @ case.X, atol=1e-9)
         assert case.value(b) <= before + 1e-10
-        ways = dual.Ways(V, Z, latest, spare_z, spare_v)
+        ways = dual_steps.Ways(V, Z, latest, spare_z, spare_v)
         before, b = case.value(place.b), place.b
-        place, (latest, spare_z) = dual_steps.step_on(case.dual, place, ways, N)
+        place, (latest, spare_z) = dual.step_on(case.dual, place, ways, epoch)
         place = dual.Place(*place)
         case.holds(place)
         assert case.value(b) <= before + 1e-10

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from gapfit.compiled._jit import jit
 from gapfit.compiled.dual_coordinate import costs
-from gapfit.compiled.dual_steps import Ways, leave_resting, step_on
+from gapfit.compiled.dual_steps import Ways, beyond, leave_resting
 from gapfit.compiled.dual_sweeps import Dual, Place, responses, sort_out, survey, sweep
 from gapfit.compiled.rows import LOSS, dense_dot
 
@@ -41,6 +41,9 @@ class Ends(NamedTuple):
     fine: float  # of |z|^2 / alpha is a gap that ends the epoch as well, for it is rounding
 
 
+NO_SWEEPS = Ends(0.0, 0, 0, 0, 0.0, 0.0)
+
+
 @jit(fast=True)
 def _left_at_the_end(gap, before):
     """The share of the gap that a sweep saw that is left when it ends.
@@ -61,14 +64,19 @@ def descend(dual, place, ways, epoch, ends):
     is something to tell; and after the first sweep over all rows.
 
     Sweeps go on, at least one, until they have touched some times more entries than z has. The latest way is
-    where they led. Returns what `step_on` does; the epoch, as a tuple; and the visits of this call, whether
-    the epoch is over, whether because its gap is too fine, and what the gap is by now, by guess.
+    where they led. Where there are to be no sweeps, a step beyond is all. Returns what `beyond` does; the
+    epoch, as a tuple; and the visits of this call, whether the epoch is over, whether because its gap is too
+    fine, and what the gap is by now, by guess.
     """
     table, V, Z = dual.table, ways.V, ways.Z
     z, b, s, c = place
     latest, spare_z = ways.latest, ways.spare_z
     order, state, threshold, gap, full_gap, visits, sweeps = epoch
     untold, first = 0, full_gap == math.inf
+    if ends.most_sweeps == 0:
+        (z, b, s, c), (latest, spare_z) = beyond(dual, place, ways, order.size)
+        epoch = (order, state, threshold, gap, full_gap, visits, sweeps)
+        return (z, b, s, c), (latest, spare_z), epoch, (untold, False, False, gap)
     while True:
         for j in range(z.size):
             Z[latest, j] = z[j]
@@ -104,6 +112,11 @@ def descend(dual, place, ways, epoch, ends):
         if over or first or few or estimate <= ends.news or untold >= ends.most_untold:
             break
         place, ways = Place(z, b, s, c), Ways(V, Z, latest, spare_z, ways.spare_v)
-        (z, b, s, c), (latest, spare_z) = step_on(dual, place, ways, order.size)
+        (z, b, s, c), (latest, spare_z) = beyond(dual, place, ways, order.size)
     epoch = (order, state, threshold, gap, full_gap, visits, sweeps)
     return (z, b, s, c), (latest, spare_z), epoch, (untold, over, too_fine, estimate)
+
+
+def step_on(dual: Dual, place: Place, ways: Ways, epoch: Epoch) -> Any:
+    """One step beyond and no sweep, see `beyond`: compiled by itself, it would be compiled twice."""
+    return descend(dual, place, ways, epoch, NO_SWEEPS)[:2]

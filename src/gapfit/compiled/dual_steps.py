@@ -26,8 +26,8 @@ class Ways(NamedTuple):
     spare_v: Any  # the size of v, for notes
 
 
-@jit(fast=True)
-def step_on(dual, place, ways, active):
+@jit(fast=True, inner=True)
+def beyond(dual, place, ways, active):
     """To the minimum over the plane through the last ways, and b with it; where that fails, forget the ways.
 
     ``active`` is the number of active rows. Returns z, b, s and c of the place; and of the ways which one
@@ -40,9 +40,16 @@ def step_on(dual, place, ways, active):
     if moved:
         z, spare_z = spare_z, z
     else:
-        V[:] = 0.0
-        Z[:] = 0.0
+        _forget(V)
+        _forget(Z)
     return (z, b - dual.rho * s, s, c), ((latest + 1) % V.shape[0], spare_z)
+
+
+@jit(fast=True)
+def _forget(ways):
+    for j in range(ways.shape[0]):
+        for i in range(ways.shape[1]):
+            ways[j, i] = 0.0
 
 
 @jit(fast=True)
@@ -130,8 +137,12 @@ def _model(dual, place, V, Z):
     _, table, entropic, inv_alpha, mean_sq, rho = dual
     z, b, s, c = place
     m = V.shape[0]
-    H, r = np.zeros((m, m)), np.zeros(m)
-    S, C = np.zeros(m), np.zeros(m)  # how s and c change
+    H, r = np.empty((m, m)), np.empty(m)
+    S, C = np.empty(m), np.empty(m)  # how s and c change
+    for j in range(m):  # `np.zeros` takes longer to compile
+        r[j] = S[j] = C[j] = 0.0
+        for k in range(m):
+            H[j, k] = 0.0
     for i in range(table.size):
         reach = 0.0
         for j in range(m):

@@ -48,9 +48,10 @@ def _visits(size, state):
 
     Random numbers are a scrambled counter, ``state``; its next value is returned as well.
     """
-    blocks = np.arange((size + BLOCK - 1) // BLOCK)
+    blocks = np.empty((size + BLOCK - 1) // BLOCK, np.int64)
     draws = np.empty(blocks.size, np.uint64)
     for k in range(draws.size):
+        blocks[k] = k
         state += COUNTER_STEP
         x = (state ^ (state >> np.uint64(30))) * SCRAMBLE[0]
         x = (x ^ (x >> np.uint64(27))) * SCRAMBLE[1]
@@ -62,7 +63,7 @@ def _visits(size, state):
     filled = 0
     for k in range(blocks.size):
         start = blocks[k] * BLOCK
-        length = min(BLOCK, size - start)
+        length = BLOCK if start + BLOCK <= size else size - start
         turn = np.int64(draws[k] & np.uint64(0xFFFF)) % length  # low bits: the shuffle used the high ones
         for q in range(length - turn):
             visits[filled + q] = start + turn + q
@@ -94,7 +95,9 @@ def _sweep(dual, place, order, state, threshold):
     z, b, s, c = place
     size = order.size
     visits, state = _visits(size, state)
-    stays = np.ones(size, np.bool_)
+    stays = np.empty(size, np.bool_)
+    for k in range(size):  # `np.ones` takes longer to compile
+        stays[k] = True
     kept = 0
     pulls = gap = 0.0
     for k in range(size):
@@ -133,7 +136,7 @@ def _sweep(dual, place, order, state, threshold):
             row_add(rows, i, step, z)
             s -= step
             c += step * along
-    usual = pulls / max(kept, 1)
+    usual = pulls / kept if kept > 0 else 0.0
     remaining = np.empty(kept, np.int64)
     kept = 0
     for k in range(size):
@@ -179,9 +182,10 @@ def _survey(dual, place, threshold, members, first, last, firmness):
 def sort_out(table, members, firmness, nearly, far):
     """Of the members, those that do not rest; those less firm than ``nearly``; and those whose firmness is at
     most ``far`` times the square root of their curvature."""
-    active, near, doubtful = np.empty((3, members.size), np.int64)
+    size = members.size
+    active, near, doubtful = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     a = n = d = 0
-    for k in range(members.size):
+    for k in range(size):
         i, firm = members[k], firmness[k]
         active[a] = near[n] = doubtful[d] = i
         a += firm < 0.0

@@ -6,7 +6,7 @@ the number of samples that y, weights and queries speak of is told apart.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -193,6 +193,13 @@ class Design(HasForms, ABC):
     def slack(self, w: Slope) -> Vector:
         """How far each computed score can be from the exact one."""
         return self.row_sizes * (gamma(self.depth[0] + 4) * self.length(w)) + self.shape[1] * TINY
+
+    def slack_of_sum(self, shares: Sequence[float], lengths: Sequence[float], moved: float) -> Vector:
+        """How far a sum of computed scores, in these shares, can be from the scores of the same sum of
+        weights, which have these lengths, moved by so much. Both sums are rounded, too."""
+        size = sum(abs(share) * length for share, length in zip(shares, lengths, strict=True))
+        once = gamma(self.depth[0] + 4 * len(shares) + 16) * size + moved
+        return self.row_sizes * once + len(shares) * self.shape[1] * TINY * (1 + max(map(abs, shares)))
 
     def inner_error(self, a: Slope, w: Slope) -> float:
         """How far `inner` can be from <a, w>."""

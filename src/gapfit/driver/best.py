@@ -54,7 +54,8 @@ class Best(Kept):
         self.primal = at_rest
         self.given: tuple[Slope, Vector] | None = None  # the point to start from, if it is of use
         bounds = [problem.zero_plane(), known.minorant]
-        if "w" in known.state or bounds[0] is None:  # costs a pass over the data
+        # a look costs a pass over the data
+        if ("w" in known.state and not known.weighed) or not (bounds[0] or bounds[1]):
             w = known.state.get("w", self.w)
             scores = problem.scores(w)
             at = problem.tangent(scores, known.b)
@@ -206,6 +207,8 @@ class Best(Kept):
 
     def solution(self, status: Status, solver: str, fingerprint: str | None) -> Solution:
         proof = self._final()
+        if proof.w is self.w and self.scores is not None and not self.problem.shifted:
+            self.problem.remember(self.w, self.scores)
         return Solution(
             w=proof.w,
             intercept=as_intercept(proof.b),

@@ -19,6 +19,7 @@ class Known(NamedTuple):
     state: dict[str, Any]
     minorant: Minorant | None
     b: Vector | None = None  # offsets that go with "w"; those found anew may be worse, where they are hard
+    weighed: bool = False  # was "w" looked at before, and not good enough?
 
     @classmethod
     def of(cls, start: Any, problem: Problem, solver: str, fingerprint: str | None) -> "Known":
@@ -35,4 +36,4 @@ class Known(NamedTuple):
         same = state.get("objective") == (problem.alpha, problem.penalty)
         b = np.atleast_1d(np.asarray(earlier.intercept, dtype=np.float64)) if problem.n_offsets else None
         told = {"w": w, "same": same} if b is None else {"w": w, "offsets": b, "same": same}
-        return cls({**state, **told}, problem.adopt(earlier.minorant), b)
+        return cls({**state, **told}, problem.adopt(earlier.minorant), b, "weighed" in state)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapfit._types import Matrix, Slope
+from gapfit._types import Matrix, Slope, Vector
 from gapfit.design.forms import RowSums
 from gapfit.elsewhere import fetched
 from gapfit.losses.forms import Parabola
@@ -31,6 +31,9 @@ from gapfit.solvers.columns.model import ROUNDS, Model
 from gapfit.solvers.point import at_best_offsets
 from gapfit.solvers.second_order.definite import factorised, with_penalty
 
+_BLOCK = 128  # rows and columns of a matrix
+_LEFT = 0.5  # of the tolerance, in units of alpha: what sweeps along many alphas leave of a derivative
+_SWEEPS = 500  # at one of them, at most: what they leave is for another method
 _FINE = 1e-9  # of the largest derivative at the start: sweeps go on until none changes by more
 
 
@@ -88,8 +91,7 @@ class Moments(NamedTuple):
             centre, level = problem.mean, float(weight @ target) / float(weight.sum())
         gram = design.gram_for_steps(weight, centre)
         if isinstance(gram, np.ndarray):  # elsewhere it is whole
-            half = np.tril(gram)
-            gram = half + np.tril(half, -1).T
+            gram = _symmetric(gram)
         around = weight * (target - level)
         cross = design.adjoint(around) - float(around.sum()) * centre
         at_zero = 0.5 * float(around @ (target - level))
@@ -100,6 +102,29 @@ class Moments(NamedTuple):
         b = np.full(self.offsets, self.level - float(self.centre @ w))
         now = {"point": w, "lowest": lowest, "alone": True}
         return Iterate(w, b, snapshot=now.copy, estimate=0.0, tangent=True)
+
+
+def along_alphas(problem: Problem, alphas: Vector, tol: float | Vector) -> Matrix:
+    """Under L1, a row for each of the falling alphas: w, so near the minimum that its gap may be such a share
+    of J, one for each or for all."""
+    from gapfit.compiled.lasso_path import descend_alphas  # compiled code is loaded only when it is to run
+
+    moments = Moments.of(problem)
+    d, fines = len(moments.cross), np.clip(np.broadcast_to(_LEFT * tol, alphas.shape), 1e-12, 0.1)
+    W, H = np.zeros((len(alphas), d)), np.empty((d, d))
+    inside, active, room = np.zeros(d), np.zeros(d, np.int64), np.zeros((8, d))
+    descend_alphas(moments.gram, moments.cross, alphas, fines, _SWEEPS, inside, active, room, H, W)
+    return W
+
+
+def _symmetric(lower: Matrix) -> Matrix:
+    """The matrix whose lower triangle this is, in its place; by blocks, which stay in the cache."""
+    for first in range(0, len(lower), _BLOCK):
+        last = first + _BLOCK
+        corner = lower[first:last, first:last]
+        corner[:] = np.tril(corner) + np.tril(corner, -1).T
+        lower[first:last, last:] = lower[last:, first:last].T
+    return lower
 
 
 class _ByFactor:

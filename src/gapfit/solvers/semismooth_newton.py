@@ -141,7 +141,9 @@ class _Path(Kept):
         """Begin where something is known, or from nothing with a rounding that reaches most samples."""
         losses, p = self.losses, self.losses.p
         self.w = np.array(known.get("w", self.problem.start()))
-        scores = self.problem.design.scores(self.w)
+        told = known.get("foretold")
+        seen = None if told is None else told.scores
+        scores = self.problem.design.scores(self.w) if seen is None else seen.copy()
         self.b = float(known["foretold"].intercept if "foretold" in known else known.get("b", 0.0))
         if self.problem.n_offsets and known.keys().isdisjoint(("b", "foretold")):
             self.b = float(p @ (losses.target - scores))

@@ -69,7 +69,7 @@ class Descent(Kept):
         self.steps = 0
         self.over, self.too_fine = True, False  # the epoch; the gap, for rows in single precision
         if "foretold" in state and not state.get("same") and not self.kind.entropic:
-            self._begin_near(*state["foretold"])
+            self._begin_near(*state["foretold"][:3])
         elif "u" in state:
             self.restore(state)
 
@@ -120,7 +120,7 @@ class Descent(Kept):
         """
         if self.sweeps == 0:
             return
-        place, (self.latest, self.spare) = self.compiled.step_on(*self._state(), len(self.order))
+        place, (self.latest, self.spare) = self.compiled.step_on(*self._state(), self._epoch())
         self.z, self.b, self.s, self.c = place
 
     def choose_rows(self) -> None:
@@ -247,9 +247,7 @@ class Descent(Kept):
         store, tuning = self.store, self.tuning
         untold = tuning.silence * self.n + 1000
         at_once = max(2 * self.n, _AT_ONCE * len(store.table) // max(len(store.rows.data), 1))
-        epoch = self.compiled.Epoch(
-            self.order, self.random, self.threshold, self.gap, self.full_gap, self.visits, self.sweeps
-        )
+        epoch = self._epoch()
         ends = self.compiled.Ends(
             enough=tuning.enough, most_visits=tuning.revisits * self.n, most_sweeps=tuning.sweeps,
             most_untold=min(untold - self.untold, at_once), news=tuning.news * self.told,
@@ -262,6 +260,11 @@ class Descent(Kept):
         done, self.over, self.too_fine, self.estimate = now
         self.untold += done
         self.news = self.estimate <= tuning.news * self.told or self.untold >= untold
+
+    def _epoch(self) -> Any:
+        return self.compiled.Epoch(
+            self.order, self.random, self.threshold, self.gap, self.full_gap, self.visits, self.sweeps
+        )
 
     def scale(self) -> float:
         """|z|^2 / alpha = sum_i v_i f_i, of which rounding in the rows leaves a share uncertain."""

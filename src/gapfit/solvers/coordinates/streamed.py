@@ -217,7 +217,7 @@ class _Streamed(Kept):
             limits.look()
             if epoch.sweeps > 0:
                 ways = compiled.Ways(store.V, Z, latest, spare, store.spare)
-                now, (latest, spare) = compiled.step_on(dual, place, ways, len(epoch.order))
+                now, (latest, spare) = compiled.step_on(dual, place, ways, epoch)
                 place = compiled.Place(*now)
             ways = compiled.Ways(store.V, Z, latest, spare, store.spare)
             now, (latest, spare), told, (_, over, _, _) = compiled.descend(dual, place, ways, epoch, ends)
