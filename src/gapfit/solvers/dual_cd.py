@@ -36,21 +36,35 @@ from gapfit import limits, threads
 from gapfit._types import Slope, Vector
 from gapfit.design.forms import PartRows, Rows
 from gapfit.losses.atoms import Atoms
-from gapfit.losses.forms import BinaryEntropy
+from gapfit.losses.forms import BinaryEntropy, Smooth
 from gapfit.minorant import Minorant
 from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
-from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.coordinates.descent import Descent, Tuning
 from gapfit.solvers.coordinates.streamed import streamed
+from gapfit.solvers.work import work_of
 
 __all__ = ["Tuning", "dual_cd"]
 
 USUAL = Tuning()
 
 
-@needs((Atoms, BinaryEntropy), Euclidean, (Rows, PartRows))
+def _effort(problem: Problem) -> Effort:
+    """Some visits to each row a step. Rows that are many, or long, settle weights sooner."""
+    n, _, product, _, hard, _, rank = work_of(problem)
+    steps = (4.5 if problem.has(Smooth) else 8.0) * (hard / rank) ** 0.17
+    return Effort(2.5e6 + 10 * product + 500.0 * n, _work(problem, 1.5), steps, 64.0 * n)
+
+
+def _work(problem: Problem, visits: float) -> float:
+    """Of so many visits to each row."""
+    n, d, product, *_ = work_of(problem)
+    return 1e6 + visits * (0.7 * product + 300.0 * n) + 150.0 * d
+
+
+@needs((Atoms, BinaryEntropy), Euclidean, (Rows, PartRows), effort=_effort)
 def dual_cd(
     problem: Problem,
     state: dict[str, Any] | None = None,
@@ -101,6 +115,7 @@ def _scouts_stay_active(problem: Problem, share: float, seed: int, tuning: Tunin
 
 def _iterate(descent: Descent) -> Iterate:
     """The point, and what is known of it."""
+    work = _work(descent.problem, descent.untold / descent.n)
     descent.told, descent.untold = descent.estimate, 0
     along_mean = (descent.c + descent.s * descent.whole.mean_sq) / descent.problem.alpha
     offset = np.full(descent.problem.n_offsets, descent.b - along_mean)
@@ -122,7 +137,7 @@ def _iterate(descent: Descent) -> Iterate:
         descent.bring_back()
         return descent.problem.minorant_at(-descent.whole.table["v"])
 
-    return Iterate(point, offset, minorant, None, descent.snapshot, estimate, objective)
+    return Iterate(point, offset, minorant, None, descent.snapshot, estimate, objective, work=work)
 
 
 def _best_responses(descent: Descent) -> Vector:

@@ -20,6 +20,7 @@ from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.cuts.masters import master_for
 from gapfit.solvers.point import look
+from gapfit.solvers.work import work_of
 
 _STEPS = 20  # L-BFGS iterations between two certificates
 _MEMORY = 20  # pairs that L-BFGS remembers
@@ -28,7 +29,12 @@ _FINE = 1e-4  # of J: with a smaller gap, steps need all digits
 
 def _effort(problem: Problem) -> Effort:
     """Two products for each iteration of a run."""
-    return Effort(0.0, 2.0 * _STEPS * problem.design.size, 4, 8.0 * 2 * _MEMORY * problem.design.shape[1])
+    n, d, product, _, _, short, _ = work_of(problem)
+    each = (
+        650.0 if problem.risk.outputs * problem.n_offsets <= 1 else 2e3
+    )  # score: classes and levels are dear
+    step = 9e6 + 1.2 * _STEPS * product + each * n + 650.0 * d
+    return Effort(0.0, step, 2.0 * short**0.25, 8.0 * 2 * _MEMORY * d)
 
 
 @needs(Smooth, Differentiable, Plain, effort=_effort)

@@ -26,6 +26,7 @@ import numpy as np
 from gapfit._types import Slope, Vector
 from gapfit.design.forms import RowSums
 from gapfit.losses.atoms import Atoms
+from gapfit.losses.forms import Smooth
 from gapfit.minorant import Minorant
 from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
@@ -37,6 +38,7 @@ from gapfit.solvers.second_order.definite import solve_definite
 from gapfit.solvers.second_order.few_rows import where_not_zero
 from gapfit.solvers.second_order.rounded_losses import RoundedLosses
 from gapfit.solvers.second_order.share import one_of_each
+from gapfit.solvers.work import work_of
 
 _SEARCH = 40  # evaluations in a line search at most, each O(n)
 _FLAT = 0.1  # of the first slope: there a line search ends
@@ -67,9 +69,11 @@ USUAL = Tuning()
 
 
 def _effort(problem: Problem) -> Effort:
-    """Half a Gram matrix a step, of the samples whose pieces have changed; and a factor."""
-    d, size = problem.design.shape[1], problem.design.size
-    return Effort(2.0 * size, 2.0 * size + 0.25 * d * size + d**3 / 3, 40, 8.0 * 6 * d**2)
+    """A Gram matrix for all steps, of the samples whose pieces change, and a factor each."""
+    n, d, product, gram, hard, *_ = work_of(problem)
+    steps = 4.0 * hard**0.04 if problem.has(Smooth) else 4.8 * hard**0.1
+    step = 2e6 + 2 * product + 400.0 * n + 3300.0 * d + 0.05 * gram + 0.07 * d**3
+    return Effort(5e6 + 30 * product + 25e3 * d + gram, step, steps, 8.0 * 6 * d**2)
 
 
 @needs(Atoms, Euclidean, RowSums, squares=6, effort=_effort)

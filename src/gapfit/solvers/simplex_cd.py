@@ -37,8 +37,9 @@ from gapfit.minorant import Minorant
 from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
-from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.coordinates.simplex_descent import SimplexDescent
+from gapfit.solvers.work import work_of
 
 _NEWS = 0.7  # of the gap last told: one so small is told after two visits to each sample
 _GREAT_NEWS = 0.3  # of the gap last told: one so small is told at once
@@ -46,7 +47,20 @@ _SILENCE = 8  # visits to each sample, after which the driver is told anyway
 _LOOKS = 40  # iterates that tell their gap
 
 
-@needs(Simplices, Euclidean, WideRows)
+def _effort(problem: Problem) -> Effort:
+    """Some visits to each sample a step."""
+    n, _, product, _, hard, _, rank = work_of(problem)
+    steps = 6.0 * (hard / rank) ** 0.25
+    return Effort(3e6 + 2 * product + 500.0 * n, _work(problem, 2.0), steps, 32.0 * n)
+
+
+def _work(problem: Problem, visits: float) -> float:
+    """Of so many visits to each sample."""
+    n, _, product, *_ = work_of(problem)
+    return 2.5e6 + visits * (3 * product + 500.0 * n)
+
+
+@needs(Simplices, Euclidean, WideRows, effort=_effort)
 def simplex_cd(
     problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0, patience: float | None = None
 ) -> Steps:
@@ -81,6 +95,7 @@ def _has_news(descent: SimplexDescent) -> bool:
 
 def _iterate(descent: SimplexDescent) -> Iterate:
     """The point, and what is known of it."""
+    work = _work(descent.problem, descent.untold / descent.n)
     descent.told, descent.untold = min(descent.told, descent.gap), 0
 
     def point() -> Slope:
@@ -94,7 +109,7 @@ def _iterate(descent: SimplexDescent) -> Iterate:
     # where so many were not enough, the driver had better see for itself how things are
     gap = _exact_gap(descent) if descent.looks <= _LOOKS else None
     objective = None if gap is None else descent.dual() + gap
-    return Iterate(point, b, minorant, None, descent.snapshot, gap, objective)
+    return Iterate(point, b, minorant, None, descent.snapshot, gap, objective, work=work)
 
 
 def _exact_gap(descent: SimplexDescent) -> float:
