@@ -2,11 +2,11 @@
 rest.
 
 Each solver declares what a fit will take (`Effort`): multiply-adds before the first step and for each, and
-how many steps, as a formula in the sizes of the problem and in how hard it is (`work.py`). `auto` begins with
-the least total. What a promise was worth the gap tells: when it is spent, work that is left is counted by how
-fast the gap falls, and a rival takes over that promises half of it or less (`choice/progress.py`). It starts
-from the point that was found. Nobody is asked twice; `bundle`, which takes everything, is the last in any
-case.
+how many steps, as a formula in the sizes of the problem and in how hard it is (`choice/work.py`). `auto`
+begins with the least total. What a promise was worth the gap tells: when it is spent, work that is left is
+counted by how fast the gap falls, and a rival takes over that promises half of it or less
+(`choice/progress.py`). It starts from the point that was found. Nobody is asked twice; `bundle`, which takes
+everything, is the last in any case.
 
 No solver is named here but for data that are small, where one compiled call is all (`for_small_data`).
 Whoever declares an effort is among the candidates: see `registry.add_solver`. Rows that are elsewhere are

@@ -35,8 +35,8 @@ Need = type | tuple[type, ...]  # a form, or several of which one will do
 
 
 class Effort(NamedTuple):
-    """What a fit is expected to take before it has begun: multiply-adds (see `work`), and bytes beside the
-    data."""
+    """What a fit is expected to take before it has begun: multiply-adds, in whose time all else is counted as
+    well (`choice.work`), and bytes beside the data."""
 
     setup: float  # until the first step begins
     step: float

@@ -18,12 +18,12 @@ from gapfit.losses.forms import Smooth
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.cuts.master import Master
 from gapfit.solvers.cuts.masters import master_for
 from gapfit.solvers.cuts.quadratic_master import QuadraticMaster
 from gapfit.solvers.cuts.segment import search
 from gapfit.solvers.point import Point, at_best_offsets
-from gapfit.solvers.work import work_of
 
 _NO_ZEROS = 20.0  # times as many cuts where the penalty makes weights zero: these know nothing of it
 _PAST = 1.01  # go this many times as far as the point at the level

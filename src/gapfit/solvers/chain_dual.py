@@ -35,7 +35,7 @@ from gapfit.rounding import Estimate, gamma
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.chains.layout import ChainLayout
-from gapfit.solvers.work import work_of
+from gapfit.solvers.choice.work import work_of
 
 _AT_RANDOM = 0.2  # of the visits; the others go where the gap was
 _BATCHES = 8  # a pass, between which the shares of the visits are set anew

@@ -24,10 +24,10 @@ from gapfit.penalties.forms import Everywhere, Net
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.point import Point, at_best_offsets, at_offsets
 from gapfit.solvers.primal_cd import primal_cd
 from gapfit.solvers.second_order.joint_classes import no_worse, towards_the_minimum
-from gapfit.solvers.work import work_of
 
 _SETTLED = 0.1  # of the weights in use may change in a cycle before they are moved together
 

@@ -36,15 +36,15 @@ from gapfit import limits, threads
 from gapfit._types import Slope, Vector
 from gapfit.design.forms import PartRows, Rows
 from gapfit.losses.atoms import Atoms
-from gapfit.losses.forms import BinaryEntropy, Smooth
+from gapfit.losses.forms import BinaryEntropy, Parabola, Smooth
 from gapfit.minorant import Minorant
 from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.coordinates.descent import Descent, Tuning
 from gapfit.solvers.coordinates.streamed import streamed
-from gapfit.solvers.work import work_of
 
 __all__ = ["Tuning", "dual_cd"]
 
@@ -52,16 +52,20 @@ USUAL = Tuning()
 
 
 def _effort(problem: Problem) -> Effort:
-    """Some visits to each row a step. Rows that are many, or long, settle weights sooner."""
-    n, _, product, _, hard, _, rank = work_of(problem)
-    steps = (4.5 if problem.has(Smooth) else 8.0) * (hard / rank) ** 0.17
-    return Effort(2.5e6 + 10 * product + 500.0 * n, _work(problem, 1.5), steps, 64.0 * n)
+    """Visits to all rows: as many as theory says, 1 + hard / n, where the dual has but lines and parabolas.
+    Losses that bend to and fro take more, but fewer where rows have columns of their own."""
+    n, d, product, _, hard, short, _ = work_of(problem)
+    visits = 4.5 * short**0.65
+    if problem.has(Smooth) and not problem.has(Parabola):
+        visits = 2.8 * hard**0.25 / max(d / n, 1.0) ** 0.35
+    return Effort(3e6 + 5 * product + 300.0 * n, _work(problem, 1.0), visits, 64.0 * n)
 
 
 def _work(problem: Problem, visits: float) -> float:
-    """Of so many visits to each row."""
+    """Of a step that visits all rows so often."""
     n, d, product, *_ = work_of(problem)
-    return 1e6 + visits * (0.7 * product + 300.0 * n) + 150.0 * d
+    each = 2 * product + 460.0 * n if problem.has(Atoms) else 4 * product + 1e3 * n
+    return 6e5 + 200.0 * n + 50.0 * d + visits * each
 
 
 @needs((Atoms, BinaryEntropy), Euclidean, (Rows, PartRows), effort=_effort)

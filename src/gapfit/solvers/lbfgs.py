@@ -18,9 +18,9 @@ from gapfit.penalties.forms import Differentiable
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.cuts.masters import master_for
 from gapfit.solvers.point import look
-from gapfit.solvers.work import work_of
 
 _STEPS = 20  # L-BFGS iterations between two certificates
 _MEMORY = 20  # pairs that L-BFGS remembers
@@ -30,11 +30,10 @@ _FINE = 1e-4  # of J: with a smaller gap, steps need all digits
 def _effort(problem: Problem) -> Effort:
     """Two products for each iteration of a run."""
     n, d, product, _, _, short, _ = work_of(problem)
-    each = (
-        650.0 if problem.risk.outputs * problem.n_offsets <= 1 else 2e3
-    )  # score: classes and levels are dear
-    step = 9e6 + 1.2 * _STEPS * product + each * n + 650.0 * d
-    return Effort(0.0, step, 2.0 * short**0.25, 8.0 * 2 * _MEMORY * d)
+    step = 1.1e7 + 1.2 * _STEPS * product + 650.0 * (n + d)
+    if max(problem.risk.outputs, problem.n_offsets) > 1:  # classes and levels are dear
+        step += 7e6 + 1.4e3 * n + 350.0 * d
+    return Effort(0.0, step, 2.0 * short**0.4, 8.0 * 2 * _MEMORY * d)
 
 
 @needs(Smooth, Differentiable, Plain, effort=_effort)

@@ -24,12 +24,12 @@ from gapfit.problem import Problem
 from gapfit.rounding import EPS
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.columns.by_matrix import ByMatrix
 from gapfit.solvers.columns.kinds import terms_of
 from gapfit.solvers.columns.model import ROUNDS, Model
 from gapfit.solvers.point import at_best_offsets
 from gapfit.solvers.second_order.definite import factorised
-from gapfit.solvers.work import work_of
 
 _FINE = 1e-9  # of the largest derivative at the start: sweeps go on until none changes by more
 

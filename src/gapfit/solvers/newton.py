@@ -37,12 +37,12 @@ from gapfit.records import storable
 from gapfit.rounding import EPS
 from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.point import Point
 from gapfit.solvers.second_order.definite import factorised
 from gapfit.solvers.second_order.place import bound_of, moved, place
 from gapfit.solvers.second_order.share import one_of_each
 from gapfit.solvers.second_order.thresholds import newton_thresholds
-from gapfit.solvers.work import work_of
 
 _PARABOLA = 1e-9  # of the decrement is a gap that only a parabola leaves
 

@@ -32,9 +32,9 @@ from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.coordinates.kinds import coordinates, offset_per_imbalance
 from gapfit.solvers.line_search_bundle import best_mixture
-from gapfit.solvers.work import work_of
 
 
 def _effort(problem: Problem) -> Effort:

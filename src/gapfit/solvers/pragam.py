@@ -27,9 +27,9 @@ from gapfit.problem import Problem
 from gapfit.records import Kept
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.dual_sets import PROJECTABLE, dual_set
 from gapfit.solvers.dual_sets.base import DualSet
-from gapfit.solvers.work import work_of
 
 _EASE = 0.97  # L is tried this much lower at each step
 _NO_BEND = 1e-9  # of L: a curvature that is larger by no more is that by rounding

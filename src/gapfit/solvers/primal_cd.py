@@ -35,13 +35,13 @@ from gapfit.problem import Problem
 from gapfit.rounding import EPS
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.columns.columns import Columns, Selection
 from gapfit.solvers.columns.kinds import AnyTerms, terms_of
 from gapfit.solvers.columns.line import search
 from gapfit.solvers.columns.model import ColumnModel
 from gapfit.solvers.columns.model import Effort as ModelEffort
 from gapfit.solvers.point import Point, at_best_offsets
-from gapfit.solvers.work import work_of
 
 _LEAST = 1e-9  # of their bound, or of the mean of all derivatives, second derivatives count at least
 _STEEP = 1e-3  # of the first derivatives, second ones count at least
@@ -66,7 +66,7 @@ USUAL = Tuning()
 def _effort(problem: Problem) -> Effort:
     """Newton steps on some of the columns, and products with all."""
     n, d, product, _, hard, *_ = work_of(problem)
-    steps = 4.0 * hard**0.1 if problem.penalty.smooth else 5.0
+    steps = 4.0 * hard**0.25 if problem.penalty.smooth else 5.0
     return Effort(1e6 + 700.0 * n, 5.5e6 + 11 * product + 630.0 * n + 950.0 * d, steps, 64.0 * n)
 
 

@@ -29,10 +29,10 @@ from gapfit.problem import Problem
 from gapfit.records import storable
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.dual_sets import dual_set
 from gapfit.solvers.point import Point
 from gapfit.solvers.primal_cd import USUAL, Look, Tuning, primal_cd
-from gapfit.solvers.work import work_of
 
 _SOLVED = 0.5  # a rounded problem is solved when its own gap is such a share of the whole
 _WIDE = (
@@ -49,7 +49,7 @@ _LEAST = 1e-12  # of the first mu: then what is left to gain is rounding
 def _effort(problem: Problem) -> Effort:
     """Steps of `primal_cd` on a loss that is rounded less and less."""
     n, d, product, _, hard, *_ = work_of(problem)
-    steps = (6.0 if problem.has(Smooth) else 15.0) * (hard**0.1 if problem.penalty.smooth else 1.0)
+    steps = (6.0 if problem.has(Smooth) else 15.0) * (hard**0.25 if problem.penalty.smooth else 1.0)
     return Effort(1e6 + 700.0 * n, 7e6 + 15 * product + 600.0 * n + 950.0 * d, steps, 64.0 * n)
 
 

@@ -13,9 +13,7 @@ They are few, and change little from step to step: the matrix is kept and correc
 passes over X and a Cholesky factorisation. Once the rounded problem is solved well enough, its maximisers
 become the next guess and the rounding is halved. By then v is so good that the error of rounding, which is
 proportional to what v still moves, vanishes faster than 1/c: tens of steps from nothing to eight digits,
-however small alpha is.
-
-The intercept is one more variable, without penalty. With very many samples the first steps see only some.
+however small alpha is. The intercept is one more variable. Of very many samples the first steps see some.
 """
 
 from collections.abc import Generator
@@ -34,11 +32,11 @@ from gapfit.records import Kept
 from gapfit.rounding import EPS
 from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.second_order.definite import solve_definite
 from gapfit.solvers.second_order.few_rows import where_not_zero
 from gapfit.solvers.second_order.rounded_losses import RoundedLosses
 from gapfit.solvers.second_order.share import one_of_each
-from gapfit.solvers.work import work_of
 
 _SEARCH = 40  # evaluations in a line search at most, each O(n)
 _FLAT = 0.1  # of the first slope: there a line search ends
@@ -71,8 +69,8 @@ USUAL = Tuning()
 def _effort(problem: Problem) -> Effort:
     """A Gram matrix for all steps, of the samples whose pieces change, and a factor each."""
     n, d, product, gram, hard, *_ = work_of(problem)
-    steps = 4.0 * hard**0.04 if problem.has(Smooth) else 4.8 * hard**0.1
     step = 2e6 + 2 * product + 400.0 * n + 3300.0 * d + 0.05 * gram + 0.07 * d**3
+    steps = 4.0 * hard**0.04 if problem.has(Smooth) else 4.8 * hard**0.1
     return Effort(5e6 + 30 * product + 25e3 * d + gram, step, steps, 8.0 * 6 * d**2)
 
 

@@ -32,14 +32,15 @@ from scipy.special import logsumexp
 from gapfit import limits
 from gapfit._types import Slope
 from gapfit.design.forms import WideRows
+from gapfit.losses.forms import Smooth
 from gapfit.losses.multiclass import Simplices
 from gapfit.minorant import Minorant
 from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.coordinates.simplex_descent import SimplexDescent
-from gapfit.solvers.work import work_of
 
 _NEWS = 0.7  # of the gap last told: one so small is told after two visits to each sample
 _GREAT_NEWS = 0.3  # of the gap last told: one so small is told at once
@@ -48,16 +49,17 @@ _LOOKS = 40  # iterates that tell their gap
 
 
 def _effort(problem: Problem) -> Effort:
-    """Some visits to each sample a step."""
-    n, _, product, _, hard, _, rank = work_of(problem)
-    steps = 6.0 * (hard / rank) ** 0.25
-    return Effort(3e6 + 2 * product + 500.0 * n, _work(problem, 2.0), steps, 32.0 * n)
+    """Visits to all samples."""
+    n, d, product, _, hard, *_ = work_of(problem)
+    visits = 80.0 * hard**0.33 / (n * d) ** 0.22
+    return Effort(3e6 + 5 * product + 1e3 * n, _work(problem, 2.0), visits / 2, 32.0 * n)
 
 
 def _work(problem: Problem, visits: float) -> float:
-    """Of so many visits to each sample."""
+    """Of a step that visits all samples so often."""
     n, _, product, *_ = work_of(problem)
-    return 2.5e6 + visits * (3 * product + 500.0 * n)
+    each = 4 * product + 600.0 * n if problem.has(Smooth) else 1.2 * product + 250.0 * n
+    return 1.5e6 + visits * each
 
 
 @needs(Simplices, Euclidean, WideRows, effort=_effort)

@@ -19,13 +19,13 @@ from gapfit.problem import Problem
 from gapfit.rounding import EPS
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.pairs.dual import Dual, Slopes
 from gapfit.solvers.pairs.exact import Box
 from gapfit.solvers.pairs.nu import dual_of
 from gapfit.solvers.pairs.rules import Identification, by_rule
 from gapfit.solvers.pairs.whole import among_all, is_small
 from gapfit.solvers.pairs.working_set import nearest, working_set
-from gapfit.solvers.work import work_of
 
 _SMALLEST = 1024  # variables in a working set in single precision, at least
 _KEPT = 0.5  # of the memory is for columns in single precision

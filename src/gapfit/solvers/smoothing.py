@@ -19,16 +19,16 @@ import numpy as np
 
 from gapfit._types import Slope
 from gapfit.design.forms import Plain
-from gapfit.losses.forms import Smooth
+from gapfit.losses.forms import Parabola, Smooth
 from gapfit.penalties.forms import Quadratic
 from gapfit.problem import Problem
 from gapfit.records import Kept
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.dual_sets import PROJECTABLE, dual_set
 from gapfit.solvers.dual_sets.base import DualSet
 from gapfit.solvers.dual_sets.quasi_newton import Memory
-from gapfit.solvers.work import work_of
 
 _SOLVED = 0.3  # J_mu is minimised well enough when its own gap is such a share of the whole
 _SHARPEN = 0.5  # times mu, if the last centre was easy
@@ -43,7 +43,9 @@ _SEARCH = 30  # looks at the slope in a line search, at most
 def _effort(problem: Problem) -> Effort:
     """Two products a step; L-BFGS keeps pairs of vectors. Kinks are rounded less and less: steps are more."""
     n, d, product, _, hard, short, _ = work_of(problem)
-    steps = 3.9 * hard**0.14 if problem.has(Smooth) else 2.7 * problem.risk.outputs * (hard * short) ** 0.3
+    steps = 2.7 * problem.risk.outputs * (hard * short) ** 0.3
+    if problem.has(Smooth):
+        steps = 4.0 * hard**0.12 * (1.0 if problem.has(Parabola) else short**0.24)
     step = 1e6 + 2.5 * product + 100.0 * n + 170.0 * d
     return Effort(3e6 + 5 * product + 1e3 * n, step, steps, 8.0 * 2 * _MEMORY * d)
 

@@ -66,8 +66,10 @@ class Progress:
                 return iterate, True
             certificate, going_on = None, False
 
-    def _beaten(self, certificate: Certificate) -> bool:
-        """Is it a rival's turn?"""
+    def _beaten(self, certificate: Certificate | None) -> bool:
+        """Is it a rival's turn? Where nobody looks, nobody is judged."""
+        if certificate is None:
+            return False
         watch = self.watch
         guess, J = watch.estimate, abs(certificate.primal)
         if guess is None or guess <= self.wanted * J:
