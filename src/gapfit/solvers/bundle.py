@@ -25,6 +25,7 @@ from gapfit.solvers.cuts.quadratic_master import QuadraticMaster
 from gapfit.solvers.cuts.segment import search
 from gapfit.solvers.point import Point, at_best_offsets
 
+_ENOUGH_CUTS = 10.0  # for each weight: so many pin it down, however hard the problem is
 _NO_ZEROS = 20.0  # times as many cuts where the penalty makes weights zero: these know nothing of it
 _PAST = 1.01  # go this many times as far as the point at the level
 _REACH = 4.0  # how far beyond the level set's point to search, in units of the way to it
@@ -33,8 +34,10 @@ _REACH = 4.0  # how far beyond the level set's point to search, in units of the 
 def effort_of_cuts(problem: Problem) -> Effort:
     """Two products a step, beside a small master problem; cuts are kept."""
     n, d, product, _, hard, short, _ = work_of(problem)
-    smooth = problem.has(Smooth)
-    steps = 2.5 * hard**0.25 * short**0.2 if smooth else 3.0 * problem.risk.outputs * hard**0.3 * short**0.4
+    steps = 2.5 * hard**0.25 * short**0.2
+    if not problem.has(Smooth):
+        steps = 3.0 * problem.risk.outputs * hard**0.3 * short**0.4
+    steps = min(steps, _ENOUGH_CUTS * (d + 2.0))
     if not problem.penalty.smooth:
         steps *= _NO_ZEROS
     return Effort(0.0, 6e6 + 3 * product + 600.0 * n + 100.0 * d, steps, 8.0 * 100 * d)

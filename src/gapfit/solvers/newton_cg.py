@@ -63,7 +63,7 @@ def _effort(problem: Problem) -> Effort:
         steps = 1.4 * hard**0.2
     elif problem.has(Atoms):  # at their seams curvatures change
         steps *= 1.5 * max(d / n, 1.0) ** 0.2
-    step = 4.5e5 + 2 * product + 50.0 * (n + d)
+    step = 4.5e5 + 2 * product + 120.0 * n + 50.0 * d
     return Effort(3e6 + 10 * product + 1400.0 * n, step, steps, 4.0 * problem.design.size + 64.0 * n)
 
 

@@ -45,7 +45,7 @@ def _effort(problem: Problem) -> Effort:
     n, d, product, _, hard, short, _ = work_of(problem)
     steps = 2.7 * problem.risk.outputs * (hard * short) ** 0.3
     if problem.has(Smooth):
-        steps = 4.0 * hard**0.12 * (1.0 if problem.has(Parabola) else short**0.24)
+        steps = 4.0 * hard**0.12 * (1.0 if problem.has(Parabola) else short**0.45)
     step = 1e6 + 2.5 * product + 100.0 * n + 170.0 * d
     return Effort(3e6 + 5 * product + 1e3 * n, step, steps, 8.0 * 2 * _MEMORY * d)
 

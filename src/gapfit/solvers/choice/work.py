@@ -18,6 +18,8 @@ from gapfit.design.forms import RowSums, WideSums
 from gapfit.problem import Problem
 
 _LOOKED_UP = 5.0  # multiply-adds take the time of an entry whose column has to be looked up
+_CACHED = 2**21  # entries that stay near the processor, about
+_FAR = 2.0  # times as much is the work of an entry that comes from far
 _BLOCKED = 0.2  # of a multiply-add: what one costs in products of matrices
 _SPARSE_GRAM = 1.0  # for each pair of entries in a row
 
@@ -55,7 +57,7 @@ def product(design: Design) -> float:
     """The work of A w."""
     matrix = design.form(RowSums) or design.form(WideSums)
     is_sparse = matrix is not None and sparse.issparse(getattr(matrix.matrix, "X", None))
-    return design.size * (_LOOKED_UP if is_sparse else 1.0)
+    return design.size * (_LOOKED_UP if is_sparse else 1.0) * (_FAR if design.size > _CACHED else 1.0)
 
 
 def _mean_square(problem: Problem) -> float:
