@@ -49,6 +49,7 @@ logger = logging.getLogger("gapfit")
 
 WANTED = 1e-4  # the relative gap that is asked for, where nobody says it
 MUCH = 2**28  # bytes beside the data: there may be no room for more
+SEVERAL = 5.0  # fits, over which the work of moments is shared
 LAST = "bundle"  # takes every loss and every penalty
 AT_ONCE = Effort(0.0, 1e6, 12.0, 0.0)  # what small data take, at most: so little that nobody need count
 
@@ -136,9 +137,12 @@ def plan(problem: Problem) -> list[Choice]:
 
 
 def by_moments(problem: Problem) -> bool:
-    """Does `least_squares` go first, in double precision? Its first step is all, at whatever alpha."""
-    exact = problem.dtype == np.float64 and is_parabola(problem)
-    return exact and plan(problem)[0].name == least_squares.__name__
+    """Is `least_squares` the one for several alphas, in double precision? Moments serve them all, and its
+    first step is all of a fit."""
+    if problem.dtype != np.float64 or not is_parabola(problem):
+        return False
+    efforts = {choice.name: choice.effort.total for choice in plan(problem)}
+    return efforts.get(least_squares.__name__, np.inf) <= SEVERAL * min(efforts.values())
 
 
 def for_small_data(problem: Problem) -> Callable[..., Steps] | None:

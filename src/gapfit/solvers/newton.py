@@ -67,7 +67,7 @@ USUAL = Tuning()
 def _effort(problem: Problem) -> Effort:
     """A Gram matrix or two, for second derivatives settle, and a factor each."""
     n, d, product, gram, hard, *_ = work_of(problem)
-    steps = 1.0 if problem.has(Parabola) else 1.4 * hard**0.12
+    steps = 2.0 if problem.has(Parabola) else 1.4 * hard**0.12
     if problem.has(ThresholdCurvature):
         setup, step = 7e6 + 50 * product + 5e4 * d + gram, 1e6 + 4 * product + 2e3 * n + 27e3 * d
         return Effort(setup, step, steps, 8.0 * 6 * d**2)
