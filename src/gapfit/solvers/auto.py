@@ -33,6 +33,7 @@ from gapfit.solvers.base import (
     Steps,
     able,
     effort_of,
+    inner_solver,
     missing_need,
     solver_name,
     takes_seed,
@@ -77,7 +78,8 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
     last: Iterate | None = None
     for turn in range(first, len(choices)):
         (name, effort), rivals = choices[turn], choices[turn + 1 :]
-        if as_solver(name).downhill and state.keys().isdisjoint(("w", "certificate")):
+        downhill = getattr(inner_solver(as_solver(name)), "downhill", False)
+        if downhill and state.keys().isdisjoint(("w", "certificate")):
             state = yield from from_larger_alphas(problem, name)
         steps = _start(problem, state, name, _reason(effort, rivals), seed)
         rival = min((other.effort.total for other in rivals), default=np.inf)

@@ -3,7 +3,8 @@
 A solver is a generator function `method(problem, state=None, **options)`. It yields `Iterate`s and receives
 the best `Certificate` so far; it knows no tolerance, no clock and no verbosity. `state` is what an earlier
 `snapshot` returned, or holds just "w", a point to start from, and its "offsets" if they are known. It is of
-the same risk; `state["same"]` says whether it is of the very same problem, alpha and penalty included.
+the same risk; `state["same"]` says whether it is of the very same problem, alpha and penalty included, and
+`state["wanted"]` which relative gap is asked for: `auto` judges solvers by that, and no step depends on it.
 """
 
 from collections.abc import Callable, Generator, Mapping, Set

@@ -63,9 +63,7 @@ def _work(problem: Problem, visits: float) -> float:
 
 
 @needs(Simplices, Euclidean, WideRows, effort=_effort)
-def simplex_cd(
-    problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0, patience: float | None = None
-) -> Steps:
+def simplex_cd(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
     """Coordinate descent on the dual, all classes of a sample at once, in random order with shrinking.
 
     One step, one sweep or more.
@@ -73,17 +71,11 @@ def simplex_cd(
     Parameters
     ----------
     seed : of the order in which samples are visited.
-    patience : give up after so many visits to each sample, if in the second half of them the gap has hardly
-        fallen. By default never.
     """
     descent = SimplexDescent(problem, state or {}, seed)
-    if patience is not None and descent.trial is None:
-        descent.trial = patience * descent.n
     while True:
         limits.look()
         descent.sweep()
-        if descent.is_hopeless():
-            return
         descent.step_beyond()
         if _has_news(descent):
             yield _iterate(descent)
