@@ -68,10 +68,10 @@ USUAL = Tuning()
 
 def _effort(problem: Problem) -> Effort:
     """A Gram matrix for all steps, of the samples whose pieces change, and a factor each."""
-    n, d, product, gram, hard, *_ = work_of(problem)
+    n, d, product, gram, *_ = work = work_of(problem)
     step = 2e6 + 2 * product + 400.0 * n + 3300.0 * d + 0.05 * gram + 0.07 * d**3
-    steps = 4.0 * hard**0.04 if problem.has(Smooth) else 4.8 * hard**0.1
-    return Effort(5e6 + 30 * product + 25e3 * d + gram, step, steps, 8.0 * 6 * d**2)
+    steps = work.newton(4.0, 0.04, 1600) if problem.has(Smooth) else work.newton(4.8, 0.1, 1600)
+    return Effort(5e6 + 20 * product + 25e3 * d + gram, step, steps, 8.0 * 6 * d**2)
 
 
 @needs(Atoms, Euclidean, RowSums, squares=6, effort=_effort)

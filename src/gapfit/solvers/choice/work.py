@@ -20,6 +20,7 @@ from gapfit.problem import Problem
 _LOOKED_UP = 5.0  # multiply-adds take the time of an entry whose column has to be looked up
 _CACHED = 2**21  # entries that stay near the processor, about
 _FAR = 2.0  # times as much is the work of an entry that comes from far
+_SCALED = 1e7  # beyond that a problem is not hard but badly scaled
 _BLOCKED = 0.2  # of a multiply-add: what one costs in products of matrices
 _SPARSE_GRAM = 1.0  # for each pair of entries in a row
 
@@ -34,6 +35,12 @@ class Work(NamedTuple):
     hard: float  # 1 + mean |x|^2 / alpha
     short: float  # 1 + hard / n: large where samples are too few to settle the weights by themselves
     rank: int  # of X, at most
+
+    def newton(self, steps: float, power: float, crowd: float) -> float:
+        """Steps of a Newton method on all samples: a power of how hard it is, up to where that is but columns of
+        different scales, which it does not notice; half, where samples are a crowd of so many for each
+        feature, of which the first steps see some."""
+        return steps * min(self.hard, _SCALED) ** power * (0.5 if self.n > crowd * self.d else 1.0)
 
 
 def work_of(problem: Problem) -> Work:
