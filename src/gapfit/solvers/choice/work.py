@@ -37,10 +37,11 @@ class Work(NamedTuple):
     rank: int  # of X, at most
 
     def newton(self, steps: float, power: float, crowd: float) -> float:
-        """Steps of a Newton method on all samples: a power of how hard it is, up to where that is but columns of
-        different scales, which it does not notice; half, where samples are a crowd of so many for each
-        feature, of which the first steps see some."""
-        return steps * min(self.hard, _SCALED) ** power * (0.5 if self.n > crowd * self.d else 1.0)
+        """Steps of a Newton method on all samples: a power of how hard it is, up to where that is but scales
+        of columns, which it does not notice; half, where samples are a crowd of so many for each feature, of
+        which the first steps see some."""
+        seen = 0.5 if self.n > crowd * self.d else 1.0
+        return float(steps * min(self.hard, _SCALED) ** power * seen)
 
 
 def work_of(problem: Problem) -> Work:
