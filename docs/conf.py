@@ -20,9 +20,10 @@ extensions = [
     "plain_docstrings",
     "record_fields",
     "house_picture",
+    "choices_table",
     "mathml",
 ]
-exclude_patterns = ["_build", "auto_examples/*.ipynb", "auto_examples/GALLERY_HEADER.rst"]
+exclude_patterns = ["_build", "auto_choices/*", "auto_examples/*.ipynb", "auto_examples/GALLERY_HEADER.rst"]
 templates_path = []
 nitpicky = True
 # properties that numpydoc links to nothing

@@ -1,6 +1,7 @@
 """The one table of names: strings become objects here, at the edge, and nowhere else."""
 
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from inspect import isclass
 from typing import Any
@@ -70,8 +71,8 @@ PENALTIES: dict[str, type[Penalty]] = {
     "group_lasso": penalties.GroupLasso,
 }
 
-# solvers by the module that holds the function of the same name; loaded when asked for
-SOLVERS: dict[str, str] = {
+# solvers by the module that holds the function of the same name, loaded when asked for; or themselves
+SOLVERS: dict[str, str | Callable[..., Any]] = {
     "auto": "gapfit.solvers.auto",
     "bundle": "gapfit.solvers.bundle",
     "line_search_bundle": "gapfit.solvers.line_search_bundle",
@@ -117,8 +118,19 @@ def as_solver(solver: str | Callable[..., Any]) -> Callable[..., Any]:
     if not isinstance(solver, str):
         raise TypeError(f"solver must be a name or a function, got {solver!r}")
     _check_name("solver", solver, SOLVERS)
-    found: Callable[..., Any] = getattr(import_module(SOLVERS[solver]), solver)
+    there = SOLVERS[solver]
+    return there if callable(there) else _loaded(there, solver)
+
+
+@cache
+def _loaded(module: str, name: str) -> Callable[..., Any]:
+    found: Callable[..., Any] = getattr(import_module(module), name)
     return found
+
+
+def add_solver(solver: Callable[..., Any]) -> None:
+    """Let a solver of anybody's be known by its name, and to `auto`, if it declares what a fit will take."""
+    SOLVERS[solver.__name__] = solver
 
 
 def is_auto(solver: Any) -> bool:

@@ -44,6 +44,7 @@ class Iterate(NamedTuple):
     objective: float | Callable[[], float] | None = None  # its guess of J(w), to the same end
     tangent: bool = False  # is the bound that of the tangent at w? The driver has its scores at hand
     way: Sequence[Sequence[float]] = ()  # (J, gap), by its guess, at points that the step has passed
+    work: float | None = None  # multiply-adds since the last iterate, where steps differ; None: as declared
 
     def point(self) -> Slope:
         """w itself."""

@@ -162,6 +162,8 @@ def parts(rows: int, work: float, summed: float = 0.0) -> list[slice]:
     `summed` is what it costs to add the result of one part to the others, if there is something to add: up to
     eight parts it may be half of a part's work, and little of it if there are more.
     """
+    if work < PAYS:  # as is most often so
+        return [slice(0, rows)]
     few = min(work // max(PAYS, 2 * summed), FEW_PARTS)
     many = min(work // max(GRAIN, 128 * summed), MOST_PARTS)
     count = int(min(max(few, many, 1), max(rows, 1)))

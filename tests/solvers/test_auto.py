@@ -1,59 +1,117 @@
-"""`auto`: what it takes, what it says of that, and when it hands over."""
+"""`auto`: whom it takes, what it says of that, and when it hands over."""
 
 import logging
+from itertools import islice
 
 import numpy as np
+import pytest
 
-from gapfit import Problem, solve
+from gapfit import Problem, registry, solve
+from gapfit.solution import Certificate, Iterate
+from gapfit.solvers.auto import plan
+from gapfit.solvers.base import Effort, effort_of, needs
+from gapfit.solvers.bundle import bundle
+from gapfit.solvers.choice.progress import Progress
 from problems import labels_problem
 
 
 def test_auto_says_why(caplog):
     with caplog.at_level(logging.INFO, logger="gapfit"):
         solve(labels_problem())
-        solve(labels_problem(n=9_000), tol=1e-3)
         solve(labels_problem(n=9_000, loss="logistic"), tol=1e-3)
-        solve(labels_problem(loss="logistic", penalty="squared_lp"))
-        solve(labels_problem(n=9_000, penalty="l1"), tol=1e-3)
         solve(labels_problem(penalty="squared_lp"))
     assert "auto: small_newton, because the data are small" in caplog.text
-    assert "auto: semismooth_newton, because X has 5 columns only" in caplog.text
-    assert "auto: newton, because X has 5 columns only" in caplog.text
-    assert "auto: lbfgs, because loss and penalty are differentiable" in caplog.text
-    assert "auto: rounded_cd, because the loss has lines and the penalty makes weights zero" in caplog.text
-    assert "auto: bundle, because it takes every loss and every penalty" in caplog.text
+    assert "because it promises the least work, " in caplog.text
+    assert "auto: bundle, because it promises the least work" in caplog.text
 
 
-def test_auto_goes_from_coordinate_descent_to_newton_when_the_gap_stops_falling(caplog):
+@pytest.mark.parametrize("loss", ["hinge", "logistic", "squared", "poisson", "softmax", "roc_area"])
+@pytest.mark.parametrize("penalty", ["l2", "l1", "squared_lp"])
+@pytest.mark.parametrize("shape", [(60, 4), (3000, 40), (200, 900)])
+def test_the_least_promise_goes_first_and_all_promises_are_numbers(loss, penalty, shape):
+    rng = np.random.default_rng(sum(shape))
+    X = rng.normal(size=shape)
+    y = np.where(X[:, 0] > 0, 1.0, -1.0) if loss in ("hinge", "logistic", "roc_area") else (X[:, 0] > 0) * 1.0
+    choices = plan(Problem(X, y, loss, penalty, alpha=1e-2, intercept=loss != "roc_area"))
+    totals = [choice.effort.total for choice in choices]
+    assert "bundle" in [choice.name for choice in choices]
+    assert all(0 <= number < np.inf for choice in choices for number in choice.effort)
+    small = totals[0] < totals[-1] and choices[0].effort.step == 1e6  # these go first in any case
+    assert totals[small:] == sorted(totals[small:])
+
+
+def test_work_grows_with_the_data_and_as_alpha_falls():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(700, 600))
-    y = np.where(X[:, 0] + rng.normal(size=len(X)) > 0, 1.0, -1.0)
-    with caplog.at_level(logging.INFO, logger="gapfit"):
-        assert solve(Problem(X, y, alpha=1e-1), tol=1e-3).converged
-        assert "auto: dual_cd, because the penalty is L2 and X is wide" in caplog.text
-        assert "stopped falling" not in caplog.text
-        badly_scaled = X * 10.0 ** np.linspace(-2, 3, X.shape[1])
-        assert solve(Problem(badly_scaled, y, alpha=1e-3), tol=1e-6).converged
-        assert "auto: the gap of dual_cd stopped falling" in caplog.text
-        assert "auto: semismooth_newton, because it may be faster here" in caplog.text
+    X = rng.normal(size=(4000, 50))
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    for loss in ("hinge", "logistic"):
+        names = {choice.name for choice in plan(Problem(X, y, loss))}
+        for name in names:
+            method = registry.as_solver(name)
+            whole, part = (effort_of(method, Problem(X[:n], y[:n], loss)) for n in (4000, 400))
+            assert whole.step > part.step, name
+            easy = effort_of(method, Problem(X, y, loss, alpha=1.0))
+            assert easy.steps <= whole.steps, name
 
 
-def test_auto_leaves_coordinate_descent_soon_where_gradients_are_faster(caplog):
+def _hard():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(900, 600))
-    y = X[:, :50].sum(axis=1) + rng.normal(size=len(X))
-    with caplog.at_level(logging.INFO, logger="gapfit"):
-        assert solve(Problem(X, y, "huber", alpha=1e-4), tol=1e-6).converged
-    assert "auto: the gap of dual_cd stopped falling" in caplog.text
-    assert "auto: smoothing, because it may be faster here" in caplog.text
-    assert "auto: newton" not in caplog.text
+    X = rng.normal(size=(700, 600)) * 10.0 ** np.linspace(-2, 3, 600)
+    return Problem(X, np.where(X[:, 0] + rng.normal(size=700) > 0, 1.0, -1.0), alpha=1e-3)
 
 
-def test_auto_learns_from_a_sweep_whether_most_samples_are_in_play(caplog):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(9000, 30))
-    noisy = np.where(X[:, 0] + 3 * rng.normal(size=len(X)) > 0, 1.0, -1.0)
+def test_a_solver_whose_gap_hardly_falls_hands_over(caplog):
+    """Features of very different sizes: coordinate descent is endless, whatever it has promised."""
     with caplog.at_level(logging.INFO, logger="gapfit"):
-        assert solve(Problem(X, noisy, intercept=False), tol=1e-3).converged
-        assert "auto: dual_cd gave up, too many samples are in play" in caplog.text
-        assert "auto: semismooth_newton" in caplog.text
+        assert solve(_hard(), tol=1e-6).converged
+    assert "falls too slowly" in caplog.text or "auto: dual_cd" not in caplog.text
+
+
+def _steps(gaps):
+    for gap in gaps:
+        yield Iterate(np.zeros(1), np.zeros(0), estimate=gap)
+
+
+@pytest.mark.parametrize(
+    ("fall", "rival", "leaves"), [(0.5, 1e8, False), (0.99, 1e8, True), (0.99, 1e10, False), (0.8, 1.0, True)]
+)
+def test_it_is_left_when_a_rival_promises_half_of_what_is_left(fall, rival, leaves):
+    watch = Progress(Effort(0.0, 1e6, 10, 0.0), rival, 1e-6, 0, None)
+    steps = watch.run(_steps(fall ** np.arange(1, 40)), {})
+    seen, ended = 0, None
+    try:
+        next(steps)
+        while True:
+            seen += 1
+            steps.send(Certificate(1.0, 0.0, 1.0, "cuts"))
+    except StopIteration as stop:
+        ended = stop.value[1]
+    assert (ended is False) == leaves
+    assert seen >= 10  # nobody is judged before what was promised is spent
+
+
+def test_a_solver_of_anybodys_joins_by_declaring_an_effort():
+    def cheap(problem, state=None):
+        yield from bundle(problem, state)
+
+    needs(effort=lambda problem: Effort(0.0, 1.0, 1.0, 0.0))(cheap)
+    problem = labels_problem(n=9_000, loss="logistic")
+    registry.add_solver(cheap)
+    try:
+        assert plan(problem)[0].name == "cheap"
+        assert solve(problem, "cheap", tol=1e-3).converged and solve(problem, tol=1e-3).converged
+    finally:
+        del registry.SOLVERS["cheap"]
+    assert plan(problem)[0].name != "cheap"
+
+
+def test_the_same_fit_takes_the_same_way_every_time():
+    first, second = (solve(_hard(), tol=1e-5) for _ in range(2))
+    assert first.n_iter == second.n_iter and first.w.tobytes() == second.w.tobytes()
+
+
+def test_small_steps_need_no_answer():
+    """A driver that proves one iterate and no more asks nobody to hand over."""
+    problem = labels_problem(n=9_000, loss="logistic")
+    steps = registry.as_solver("auto")(problem)
+    assert len(list(islice(steps, 3))) >= 1

@@ -6,7 +6,6 @@ by their names. Nothing else can be in a file, and nothing else comes out of one
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from math import isfinite
 from typing import Any
 
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from gapfit.checkpoint.file import KINDS
 from gapfit.errors import CheckpointError
 from gapfit.records import STORABLE, name_of
-from gapfit.registry import SOLVERS
+from gapfit.registry import SOLVERS, as_solver
 
 
 def encode(value: Any, shared: Mapping[str, Any]) -> tuple[Any, list[NDArray[Any]]]:
@@ -116,8 +115,8 @@ class _Decoder:
 
 def _record(name: str, parts: list[Any]) -> Any:
     if name not in STORABLE:
-        for module in SOLVERS.values():  # which enter their records when they are loaded
-            import_module(module)
+        for solver in SOLVERS:  # which enter their records when they are loaded
+            as_solver(solver)
     if name not in STORABLE or len(parts) != len(STORABLE[name]._fields):
         raise CheckpointError(f"it holds a record {name[:80]!r}, which this version of gapfit does not know")
     return STORABLE[name](*parts)

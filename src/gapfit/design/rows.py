@@ -58,11 +58,12 @@ def row_norms(X: Data, centre: Vector, order: float = 2.0) -> Vector:
     n, d = X.shape
     norms = np.empty(n)
     if order == 2:  # dense, in pieces that a cache holds
-        ones, size = np.ones(d), max(1, _CACHE_ELEMENTS // max(d, 1))
+        plain, size = X.dtype == np.float64 and not centre.any(), max(1, _CACHE_ELEMENTS // max(d, 1))
         for first in range(0, n, size):
-            less = np.subtract(X[first : first + size], centre, dtype=np.float64)
-            less *= less
-            norms[first : first + size] = less @ ones
+            less = X[first : first + size]
+            if not plain:
+                less = np.subtract(less, centre, dtype=np.float64)
+            norms[first : first + size] = np.einsum("ij,ij->i", less, less)
         return np.asarray(np.sqrt(norms * (1 + 2 * (d + 2) * EPS)))
     size = max(1, _BLOCK_ELEMENTS // max(d, 1))
     for first in range(0, n, size):

@@ -42,7 +42,8 @@ class Loop:
                 problem.design.restore(part.state["design"])
                 self.best.snapshot = part.state["solver"].copy  # should the fit end before another step
                 state = {**part.state["solver"], "same": True, "certificate": self.best.certificate}
-        self.steps: Generator[Iterate, Certificate, None] = method(problem, state=state)
+        told = {**state, "wanted": best.tol}
+        self.steps: Generator[Iterate, Certificate, None] = method(problem, state=told)
 
     def _first(self) -> Iterate:
         """The first step, with which a solver takes its state in."""

@@ -3,10 +3,11 @@
 A solver is a generator function `method(problem, state=None, **options)`. It yields `Iterate`s and receives
 the best `Certificate` so far; it knows no tolerance, no clock and no verbosity. `state` is what an earlier
 `snapshot` returned, or holds just "w", a point to start from, and its "offsets" if they are known. It is of
-the same risk; `state["same"]` says whether it is of the very same problem, alpha and penalty included.
+the same risk; `state["same"]` says whether it is of the very same problem, alpha and penalty included, and
+`state["wanted"]` which relative gap is asked for: `auto` judges solvers by that, and no step depends on it.
 """
 
-from collections.abc import Callable, Generator, Set
+from collections.abc import Callable, Generator, Mapping, Set
 from functools import cache, partial
 from inspect import signature
 from typing import Any, NamedTuple, TypeVar
@@ -35,23 +36,35 @@ Need = type | tuple[type, ...]  # a form, or several of which one will do
 
 
 class Effort(NamedTuple):
-    """What a fit is expected to take before it has begun: multiply-adds, and bytes beside the data."""
+    """What a fit is expected to take before it has begun: multiply-adds, in whose time all else is counted as
+    well (`choice.work`), and bytes beside the data."""
 
     setup: float  # until the first step begins
     step: float
-    steps: float  # to six digits; a guess by experience, which a fit soon corrects
+    steps: float  # to four digits, about; a guess by experience, which a fit soon corrects
     memory: float
+
+    @property
+    def total(self) -> float:
+        """All of it; there is no fit without a step."""
+        return self.setup + self.step * max(self.steps, 1.0)
 
 
 def needs(
-    *forms: Need, squares: int = 0, effort: Callable[[Problem], Effort] | None = None, **old: Any
+    *forms: Need,
+    squares: int = 0,
+    effort: Callable[[Problem], Effort] | None = None,
+    downhill: bool = False,
+    **old: Any,
 ) -> Callable[[Method], Method]:
     """Declare the forms that a solver will ask the problem for: of its risk, its penalty and its design. How
-    many square matrices of all weights it holds at once. And what a fit will take."""
+    many square matrices of all weights it holds at once. What a fit will take: `auto` chooses by that. And
+    whether rough solutions at larger alphas are a good start for small ones (`downhill`)."""
 
     def declare(method: Method) -> Method:
         method.needs = as_forms(forms, old)  # type: ignore[attr-defined]
         method.squares, method.effort = squares, effort  # type: ignore[attr-defined]
+        method.downhill = downhill  # type: ignore[attr-defined]
         return method
 
     return declare
@@ -61,12 +74,6 @@ def effort_of(method: Callable[..., Any], problem: Problem) -> Effort | None:
     """What the solver says that it will take; None if it says nothing."""
     declared = getattr(inner_solver(method), "effort", None)
     return None if declared is None else declared(problem)
-
-
-def has_room(method: Callable[..., Any], problem: Problem) -> bool:
-    """Is there memory for what the solver says that it will take?"""
-    effort, there = effort_of(method, problem), available()
-    return effort is None or there is None or effort.memory <= there
 
 
 def check_needs(method: Callable[..., Any], problem: Problem) -> None:
@@ -97,10 +104,31 @@ def _bytes_of_squares(method: Callable[..., Any], problem: Problem) -> float:
 def missing_need(method: Callable[..., Any], problem: Problem) -> str | None:
     """The first thing the solver needs and the problem lacks."""
     for need in getattr(inner_solver(method), "needs", ()):
-        kinds = need if isinstance(need, tuple) else (need,)
+        kinds = _kinds(need)
         if not any(problem.has(kind) for kind in kinds):
             return lacking(problem, *kinds)
     return None
+
+
+def able(methods: Mapping[str, Callable[..., Any]], problem: Problem) -> list[str]:
+    """Those that the problem has all forms for. Each form is asked for once: there are many solvers."""
+    has: dict[type, bool] = {}
+    forms = [*problem.risk.forms(), *problem.penalty.forms()]
+
+    def there(kind: type) -> bool:
+        if kind not in has:
+            has[kind] = any(isinstance(form, kind) for form in forms) or problem.design.has(kind)
+        return has[kind]
+
+    return [
+        name
+        for name, method in methods.items()
+        if all(any(map(there, _kinds(need))) for need in getattr(inner_solver(method), "needs", ()))
+    ]
+
+
+def _kinds(need: Need) -> tuple[type, ...]:
+    return need if isinstance(need, tuple) else (need,)
 
 
 def solver_name(method: Callable[..., Any]) -> str:

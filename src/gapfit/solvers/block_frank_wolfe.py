@@ -21,14 +21,24 @@ from gapfit.problem import Problem
 from gapfit.records import Kept
 from gapfit.rounding import EPS, Estimate, gamma
 from gapfit.solution import Iterate
-from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.bundle import effort_of_cuts
 
+_LOOSE = 0.5  # alpha times the samples, below which these hold each other up
 _AT_RANDOM = 0.5  # of the visits; the others go where the gap was
 _SWEEPS = 10  # over the planes that are known, after each pass of the oracle
 _PLANES = 16  # of a sample; beyond that, one that is not in use is forgotten
 
 
-@needs(Planes, Euclidean, Plain)
+def _effort(problem: Problem) -> Effort:
+    """Fewer calls of the oracle than cuts take, unless samples hold each other up; planes of all are kept."""
+    n, d = problem.design.n_samples, problem.design.shape[1]
+    cuts = effort_of_cuts(problem)
+    steps = cuts.steps * _LOOSE / (problem.alpha * n)
+    return cuts._replace(steps=steps, memory=8.0 * _PLANES * n * d)
+
+
+@needs(Planes, Euclidean, Plain, effort=_effort)
 def block_frank_wolfe(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
     """One step is a pass: as many calls of the oracle as there are samples."""
     mixtures = _Mixtures(problem, state or {}, seed)

@@ -14,25 +14,36 @@ from typing import Any
 import numpy as np
 
 from gapfit._types import Slope
+from gapfit.losses.forms import Smooth
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.cuts.master import Master
 from gapfit.solvers.cuts.masters import master_for
 from gapfit.solvers.cuts.quadratic_master import QuadraticMaster
 from gapfit.solvers.cuts.segment import search
 from gapfit.solvers.point import Point, at_best_offsets
 
+_ENOUGH_CUTS = 10.0  # for each weight: so many pin it down, however hard the problem is
+_NO_ZEROS = 20.0  # times as many cuts where the penalty makes weights zero: these know nothing of it
 _PAST = 1.01  # go this many times as far as the point at the level
 _REACH = 4.0  # how far beyond the level set's point to search, in units of the way to it
 
 
-def _effort(problem: Problem) -> Effort:
+def effort_of_cuts(problem: Problem) -> Effort:
     """Two products a step, beside a small master problem; cuts are kept."""
-    return Effort(0.0, 2.0 * problem.design.size, 100, 8.0 * 100 * problem.design.shape[1])
+    n, d, product, _, hard, short, _ = work_of(problem)
+    steps = 2.5 * hard**0.25 * short**0.2
+    if not problem.has(Smooth):
+        steps = 3.0 * problem.risk.outputs * hard**0.3 * short**0.4
+    steps = min(steps, _ENOUGH_CUTS * (d + 2.0))
+    if not problem.penalty.smooth:
+        steps *= _NO_ZEROS
+    return Effort(0.0, 6e6 + 3 * product + 600.0 * n + 100.0 * d, steps, 8.0 * 100 * d)
 
 
-@needs(effort=_effort)
+@needs(effort=effort_of_cuts)
 def bundle(
     problem: Problem,
     state: dict[str, Any] | None = None,

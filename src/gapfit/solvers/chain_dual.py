@@ -26,14 +26,16 @@ from gapfit import limits
 from gapfit._types import Indices, Matrix, Slope, Vector
 from gapfit.design.chain import ChainRows, runs
 from gapfit.losses.chain import Chains
+from gapfit.losses.forms import Smooth
 from gapfit.minorant import Minorant
 from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.records import Kept
 from gapfit.rounding import Estimate, gamma
 from gapfit.solution import Iterate
-from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.chains.layout import ChainLayout
+from gapfit.solvers.choice.work import work_of
 
 _AT_RANDOM = 0.2  # of the visits; the others go where the gap was
 _BATCHES = 8  # a pass, between which the shares of the visits are set anew
@@ -49,7 +51,14 @@ _LOOK_PASSES = 5  # after which the gap is computed, where it decides on the hea
 _NO_PENALTY = 1e300  # an alpha under which no block's step is held back
 
 
-@needs(Chains, Euclidean, ChainRows)
+def _effort(problem: Problem) -> Effort:
+    """A pass of forward-backward a step. Margins of few weights take many: cuts are quicker there."""
+    n, d, product, *_ = work_of(problem)
+    steps = 5.0 if problem.has(Smooth) else max(5.0, 15e3 / d)
+    return Effort(0.0, 1e6 + 5 * product, steps, 64.0 * n)
+
+
+@needs(Chains, Euclidean, ChainRows, effort=_effort)
 def chain_dual(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
     """One step is a pass, as many visits as there are chains; some passes where there is heat to be set."""
     blocks = _Blocks(problem, seed, state or {})

@@ -24,6 +24,7 @@ from gapfit.penalties.forms import Everywhere, Net
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.point import Point, at_best_offsets, at_offsets
 from gapfit.solvers.primal_cd import primal_cd
 from gapfit.solvers.second_order.joint_classes import no_worse, towards_the_minimum
@@ -33,7 +34,9 @@ _SETTLED = 0.1  # of the weights in use may change in a cycle before they are mo
 
 def _effort(problem: Problem) -> Effort:
     """Some products a cycle."""
-    return Effort(0.0, 20.0 * problem.design.size, 20, 8.0 * problem.design.size)
+    n, _, product, _, hard, *_ = work_of(problem)
+    step = 3e7 + 40 * product + 2e3 * n
+    return Effort(1.5e7, step, 1.2 * hard**0.12 if problem.penalty.smooth else 5.0, 8.0 * problem.design.size)
 
 
 @needs(Conditional, ClassCurvature, Conjugate, Net, WideRows, effort=_effort)

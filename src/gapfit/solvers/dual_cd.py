@@ -36,12 +36,13 @@ from gapfit import limits, threads
 from gapfit._types import Slope, Vector
 from gapfit.design.forms import PartRows, Rows
 from gapfit.losses.atoms import Atoms
-from gapfit.losses.forms import BinaryEntropy
+from gapfit.losses.forms import BinaryEntropy, Parabola, Smooth
 from gapfit.minorant import Minorant
 from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
-from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.coordinates.descent import Descent, Tuning
 from gapfit.solvers.coordinates.streamed import streamed
 
@@ -50,13 +51,31 @@ __all__ = ["Tuning", "dual_cd"]
 USUAL = Tuning()
 
 
-@needs((Atoms, BinaryEntropy), Euclidean, (Rows, PartRows))
+def _effort(problem: Problem) -> Effort:
+    """Visits to all rows: as many as theory says, 1 + hard / n, where the dual has but lines and parabolas.
+    Losses that bend to and fro take more, but fewer where rows have columns of their own. However small alpha
+    is, rows that are no more than columns can be fitted, and that ends it."""
+    n, d, product, _, hard, short, _ = work_of(problem)
+    visits = 4.5 * short**0.65
+    if problem.has(Smooth) and not problem.has(Parabola):
+        visits = (2.8 if problem.has(Atoms) else 1.0) * hard**0.25 / max(d / n, 1.0) ** 0.35
+    visits = min(visits, 50.0 * max(n / d, 1.0) ** 2)
+    return Effort(3e6 + 5 * product + 300.0 * n, _work(problem, 1.0), visits, 64.0 * n)
+
+
+def _work(problem: Problem, visits: float) -> float:
+    """Of a step that visits all rows so often."""
+    n, d, product, *_ = work_of(problem)
+    each = 2 * product + 460.0 * n if problem.has(Atoms) else 4 * product + 1e3 * n
+    return 6e5 + 200.0 * n + 50.0 * d + visits * each
+
+
+@needs((Atoms, BinaryEntropy), Euclidean, (Rows, PartRows), effort=_effort)
 def dual_cd(
     problem: Problem,
     state: dict[str, Any] | None = None,
     *,
     seed: int = 0,
-    most_active: float = 1.0,
     tuning: Tuning = USUAL,
 ) -> Steps:
     """Coordinate descent on the dual in random order, with shrinking and acceleration. One step, some sweeps.
@@ -66,21 +85,15 @@ def dual_cd(
     Parameters
     ----------
     seed : of the order in which samples are visited.
-    most_active : give up if a larger share of the samples than this is still active after the first sweep.
-        Where samples are very many, a sweep over some of them alone may tell.
     tuning : how long active rows are visited before all are looked at, and when the driver is told.
     """
     if not problem.has(Rows):
         yield from streamed(problem, state or {}, seed)
         return
-    if most_active < 1.0 and _scouts_stay_active(problem, most_active, seed, tuning):
-        return
     descent = Descent(problem, state or {}, seed, tuning)
     while True:
         limits.look()
         descent.steps += 1
-        if descent.steps == 2 and descent.is_crowded(most_active):
-            return  # before anything else is done for all rows
         descent.step_beyond()
         descent.choose_rows()
         descent.descend()
@@ -88,19 +101,9 @@ def dual_cd(
             yield _iterate(descent)
 
 
-def _scouts_stay_active(problem: Problem, share: float, seed: int, tuning: Tuning) -> bool:
-    """Does a sweep over some of very many samples tell that too many of all will stay active?"""
-    n, scouts = problem.design.shape[0], tuning.scouts
-    if n < tuning.worth_scouts * scouts:
-        return False
-    descent = Descent(problem.take(np.arange(0, n, n // scouts)), {}, seed, tuning)
-    descent.choose_rows()
-    descent.descend()
-    return descent.is_crowded(min(tuning.of_scouts * share, 1.0))
-
-
 def _iterate(descent: Descent) -> Iterate:
     """The point, and what is known of it."""
+    work = _work(descent.problem, descent.untold / descent.n)
     descent.told, descent.untold = descent.estimate, 0
     along_mean = (descent.c + descent.s * descent.whole.mean_sq) / descent.problem.alpha
     offset = np.full(descent.problem.n_offsets, descent.b - along_mean)
@@ -122,7 +125,7 @@ def _iterate(descent: Descent) -> Iterate:
         descent.bring_back()
         return descent.problem.minorant_at(-descent.whole.table["v"])
 
-    return Iterate(point, offset, minorant, None, descent.snapshot, estimate, objective)
+    return Iterate(point, offset, minorant, None, descent.snapshot, estimate, objective, work=work)
 
 
 def _best_responses(descent: Descent) -> Vector:

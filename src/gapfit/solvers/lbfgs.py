@@ -18,6 +18,7 @@ from gapfit.penalties.forms import Differentiable
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.cuts.masters import master_for
 from gapfit.solvers.point import look
 
@@ -28,7 +29,11 @@ _FINE = 1e-4  # of J: with a smaller gap, steps need all digits
 
 def _effort(problem: Problem) -> Effort:
     """Two products for each iteration of a run."""
-    return Effort(0.0, 2.0 * _STEPS * problem.design.size, 4, 8.0 * 2 * _MEMORY * problem.design.shape[1])
+    n, d, product, _, _, short, _ = work_of(problem)
+    step = 1.1e7 + 1.2 * _STEPS * product + 650.0 * (n + d)
+    if max(problem.risk.outputs, problem.n_offsets) > 1:  # classes and levels are dear
+        step += 7e6 + 1.4e3 * n + 350.0 * d
+    return Effort(0.0, step, 2.0 * short**0.4, 8.0 * 2 * _MEMORY * d)
 
 
 @needs(Smooth, Differentiable, Plain, effort=_effort)

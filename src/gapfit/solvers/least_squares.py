@@ -25,6 +25,7 @@ from gapfit.problem import Problem
 from gapfit.rounding import EPS
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.columns.by_matrix import ByMatrix
 from gapfit.solvers.columns.kinds import terms_of
 from gapfit.solvers.columns.model import ROUNDS, Model
@@ -38,9 +39,10 @@ _FINE = 1e-9  # of the largest derivative at the start: sweeps go on until none 
 
 
 def _effort(problem: Problem) -> Effort:
-    """A Gram matrix; a step is a factorisation, or what sweeps over the matrix take."""
-    d, size = problem.design.shape[1], problem.design.size
-    return Effort(0.5 * d * size, 2.0 * size + d**3 / 3, 1, 8.0 * 4 * d**2)
+    """A Gram matrix, and a factorisation or what sweeps over it take; a step is its proof."""
+    n, d, product, gram, *_ = work_of(problem)
+    setup = gram + 70.0 * d**2 + 0.06 * d**3
+    return Effort(setup, 7e6 + 15 * product + 700.0 * n, 1, 8.0 * 4 * d**2)
 
 
 @needs(Parabola, (Quadratic, Net, Grouped), RowSums, squares=4, effort=_effort)

@@ -30,13 +30,14 @@ import numpy as np
 from gapfit._types import Matrix, Slope, Vector
 from gapfit.design.forms import RowSums
 from gapfit.errors import UnboundedProblem
-from gapfit.losses.forms import Curvature, ThresholdCurvature
+from gapfit.losses.forms import Curvature, Parabola, ThresholdCurvature
 from gapfit.penalties.forms import Quadratic
 from gapfit.problem import Problem
 from gapfit.records import storable
 from gapfit.rounding import EPS
 from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.point import Point
 from gapfit.solvers.second_order.definite import factorised, with_penalty
 from gapfit.solvers.second_order.place import bound_of, moved, place
@@ -64,9 +65,14 @@ USUAL = Tuning()
 
 
 def _effort(problem: Problem) -> Effort:
-    """A Gram matrix at first, then about half of it a step, as second derivatives settle; and a factor."""
-    d, size = problem.design.shape[1], problem.design.size
-    return Effort(0.5 * d * size, 2.0 * size + 0.25 * d * size + d**3 / 3, 8, 8.0 * 6 * d**2)
+    """A Gram matrix or two, for second derivatives settle, and a factor each."""
+    n, d, product, gram, *_ = work = work_of(problem)
+    steps = 2.0 if problem.has(Parabola) else work.newton(1.4, 0.12, 1000)
+    if problem.has(ThresholdCurvature):
+        setup, step = 7e6 + 50 * product + 5e4 * d + gram, 1e6 + 4 * product + 2e3 * n + 27e3 * d
+        return Effort(setup, step, steps, 8.0 * 6 * d**2)
+    step = 1.5e6 + 4 * product + 230.0 * n + 12.0 * d**2 + 0.02 * d**3
+    return Effort(7e6 + 10 * product + 400.0 * n + gram + 50.0 * d**2, step, steps, 8.0 * 6 * d**2)
 
 
 @needs((Curvature, ThresholdCurvature), Quadratic, RowSums, squares=6, effort=_effort)

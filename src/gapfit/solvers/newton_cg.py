@@ -19,16 +19,18 @@ from scipy.linalg.blas import daxpy
 from gapfit._types import Slope, Vector
 from gapfit.design.forms import RowSums, WideSums
 from gapfit.elsewhere import loops_of
-from gapfit.losses.forms import Curvature
+from gapfit.losses.atoms import Atoms
+from gapfit.losses.forms import Curvature, Parabola
 from gapfit.losses.multiclass import ClassCurvature
 from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.rounding import EPS
 from gapfit.solution import Iterate
-from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.point import Point, at_offsets
 from gapfit.solvers.second_order.cg_scores import newton_cg_scores
-from gapfit.solvers.second_order.kronecker import Kronecker
+from gapfit.solvers.second_order.kronecker import MOST, Kronecker
 
 _LAST_GAIN = 1e-13  # of J, left to gain: from there on the driver is to look at every step
 _FORCING = 0.3  # a system is solved at least that exactly, in its own norm
@@ -49,7 +51,23 @@ class _Step(NamedTuple):
     curve: float
 
 
-@needs((ClassCurvature, Curvature), Euclidean, (WideSums, RowSums))
+def _effort(problem: Problem) -> Effort:
+    """Two products a step; for classes, where a step is a system, some of them."""
+    n, d, product, _, hard, short, _ = work_of(problem)
+    if problem.has(ClassCurvature):
+        step, columns = 2.5e6 + 6 * product + 600.0 * n + 75.0 * d, d / problem.risk.outputs
+        spectrum = columns**3 if columns <= MOST else 0.0
+        return Effort(1e7 + 100.0 * d + spectrum, step, 1.9 * hard**0.12, 8.0 * (columns**2 + 8 * n))
+    steps = 1.8 * hard**0.16 * short**0.37
+    if problem.has(Parabola):
+        steps = 1.4 * hard**0.2
+    elif problem.has(Atoms):  # at their seams curvatures change
+        steps *= 1.5 * max(d / n, 1.0) ** 0.2
+    step = 4.5e5 + 2 * product + 120.0 * n + 50.0 * d
+    return Effort(3e6 + 10 * product + 1400.0 * n, step, steps, 4.0 * problem.design.size + 64.0 * n)
+
+
+@needs((ClassCurvature, Curvature), Euclidean, (WideSums, RowSums), effort=_effort)
 def newton_cg(problem: Problem, state: dict[str, Any] | None = None) -> Steps:
     """One step: for softmax a system, solved in part, and a line search; for other losses one product with X
     and one with its transpose. For any number of features."""

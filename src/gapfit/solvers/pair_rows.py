@@ -33,12 +33,15 @@ from gapfit.room import ask_for
 from gapfit.rounding import Estimate, gamma, plain_sum
 from gapfit.solvers.auto import auto
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.bundle import effort_of_cuts
 from gapfit.solvers.choice.other_rows import OtherRows
 from gapfit.solvers.choice.shapes import is_small_shape
 
 _NARROW = 500  # features, up to which Newton's method takes the pairs without their rows
 _NUMBERS = 24  # for each pair, beside its row: what the methods for the hinge hold
-_STEPS = 30
+_WORTH = 15  # pairs for each sample are as much work as cuts
+_WORTH_OF_WIDE = 50  # the same, where features are more than samples: cuts are very many then
+_A_FEW = 20_000  # beside: calls of NumPy are all of the time then
 
 
 def _as_rows(problem: Problem, pairs: int) -> bool:
@@ -49,14 +52,12 @@ def _as_rows(problem: Problem, pairs: int) -> bool:
 
 
 def _effort(problem: Problem) -> Effort:
-    """Two passes over X or over the differences a step, some numbers for each pair, and a Gram matrix where
-    features are few."""
-    (n, d), size = problem.design.shape, float(problem.design.size)
+    """As far as is known, what cuts take, times the pairs by those that a sort is worth; rows are made."""
+    (n, d), size, cuts = problem.design.shape, float(problem.design.size), effort_of_cuts(problem)
     pairs = problem.form(Pairs).number()
     rows = min(2 * size / n, d) * pairs if _as_rows(problem, pairs) else 0.0
-    gram = n * d**2 / 2 + d**3 / 3 if d <= _NARROW else 0.0
-    step = 2 * (rows or size) + _NUMBERS * pairs + gram
-    return Effort(rows + _NUMBERS * pairs, step, _STEPS, 8.0 * (2 * rows + _NUMBERS * pairs))
+    share = pairs / (_A_FEW + (_WORTH_OF_WIDE if d > n else _WORTH) * n)
+    return cuts._replace(steps=share * cuts.steps, memory=8.0 * (2 * rows + _NUMBERS * pairs))
 
 
 @needs(Pairs, (Euclidean, Net, Grouped), Rows, effort=_effort)

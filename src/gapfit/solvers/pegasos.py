@@ -32,13 +32,15 @@ from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.coordinates.kinds import coordinates, offset_per_imbalance
 from gapfit.solvers.line_search_bundle import best_mixture
 
 
 def _effort(problem: Problem) -> Effort:
     """A pass sample by sample, and two products."""
-    return Effort(0.0, 3.0 * problem.design.size, 10_000, 8.0 * 4 * problem.design.shape[1])
+    n, d, product, _, hard, *_ = work_of(problem)
+    return Effort(0.0, 4.5e6 + 3 * product + 500.0 * n, 30.0 * hard**0.5, 8.0 * 4 * d)
 
 
 @needs(Euclidean, Rows, effort=_effort)

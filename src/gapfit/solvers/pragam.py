@@ -27,6 +27,7 @@ from gapfit.problem import Problem
 from gapfit.records import Kept
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.dual_sets import PROJECTABLE, dual_set
 from gapfit.solvers.dual_sets.base import DualSet
 
@@ -36,9 +37,9 @@ _NO_BEND = 1e-9  # of L: a curvature that is larger by no more is that by roundi
 
 def _effort(problem: Problem) -> Effort:
     """Three products a step, and more where L is found on the way."""
-    return Effort(
-        5.0 * problem.design.size, 3.0 * problem.design.size, 2000, 8.0 * 8 * sum(problem.design.shape)
-    )
+    n, d, product, _, hard, *_ = work_of(problem)
+    step = 1.2e6 + 3 * product + 100.0 * n + 240.0 * d
+    return Effort(5e6 + 5 * product + 1300.0 * n, step, 13.0 * hard**0.4, 64.0 * (n + d))
 
 
 @needs(PROJECTABLE, Quadratic, effort=_effort)

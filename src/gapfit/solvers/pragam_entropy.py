@@ -33,6 +33,7 @@ from gapfit.records import storable
 from gapfit.rounding import Estimate, gamma
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 
 _EASE = 0.7  # L is tried this much lower at each step
 _NO_EXCESS = 1e-12  # of J_mu and D: if the one exceeds the other by no more, it does by rounding
@@ -41,8 +42,8 @@ _DOUBLINGS = 60  # of L in one step, at most
 
 def _effort(problem: Problem) -> Effort:
     """Five products a step, and sums over tables of n^2 numbers."""
-    n = problem.design.shape[0]
-    return Effort(0.0, 5.0 * problem.design.size + 4.0 * n**2, 500, 8.0 * 2 * n**2)
+    n, _, product, *_ = work_of(problem)
+    return Effort(0.0, 4e7 + 5.0 * product + 400.0 * n**2, 500, 8.0 * 2 * n**2)
 
 
 @needs(Countable, Euclidean, Plain, effort=_effort)

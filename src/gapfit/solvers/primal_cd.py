@@ -34,11 +34,13 @@ from gapfit.penalties.forms import Grouped, Net
 from gapfit.problem import Problem
 from gapfit.rounding import EPS
 from gapfit.solution import Iterate
-from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.columns.columns import Columns, Selection
 from gapfit.solvers.columns.kinds import AnyTerms, terms_of
 from gapfit.solvers.columns.line import search
-from gapfit.solvers.columns.model import ColumnModel, Effort
+from gapfit.solvers.columns.model import ColumnModel
+from gapfit.solvers.columns.model import Effort as ModelEffort
 from gapfit.solvers.point import Point, at_best_offsets
 
 _LEAST = 1e-9  # of their bound, or of the mean of all derivatives, second derivatives count at least
@@ -61,7 +63,14 @@ class Tuning(NamedTuple):
 USUAL = Tuning()
 
 
-@needs(Smooth, Curvature, (Net, Grouped), Rows)
+def _effort(problem: Problem) -> Effort:
+    """Newton steps on some of the columns, and products with all."""
+    n, d, product, _, hard, *_ = work_of(problem)
+    steps = 4.0 * hard**0.25 if problem.penalty.smooth else 5.0
+    return Effort(1e6 + 700.0 * n, 5.5e6 + 11 * product + 630.0 * n + 950.0 * d, steps, 64.0 * n)
+
+
+@needs(Smooth, Curvature, (Net, Grouped), Rows, effort=_effort, downhill=True)
 def primal_cd(problem: Problem, state: dict[str, Any] | None = None, *, tuning: Tuning = USUAL) -> Steps:
     """One step: sweeps or Newton steps on one working set of columns.
 
@@ -71,7 +80,7 @@ def primal_cd(problem: Problem, state: dict[str, Any] | None = None, *, tuning: 
     """
     state = state or {}
     whole, rest = terms_of(problem), problem.start()
-    recent, n_moving, effort = np.empty(0, np.int64), -1, Effort()
+    recent, n_moving, effort = np.empty(0, np.int64), -1, ModelEffort()
     if state.get("same"):
         ids, recent, n_moving, point, lowest, effort = (
             state[key] for key in ("ids", "recent", "n_moving", "point", "lowest", "effort")
@@ -230,8 +239,8 @@ def _nearly(working: Indices, recent: Indices) -> bool:
 
 def _work(
     problem: Problem, tuning: Tuning, part: _Part, start: Point, columns: Selection, a: Slope, worst: float,
-    effort: Effort, *, settled: bool,
-) -> tuple[Point, Effort]:  # fmt: skip
+    effort: ModelEffort, *, settled: bool,
+) -> tuple[Point, ModelEffort]:  # fmt: skip
     """Newton steps on the working columns until none of them wants to move much, or a single rough one; and
     the effort that the next model is worth."""
     working = columns.positions

@@ -21,14 +21,15 @@ import numpy as np
 from gapfit._types import Slope, Vector
 from gapfit.design.forms import Rows
 from gapfit.losses.atoms import Atoms
-from gapfit.losses.forms import Conjugate
+from gapfit.losses.forms import Conjugate, Smooth
 from gapfit.losses.piecewise import PiecewiseRisk
 from gapfit.minorant import Minorant
 from gapfit.penalties.forms import Grouped, Net
 from gapfit.problem import Problem
 from gapfit.records import storable
 from gapfit.solution import Iterate
-from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.dual_sets import dual_set
 from gapfit.solvers.point import Point
 from gapfit.solvers.primal_cd import USUAL, Look, Tuning, primal_cd
@@ -45,7 +46,14 @@ _TOLD = 0.25  # of the first mu, if there is a w that tells the first centre
 _LEAST = 1e-12  # of the first mu: then what is left to gain is rounding
 
 
-@needs(Atoms, (Net, Grouped), Rows)
+def _effort(problem: Problem) -> Effort:
+    """Steps of `primal_cd` on a loss that is rounded less and less."""
+    n, d, product, _, hard, *_ = work_of(problem)
+    steps = (6.0 if problem.has(Smooth) else 15.0) * (hard**0.25 if problem.penalty.smooth else 1.0)
+    return Effort(1e6 + 700.0 * n, 7e6 + 15 * product + 600.0 * n + 950.0 * d, steps, 64.0 * n)
+
+
+@needs(Atoms, (Net, Grouped), Rows, effort=_effort, downhill=True)
 def rounded_cd(problem: Problem, state: dict[str, Any] | None = None, *, tuning: Tuning = USUAL) -> Steps:
     """One step: a step of `primal_cd` on the rounded problem.
 

@@ -13,9 +13,7 @@ They are few, and change little from step to step: the matrix is kept and correc
 passes over X and a Cholesky factorisation. Once the rounded problem is solved well enough, its maximisers
 become the next guess and the rounding is halved. By then v is so good that the error of rounding, which is
 proportional to what v still moves, vanishes faster than 1/c: tens of steps from nothing to eight digits,
-however small alpha is.
-
-The intercept is one more variable, without penalty. With very many samples the first steps see only some.
+however small alpha is. The intercept is one more variable. Of very many samples the first steps see some.
 """
 
 from collections.abc import Generator
@@ -26,6 +24,7 @@ import numpy as np
 from gapfit._types import Slope, Vector
 from gapfit.design.forms import RowSums
 from gapfit.losses.atoms import Atoms
+from gapfit.losses.forms import Smooth
 from gapfit.minorant import Minorant
 from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
@@ -33,6 +32,7 @@ from gapfit.records import Kept
 from gapfit.rounding import EPS
 from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.second_order.definite import solve_definite
 from gapfit.solvers.second_order.few_rows import where_not_zero
 from gapfit.solvers.second_order.rounded_losses import RoundedLosses
@@ -67,9 +67,11 @@ USUAL = Tuning()
 
 
 def _effort(problem: Problem) -> Effort:
-    """Half a Gram matrix a step, of the samples whose pieces have changed; and a factor."""
-    d, size = problem.design.shape[1], problem.design.size
-    return Effort(2.0 * size, 2.0 * size + 0.25 * d * size + d**3 / 3, 40, 8.0 * 6 * d**2)
+    """A Gram matrix for all steps, of the samples whose pieces change, and a factor each."""
+    n, d, product, gram, *_ = work = work_of(problem)
+    step = 2e6 + 2 * product + 400.0 * n + 3300.0 * d + 0.05 * gram + 0.07 * d**3
+    steps = work.newton(4.0, 0.04, 1600) if problem.has(Smooth) else work.newton(4.8, 0.1, 1600)
+    return Effort(5e6 + 20 * product + 25e3 * d + gram, step, steps, 8.0 * 6 * d**2)
 
 
 @needs(Atoms, Euclidean, RowSums, squares=6, effort=_effort)

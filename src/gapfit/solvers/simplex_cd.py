@@ -32,12 +32,14 @@ from scipy.special import logsumexp
 from gapfit import limits
 from gapfit._types import Slope
 from gapfit.design.forms import WideRows
+from gapfit.losses.forms import Smooth
 from gapfit.losses.multiclass import Simplices
 from gapfit.minorant import Minorant
 from gapfit.penalties.forms import Euclidean
 from gapfit.problem import Problem
 from gapfit.solution import Iterate
-from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.coordinates.simplex_descent import SimplexDescent
 
 _NEWS = 0.7  # of the gap last told: one so small is told after two visits to each sample
@@ -46,10 +48,22 @@ _SILENCE = 8  # visits to each sample, after which the driver is told anyway
 _LOOKS = 40  # iterates that tell their gap
 
 
-@needs(Simplices, Euclidean, WideRows)
-def simplex_cd(
-    problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0, patience: float | None = None
-) -> Steps:
+def _effort(problem: Problem) -> Effort:
+    """Visits to all samples."""
+    n, d, product, _, hard, *_ = work_of(problem)
+    visits = 80.0 * hard**0.33 / (n * d) ** 0.22
+    return Effort(3e6 + 5 * product + 1e3 * n, _work(problem, 2.0), visits / 2, 32.0 * n)
+
+
+def _work(problem: Problem, visits: float) -> float:
+    """Of a step that visits all samples so often."""
+    n, _, product, *_ = work_of(problem)
+    each = 4 * product + 600.0 * n if problem.has(Smooth) else 1.2 * product + 250.0 * n
+    return 1.5e6 + visits * each
+
+
+@needs(Simplices, Euclidean, WideRows, effort=_effort)
+def simplex_cd(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0) -> Steps:
     """Coordinate descent on the dual, all classes of a sample at once, in random order with shrinking.
 
     One step, one sweep or more.
@@ -57,17 +71,11 @@ def simplex_cd(
     Parameters
     ----------
     seed : of the order in which samples are visited.
-    patience : give up after so many visits to each sample, if in the second half of them the gap has hardly
-        fallen. By default never.
     """
     descent = SimplexDescent(problem, state or {}, seed)
-    if patience is not None and descent.trial is None:
-        descent.trial = patience * descent.n
     while True:
         limits.look()
         descent.sweep()
-        if descent.is_hopeless():
-            return
         descent.step_beyond()
         if _has_news(descent):
             yield _iterate(descent)
@@ -81,6 +89,7 @@ def _has_news(descent: SimplexDescent) -> bool:
 
 def _iterate(descent: SimplexDescent) -> Iterate:
     """The point, and what is known of it."""
+    work = _work(descent.problem, descent.untold / descent.n)
     descent.told, descent.untold = min(descent.told, descent.gap), 0
 
     def point() -> Slope:
@@ -94,7 +103,7 @@ def _iterate(descent: SimplexDescent) -> Iterate:
     # where so many were not enough, the driver had better see for itself how things are
     gap = _exact_gap(descent) if descent.looks <= _LOOKS else None
     objective = None if gap is None else descent.dual() + gap
-    return Iterate(point, b, minorant, None, descent.snapshot, gap, objective)
+    return Iterate(point, b, minorant, None, descent.snapshot, gap, objective, work=work)
 
 
 def _exact_gap(descent: SimplexDescent) -> float:

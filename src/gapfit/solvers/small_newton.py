@@ -15,7 +15,7 @@ import numpy as np
 from gapfit._types import Slope, Vector
 from gapfit.design.forms import Rows
 from gapfit.losses.atoms import Atoms
-from gapfit.losses.forms import BinaryEntropy
+from gapfit.losses.forms import BinaryEntropy, Smooth
 from gapfit.minorant import Minorant
 from gapfit.penalties.forms import Everywhere, Net
 from gapfit.problem import Problem
@@ -27,7 +27,8 @@ from gapfit.solvers.base import Effort, Steps, needs
 def _effort(problem: Problem) -> Effort:
     """A Gram matrix a step, of the samples that are on a curved part, without the help of BLAS."""
     n, d = problem.design.shape
-    return Effort(2.0 * n * d, n * (2 * d + d**2 / 2) + d**3 / 3, 30, 8.0 * (n * d + d**2))
+    each = (120.0 if problem.has(Smooth) else 800.0) + (13.0 if problem.penalty.smooth else 30.0) * d
+    return Effort(3e6, 1e6 + n * (each + 1.5 * d**2) + d**3, 5, 8.0 * (n * d + d**2))
 
 
 @needs((Atoms, BinaryEntropy), Net, Everywhere, Rows, squares=2, effort=_effort)

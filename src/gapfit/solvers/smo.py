@@ -18,7 +18,8 @@ from gapfit.losses.nu import TwoSums
 from gapfit.problem import Problem
 from gapfit.rounding import EPS
 from gapfit.solution import Iterate
-from gapfit.solvers.base import Steps, needs
+from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.pairs.dual import Dual, Slopes
 from gapfit.solvers.pairs.exact import Box
 from gapfit.solvers.pairs.nu import dual_of
@@ -37,7 +38,12 @@ _UNSEEN = 16  # working sets between two looks, if the violation does not halve 
 _PATIENCE = 30  # working sets without a lower violation, after which single precision is given up
 
 
-@needs((Atoms, TwoSums), Gram)
+def _effort(problem: Problem) -> Effort:
+    """Some working sets a step, of which each reads a small part of the kernel matrix."""
+    return Effort(0.0, 1e5 + 0.01 * work_of(problem).product, 100, 0.0)
+
+
+@needs((Atoms, TwoSums), Gram, effort=_effort)
 def smo(
     problem: Problem,
     state: dict[str, Any] | None = None,

@@ -19,11 +19,13 @@ import numpy as np
 
 from gapfit._types import Slope
 from gapfit.design.forms import Plain
+from gapfit.losses.forms import Parabola, Smooth
 from gapfit.penalties.forms import Quadratic
 from gapfit.problem import Problem
 from gapfit.records import Kept
 from gapfit.solution import Iterate
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.dual_sets import PROJECTABLE, dual_set
 from gapfit.solvers.dual_sets.base import DualSet
 from gapfit.solvers.dual_sets.quasi_newton import Memory
@@ -39,8 +41,13 @@ _SEARCH = 30  # looks at the slope in a line search, at most
 
 
 def _effort(problem: Problem) -> Effort:
-    """Two products a step; L-BFGS keeps pairs of vectors."""
-    return Effort(0.0, 2.0 * problem.design.size, 200, 8.0 * 2 * _MEMORY * problem.design.shape[1])
+    """Two products a step; L-BFGS keeps pairs of vectors. Kinks are rounded less and less: steps are more."""
+    n, d, product, _, hard, short, _ = work_of(problem)
+    steps = 2.7 * problem.risk.outputs * (hard * short) ** 0.3
+    if problem.has(Smooth):
+        steps = 4.0 * hard**0.12 * (1.0 if problem.has(Parabola) else short**0.45)
+    step = 1e6 + 2.5 * product + 100.0 * n + 170.0 * d
+    return Effort(3e6 + 5 * product + 1e3 * n, step, steps, 8.0 * 2 * _MEMORY * d)
 
 
 @needs(PROJECTABLE, Quadratic, Plain, effort=_effort)

@@ -28,18 +28,20 @@ from gapfit.room import ask_for
 from gapfit.rounding import Estimate, gamma
 from gapfit.solvers.auto import auto
 from gapfit.solvers.base import Effort, Steps, needs
+from gapfit.solvers.bundle import effort_of_cuts
 from gapfit.solvers.choice.other_rows import OtherRows
 
 _LONG = 1e5  # times the largest entry of X are those of the offsets' columns
+_STEPS = 40.0  # in which it is done, or will not be
 _NUMBERS = 24  # for each row, beside its entries: what the methods for lines hold
 
 
 def _effort(problem: Problem) -> Effort:
-    """Products with all rows, and a Gram matrix of all weights."""
-    sums, (n, d) = problem.form(Combined).sums, problem.design.shape
+    """A fifth of what cuts take, as far as is known; rows are made."""
+    sums, n, cuts = problem.form(Combined).sums, problem.design.shape[0], effort_of_cuts(problem)
     entries = problem.design.size / problem.risk.outputs * np.count_nonzero(sums)
     rows = n / problem.risk.outputs * len(sums)
-    return Effort(entries, 2 * entries + d**3 / 3, 30, 16.0 * entries + 8.0 * _NUMBERS * rows)
+    return Effort(0.0, 0.2 * cuts.total / _STEPS, _STEPS, 16.0 * entries + 8.0 * _NUMBERS * rows)
 
 
 @needs(Combined, Net, Everywhere, WideRows, effort=_effort)

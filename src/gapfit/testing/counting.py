@@ -14,8 +14,9 @@ from gapfit.design.memory import MemoryDesign
 class Counter:
     """Multiply-adds so far, but for those that are not to count."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, dear: bool = True) -> None:
         self.work, self.on, self.blind = 0.0, True, False
+        self.dear = dear  # are products more work than all else?
 
     def add(self, work: float) -> None:
         self.work += work * self.on

@@ -17,6 +17,7 @@ from gapfit.solution import Certificate, Iterate
 
 logger = logging.getLogger("gapfit")
 
+_CROWDED = 10  # samples for each feature: with more, larger alphas teach less than they cost
 _SMALL = 1e-4  # of the largest alpha that lets a weight move: below that, larger ones go first
 _FIRST = 0.03  # of the largest alpha that lets a weight move: where they begin
 _DOWN = 10**0.5  # the factor from one alpha to the next
@@ -25,8 +26,11 @@ _STEPS = 6  # at each alpha, at most
 
 
 def from_larger_alphas(problem: Problem, name: str) -> Generator[Iterate, Certificate, dict[str, Any]]:
-    """A point to start from, if alpha is small."""
+    """A point to start from, if alpha is small, weights may be zero, and samples are not very many."""
     state: dict[str, Any] = {}
+    n, d = problem.design.shape
+    if problem.penalty.smooth or n > _CROWDED * d:
+        return state
     u = problem.tangent(problem.scores(problem.start())).u
     largest = float(np.abs(problem.design.adjoint(u)).max())  # at which the first weight moves, about
     if not problem.alpha < _SMALL * largest < np.inf:

@@ -1,64 +1,60 @@
-"""Which solver for rows that are elsewhere, where a pass costs more than what is done with it.
+"""What solvers take where rows are elsewhere, and a pass costs more than what is done with it.
 
-| the problem                                 | solver              | passes to three digits, about |
-|---------------------------------------------|---------------------|-------------------------------|
-| squared loss, few features                  | `least_squares`     | 4                             |
-| smooth loss, L2; a Hessian is dear          | `newton_cg`         | 18 to 130                     |
-| smooth loss, quadratic penalty, few         | `newton`            | 11 to 25                      |
-| lines, L2, or many features: rows here      | `dual_cd`           | 4 to 40                       |
-| lines and parabolas, L2, few features       | `semismooth_newton` | 16 to 74                      |
-| smooth loss, L2                             | `newton_cg`         | 18 to 130                     |
-| differentiable loss and penalty             | `lbfgs`             | 24 to 300                     |
-| lines, L2, many features                    | `smoothing`         | 160 to 1,500                  |
-| anything else                               | `bundle`            | 31 to 350                     |
+| the problem                                 | solver              | passes to three digits | counted as |
+|---------------------------------------------|---------------------|------------------------|------------|
+| squared loss, few features                  | `least_squares`     | 4                      | 4          |
+| smooth loss, quadratic penalty, few         | `newton`            | 11 to 25               | 10         |
+| lines, L2, or many features: rows here      | `dual_cd`           | 4 to 40                | 12         |
+| lines and parabolas, L2, few features       | `semismooth_newton` | 16 to 74               | 30         |
+| smooth loss, L2                             | `newton_cg`         | 18 to 130              | 60         |
+| differentiable loss and penalty             | `lbfgs`             | 24 to 300              | 120        |
+| lines, L2, many features                    | `smoothing`         | 160 to 1,500           | 190        |
+| anything else                               | `bundle`            | 31 to 350              | 200        |
 
 "Rows here" are parts that this process loads itself: on a cluster there are none. "Few" are features whose
-Hessian is summed up and factorised in the time of some passes; the design knows how many these are. `dual_cd`
-goes first in haste, counted in passes: on hard problems it is endless. On a card passes cost so little that
-a Hessian may be dear beside them, and the design says how many of them it costs; `newton_cg` then goes first,
-for as many steps as the matrix is worth. For the squared loss that is set up once, so that it may cost more;
-with fewer samples than features conjugate gradients are slow there.
+Hessian is summed up and factorised in the time of some passes; the design knows how many these are. On a card
+passes cost so little that a Hessian may be dear beside them: the design says how many of them it costs, and
+they are counted. For the squared loss it is set up once; with fewer samples than features conjugate gradients
+are slow there.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Collection, Iterator
 
 from gapfit.design.forms import Rows, RowSums, WideRows, WideSums
+from gapfit.losses.atoms import Atoms
 from gapfit.losses.forms import Smooth
 from gapfit.problem import Problem
-from gapfit.solvers.choice.shapes import has_lines, is_parabola
+from gapfit.solvers.base import Effort
+from gapfit.solvers.choice.shapes import is_parabola
 
-Told = tuple[str, str, Mapping[str, Any], int, int]
-
-HASTE = 12  # passes, from the first one on
-DEAR = 20  # passes that a Hessian costs: first steps on a share of the samples make a few of it cheap
-DEAR_ONCE = 100  # the same, where it is set up once
-WORTH = 2.0  # steps of conjugate gradients for each of these passes
+HESSIANS = 2.5  # in a fit by Newton's method: its first ones are of a share of the samples
+ONCE = 0.56  # the same, where one serves all steps: it is summed up in fewer pieces
+SLOW = 10.0  # times as many passes of conjugate gradients, with fewer samples than features
 
 
 def is_elsewhere(problem: Problem) -> bool:
-    """Are its rows not at hand?"""
+    """Are there no rows to be had at once, but sums over them?"""
     if problem.has(Rows) or problem.has(WideRows):
         return False
     return problem.has(RowSums) or problem.has(WideSums)
 
 
-def by_passes(problem: Problem, takes: Callable[[str], bool]) -> Iterator[Told]:
-    """Solvers in the order in which they are to try: name, reason, options, haste, the most steps if any."""
-    (n, d), passes, once = problem.design.shape, problem.design.hessian_in_passes, is_parabola(problem)
+def by_passes(problem: Problem, able: Collection[str]) -> Iterator[tuple[str, Effort]]:
+    """Those solvers of the table above that are able, and what they take, in passes."""
+    (n, d), hessian = problem.design.shape, problem.design.hessian_in_passes
     few = d <= problem.design.few_features
-    dear = passes >= DEAR_ONCE and n > d if once else passes >= DEAR
-    lines = has_lines(problem) and not problem.has(Smooth)
-    if few and dear and takes("newton_cg") and not lines:
-        yield "newton_cg", "a Hessian costs many passes", {}, 0, round(WORTH * passes)
-    if few and takes("least_squares"):
-        yield "least_squares", "moments are one pass", {}, 0, 0
-    if few and takes("newton") and not lines:
-        yield "newton", "its passes are few", {}, 0, 0
-    if takes("dual_cd") and (lines or not few):
-        yield "dual_cd", "rows that matter can be held", {}, HASTE, 0
-    if few and takes("semismooth_newton"):
-        yield "semismooth_newton", "its passes are few", {}, 0, 0
-    for name in ("newton_cg", "lbfgs", *(("smoothing",) if lines else ())):
-        if takes(name):
-            yield name, "it takes one pass a step", {}, 0, 0
+    lines = problem.has(Atoms) and not problem.has(Smooth)
+    slow = SLOW if is_parabola(problem) and n <= d else 1.0
+    passes = {
+        "least_squares": 4 + ONCE * hessian if few else 0,
+        "newton": 10 + HESSIANS * hessian if few and not lines else 0,
+        "dual_cd": 12 if lines or not few else 0,
+        "semismooth_newton": 30 if few else 0,
+        "newton_cg": 60 * slow,
+        "lbfgs": 120,
+        "smoothing": 190 if lines else 0,
+        "bundle": 200,
+    }
+    for name, number in passes.items():
+        if number and name in able:
+            yield name, Effort(0.0, float(problem.design.size), float(number), 0.0)

@@ -29,9 +29,6 @@ class Tuning(NamedTuple):
     silence: int = 8  # visits, in units of n, after which the driver is told anyway
     sample: int = 16  # one in so many rows is asked whether most are active
     enough_rows: int = 256  # to ask, at least
-    scouts: int = 1024  # rows that a first sweep goes over, to see whether more is worth while
-    worth_scouts: int = 8  # times as many rows as scouts, at least: else a sweep over all tells as soon
-    of_scouts: float = 1.4  # times as large a share as of all rows stays active, being so few
     usual: float = 1.7  # times what active rows show of the gap is shown by all, as a rule
     missed: float = 10.0  # times that, at most, was missed
     few: int = 16  # times fewer rows than all: a look at all costs as much as many sweeps over them
@@ -206,15 +203,6 @@ class Descent(Kept):
         seen = threads.each(look, threads.parts(len(members), work))
         pulls, number, gap = (float(total) for total in np.sum(seen, axis=0))
         return firmness, pulls, number, gap
-
-    def is_crowded(self, share: float) -> bool:
-        """Are more rows than this share of them active? A look at some of them tells."""
-        if share >= 1.0:
-            return False
-        some = self.doubtful[:: self.tuning.sample]
-        some = some if len(some) >= self.tuning.enough_rows else self.doubtful
-        _, _, number, _ = self._look_at(some)
-        return number > share * len(some)
 
     def _most_are_active(self) -> bool:
         """Does a look at some rows tell that one at all of them would leave no fewer to sweep over?"""

@@ -20,7 +20,6 @@ _FAR = 100.0  # times a way is too far to go: the rounding in it would show
 _PAUSE = 64  # sweeps, at most, without an attempt to go beyond them: it costs as much as a sweep of some rows
 _START = 0.05  # of a share that softmax begins with: logarithms of zero are none
 _GIVE = {False: 8.0, True: 32.0}  # offset for each unit of imbalance that the losses make up for; by entropic
-_HARDLY = 0.9  # of a gap, left after as many visits as had gone before: that is no progress
 
 
 class SimplexDescent(Kept):
@@ -63,8 +62,6 @@ class SimplexDescent(Kept):
         self.told, self.untold, self.looks, self.made, self.tried = np.inf, 0, 0, 0, 0
         self._refresh()
         self._set_out()
-        self.trial: float | None = None  # visits after which to give up, unless their second half has helped
-        self.half_way = np.inf  # the gap after the first half
         self.wait, self.pause = 1, 1  # sweeps until the next attempt to go beyond them
         if state.get("same"):
             self.restore(state)
@@ -85,7 +82,7 @@ class SimplexDescent(Kept):
     KEPT = (
         "A", "entropy", "W", "s", "h", "intercepts", "order", "field", "classes", "live", "gap", "full_gap",
         "threshold", "told", "visits", "untold", "looks", "made", "tried", "wait", "pause", "way", "before",
-        "rng", "trial", "half_way",
+        "rng",
     )  # fmt: skip
 
     def snapshot(self) -> dict[str, Any]:
@@ -137,17 +134,6 @@ class SimplexDescent(Kept):
         self.made += len(order)
         self.untold += len(order)
         self.order = order[self.live[order] > 1]
-
-    def is_hopeless(self) -> bool:
-        """Is the trial over, and has the gap hardly fallen in its second half?"""
-        if self.trial is None or self.made < 0.5 * self.trial:
-            return False
-        if self.half_way == np.inf:
-            self.half_way = self.gap
-        if self.made < self.trial:
-            return False
-        self.trial = np.inf
-        return self.gap > _HARDLY * self.half_way
 
     def step_beyond(self) -> None:
         """To the maximum over the plane of the last sweep's way and the last step's, near the simplices."""

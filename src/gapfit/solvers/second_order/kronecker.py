@@ -16,7 +16,7 @@ from gapfit.penalties import L2
 from gapfit.records import Kept
 from gapfit.solvers.second_order.definite import spectrum
 
-_MOST = 1500  # features; beyond that G is taken for a multiple of the identity
+MOST = 1500  # features; beyond that G is taken for a multiple of the identity
 _EIGEN = 12.0  # eigenvectors of G take so many times d^3 multiplications
 _LEAST = 1e-10  # S is singular, since a common shift changes nothing; its eigenvalues count as at least that
 
@@ -29,7 +29,7 @@ class Kronecker(Kept):
     def __init__(self, rows: Any, outputs: int, alpha: float, intercept: bool) -> None:
         self.rows, self.outputs, self.alpha, self.intercept = rows, outputs, alpha, intercept
         d = rows.shape[1]
-        self.dense = d <= _MOST
+        self.dense = d <= MOST
         product = 2.0 * rows.size * outputs
         self.worth = (0.5 * rows.size * d + _EIGEN * d**3) / product if self.dense else 1.0
         self.left = 0.0  # products with X until the eigenvectors have paid
