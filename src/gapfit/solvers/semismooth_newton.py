@@ -11,9 +11,8 @@ and only the samples on the rounded part, those whose maximiser lies strictly in
 
 They are few, and change little from step to step: the matrix is kept and corrected. So a step costs two
 passes over X and a Cholesky factorisation. Once the rounded problem is solved well enough, its maximisers
-become the next guess and the rounding is halved. By then v is so good that the error of rounding, which is
-proportional to what v still moves, vanishes faster than 1/c: tens of steps from nothing to eight digits,
-however small alpha is. The intercept is one more variable. Of very many samples the first steps see some.
+become the next guess and the rounding is halved. By then the error of rounding, in proportion to what v still
+moves, vanishes faster than 1/c: tens of steps to eight digits. Of very many samples the first steps see some.
 """
 
 from collections.abc import Generator
@@ -143,8 +142,7 @@ class _Path(Kept):
         """Begin where something is known, or from nothing with a rounding that reaches most samples."""
         losses, p = self.losses, self.losses.p
         self.w = np.array(known.get("w", self.problem.start()))
-        told = known.get("foretold")
-        seen = None if told is None else told.scores
+        seen = getattr(known.get("foretold"), "scores", None)
         scores = self.problem.design.scores(self.w) if seen is None else seen.copy()
         self.b = float(known["foretold"].intercept if "foretold" in known else known.get("b", 0.0))
         if self.problem.n_offsets and known.keys().isdisjoint(("b", "foretold")):
