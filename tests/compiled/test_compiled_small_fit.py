@@ -1,5 +1,7 @@
 """The parts of a small fit in one call: what is made ready, where it begins, the best intercept of lines."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -47,6 +49,17 @@ def test_losses_are_weighted_as_atoms_are():
     close(losses.target, sign * data.lin)
     close(losses.lower, np.where(sign > 0, -2 * p, -p))
     close(losses.upper, np.where(sign > 0, p, 2 * p))
+
+
+def test_shares_of_many_samples_have_all_their_digits():
+    rng = np.random.default_rng(0)
+    weight = 10.0 ** rng.uniform(-6, 6, 20_000)
+    data, losses = numbers(rng, 20_000, weight=weight), Losses(*np.zeros((7, 20_000)))
+    entry(small_fit.weighted)(data, losses, False)
+    total = sum(map(Fraction, weight.tolist()))
+    some = range(0, 20_000, 97)
+    errors = [abs(Fraction(losses.p[i]) * total / Fraction(weight[i]) - 1) for i in some]
+    assert max(errors) <= 3 * Fraction(2) ** -53
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import math
 from typing import Any, NamedTuple
 
 from gapfit.compiled._jit import jit
+from gapfit.compiled.precise import sum_exactly
 from gapfit.compiled.small import descend
 from gapfit.compiled.small_model import Net
 from gapfit.compiled.small_proof import prove
@@ -40,13 +41,15 @@ class Room(NamedTuple):
 
 @jit(inner=True)
 def weighted(data, losses, entropy):
-    """Write the losses, weighted, in terms of v = sign * a. Are they of one kind, and not too large?"""
-    n, total = len(data.weight), 0.0
+    """Write the losses, weighted, in terms of v = sign * a. Are they of one kind, and not too large?
+
+    Proofs allow for some roundings of the shares, however many samples there are.
+    """
+    n = len(data.weight)
+    total, lost, _ = sum_exactly(data.weight, 0, n, 0.0)
     large = curved = one_sided = 0
     for i in range(n):
-        total += data.weight[i]
-    for i in range(n):
-        p, sign = data.weight[i] / total, data.sign[i]
+        p, sign = data.weight[i] / (total + lost), data.sign[i]
         lo = p * data.lo[i] if data.lo[i] != 0.0 else 0.0
         hi = p * data.hi[i] if data.hi[i] != 0.0 else 0.0
         losses.target[i] = sign * data.lin[i]
