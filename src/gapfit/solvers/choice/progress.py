@@ -76,8 +76,9 @@ class Progress:
             return False
         watch = self.watch
         guess, J = watch.estimate, abs(certificate.primal)
-        if guess is None or guess <= self.wanted * J:
-            guess = certificate.gap  # which the driver has looked at
+        if guess is None:
+            guess = certificate.gap
+        guess = max(guess, self.wanted * J)  # where guesses are too good, the gap falls no more
         best = min(watch.best, guess / J if J > 0 else inf)
         fell = watch.step if best < NOTICED * watch.best else watch.fell
         self.watch = watch._replace(best=best, fell=fell)
