@@ -11,7 +11,7 @@ from gapfit.losses.base import Loss
 from gapfit.names import meant
 from gapfit.penalties import Penalty
 
-__all__ = ["LOSSES", "PENALTIES", "SOLVERS", "as_loss", "as_penalty", "as_solver", "is_auto"]
+__all__ = ["LOSSES", "PENALTIES", "SOLVERS", "add_solver", "as_loss", "as_penalty", "as_solver", "is_auto"]
 
 LOSSES: dict[str, type[Loss]] = {
     "hinge": losses.Hinge,

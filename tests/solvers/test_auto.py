@@ -73,7 +73,7 @@ def _steps(gaps):
 
 
 @pytest.mark.parametrize(
-    ("fall", "rival", "leaves"), [(0.5, 1e8, False), (0.99, 1e8, True), (0.99, 1e10, False), (0.8, 1.0, True)]
+    ("fall", "rival", "leaves"), [(0.5, 1e7, False), (0.99, 1e7, True), (0.99, 1e10, False), (0.8, 1.0, True)]
 )
 def test_it_is_left_when_a_rival_promises_half_of_what_is_left(fall, rival, leaves):
     watch = Progress(Effort(0.0, 1e6, 10, 0.0), rival, 1e-6, 0, None)

@@ -59,7 +59,7 @@ def _effort(problem: Problem) -> Effort:
     visits = 4.5 * short**0.65
     if problem.has(Smooth) and not problem.has(Parabola):
         visits = (2.8 if problem.has(Atoms) else 1.0) * hard**0.25 / max(d / n, 1.0) ** 0.35
-    visits = min(visits, 50.0 * max(n / d, 1.0) ** 2)
+    visits = min(visits, 60.0 * max(n / d, 1.0) ** 2)
     return Effort(3e6 + 5 * product + 300.0 * n, _work(problem, 1.0), visits, 64.0 * n)
 
 

@@ -22,7 +22,7 @@ def _effort(problem: Problem) -> Effort:
     """Two products a step, and little memory. Steps are few where alpha is large, and very many else; kinks
     average out where samples are many."""
     n, d, product, _, hard, short, rank = work_of(problem)
-    steps = 1e3 * problem.risk.outputs * hard**0.45 / (n**0.6 * d**0.15)
+    steps = 1e3 * problem.risk.outputs * hard**0.45 * short**0.3 / (n**0.6 * d**0.15)
     if problem.has(Smooth):
         steps = 9.0 * max(problem.risk.outputs, problem.n_offsets) ** 0.5 * hard**0.4 * short**0.1 / rank**0.2
     return Effort(3e6 + 4 * product + 800.0 * n, 1e6 + 2 * product + 100.0 * n, steps, 8.0 * 4 * d)

@@ -67,7 +67,7 @@ USUAL = Tuning()
 def _effort(problem: Problem) -> Effort:
     """A Gram matrix or two, for second derivatives settle, and a factor each."""
     n, d, product, gram, *_ = work = work_of(problem)
-    steps = 2.0 if problem.has(Parabola) else work.newton(1.4, 0.12, 1000)
+    steps = 2.0 if problem.has(Parabola) else work.newton(1.4, 0.12, 200)
     if problem.has(ThresholdCurvature):
         setup, step = 7e6 + 50 * product + 5e4 * d + gram, 1e6 + 4 * product + 2e3 * n + 27e3 * d
         return Effort(setup, step, steps, 8.0 * 6 * d**2)

@@ -34,6 +34,7 @@ _SOLVED = 0.3  # J_mu is minimised well enough when its own gap is such a share 
 _SHARPEN = 0.5  # times mu, if the last centre was easy
 _EASY = 40  # steps about one centre: after more, mu stays
 _PATIENCE = 200  # steps about one centre, at most
+_MANY = 600.0  # steps have been enough so far, however hard the problem was
 _MEMORY = 40  # pairs that L-BFGS remembers
 _FLAT = 0.4  # of the first slope: there a line search ends
 _LEAST = 1e-200  # mu: then a maximiser does not depend on its centre any more
@@ -43,7 +44,7 @@ _SEARCH = 30  # looks at the slope in a line search, at most
 def _effort(problem: Problem) -> Effort:
     """Two products a step; L-BFGS keeps pairs of vectors. Kinks are rounded less and less: steps are more."""
     n, d, product, _, hard, short, _ = work_of(problem)
-    steps = 2.7 * problem.risk.outputs * (hard * short) ** 0.3
+    steps = min(2.7 * problem.risk.outputs * (hard * short) ** 0.3, _MANY)
     if problem.has(Smooth):
         steps = 4.0 * hard**0.12 * (1.0 if problem.has(Parabola) else short**0.45)
     step = 1e6 + 2.5 * product + 100.0 * n + 170.0 * d

@@ -16,6 +16,9 @@ from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import Effort, Steps
 
 HALF = 0.5  # of what is left, promised by a rival, is worth losing what the solver knows
+FAR = 8.0  # times the work so far: nobody looks farther ahead
+NOTICED = 0.999  # of a gap: if more is left, it has not fallen
+STUCK = 100  # steps without a fall are enough: the driver waits for no more than two hundred
 LEAST = 1e-12  # a relative gap that is as good as none
 
 
@@ -29,6 +32,7 @@ class Watch(NamedTuple):
     before: float  # the same, at the last look
     since: float  # work, at the last look
     look_at: float
+    fell: int  # the step at which the gap fell last
     estimate: float | None
     last: Any  # w, b, bound
 
@@ -40,7 +44,7 @@ class Progress:
         self.own, self.rival, self.turn = own, rival, turn
         self.wanted = max(wanted, LEAST)
         half = own.step * max(own.steps, 1.0) / 2
-        self.watch = watch or Watch(0, 0.0, inf, inf, 0.0, half, None, None)
+        self.watch = watch or Watch(0, 0.0, inf, inf, 0.0, half, 0, None, None)
 
     def run(
         self, steps: Steps, state: dict[str, Any]
@@ -72,10 +76,14 @@ class Progress:
             return False
         watch = self.watch
         guess, J = watch.estimate, abs(certificate.primal)
-        if guess is None or guess <= self.wanted * J:
-            guess = certificate.gap  # which the driver has looked at
+        if guess is None:
+            guess = certificate.gap
+        guess = max(guess, self.wanted * J)  # where guesses are too good, the gap falls no more
         best = min(watch.best, guess / J if J > 0 else inf)
-        self.watch = watch._replace(best=best)
+        fell = watch.step if best < NOTICED * watch.best else watch.fell
+        self.watch = watch._replace(best=best, fell=fell)
+        if watch.step - fell >= STUCK and self.rival < inf:
+            return True
         if watch.work < watch.look_at:
             return False
         left = 0.0 if watch.before == inf else self._left()
@@ -83,12 +91,15 @@ class Progress:
         return self.rival < HALF * left
 
     def _left(self) -> float:
-        """Work until the gap is as small as wanted, if it goes on falling as since the last look."""
+        """Work until the gap is as small as wanted, if it goes on falling as since the last look; at most so
+        many times what was spent, for a gap that has not fallen says little of what is to come."""
         now, before = self.watch.best, self.watch.before
         if now <= self.wanted:
             return 0.0  # by the solver's own guess
-        digits = log(before / now) if now < before else 1e-9
-        return (self.watch.work - self.watch.since) * log(now / self.wanted) / digits
+        most = FAR * self.watch.work
+        if not now < before:
+            return most
+        return min((self.watch.work - self.watch.since) * log(now / self.wanted) / log(before / now), most)
 
     def _state(self, iterate: Iterate) -> dict[str, Any]:
         """The solver's, and how it has done."""
@@ -96,7 +107,8 @@ class Progress:
             return {}
         lazy = callable(iterate.w) or callable(iterate.minorant)
         # what is lazy must not be made out of turn; then no state is told of steps that may be the last
-        if lazy and self.watch.work >= self.watch.look_at:
+        due = self.watch.work >= self.watch.look_at or self.watch.step - self.watch.fell >= STUCK
+        if lazy and due:
             return {**inner, "ended": True}
         last = None if lazy else (iterate.w, iterate.b, iterate.minorant)
         return {**inner, "turn": self.turn, "watch": self.watch._replace(last=last or (None, None))}

@@ -17,6 +17,8 @@ from gapfit.design.base import Design
 from gapfit.design.forms import RowSums, WideSums
 from gapfit.problem import Problem
 
+__all__ = ["Work", "product", "work_of"]
+
 _LOOKED_UP = 5.0  # multiply-adds take the time of an entry whose column has to be looked up
 _CACHED = 2**21  # entries that stay near the processor, about
 _FAR = 2.0  # times as much is the work of an entry that comes from far
