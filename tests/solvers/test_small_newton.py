@@ -56,3 +56,12 @@ def test_a_start_with_its_intercept_takes_fewer_steps():
     assert len(with_it.way) < len(without.way)
     alone = next(small_newton(problem, {"offsets": told["offsets"]}))  # without w it says nothing
     assert (alone.point() == next(small_newton(problem)).point()).all()
+
+
+def test_a_start_that_is_the_optimum_is_the_end():
+    """A gap of zero, or what rounding makes of it, moves nothing: the solver ends."""
+    X = np.array([[1.0], [-1.0], [2.0], [-2.0]])
+    problem = Problem(X, np.zeros(4), "squared", alpha=1.0)
+    assert len(list(small_newton(problem))) == 1
+    found = solve(problem, "small_newton", tol=1e-12)
+    assert found.converged and not found.w.any()

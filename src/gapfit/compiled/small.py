@@ -256,7 +256,9 @@ def _improve(X, losses, net, place, course, tol, corners, columns):
         place.passed[0], place.values[turn], place.gaps[turn] = turn, course.primal, course.gap
         if turn == 0:
             aim = PROGRESS * course.gap
-        if course.gap <= (tol * abs(course.primal) if tol > 0.0 else aim if turn else 0.0):
+        if tol > 0.0:
+            aim = tol * abs(course.primal)
+        if course.gap <= aim and (turn > 0 or tol > 0.0):
             return course
         if columns is not None and (c < math.inf or turn >= LOOKS):
             return _at(course, b, c, steps, False)  # others are faster
