@@ -14,7 +14,7 @@ _FIRST = 2  # solvers that promise the least: others could take hours
 
 
 def warm_up(problem: Problem, *solvers: str | Callable[..., Any]) -> None:
-    """Some steps of each solver on a part of the problem; of auto, those that it will choose for the whole."""
+    """Some steps of each solver on a part of the problem; of auto, those it would choose for the whole."""
     chosen = [choice.name for choice in plan(problem)[:_FIRST]] if "auto" in solvers else []
     rows = np.concatenate([np.flatnonzero(problem.y > 0)[:_SOME], np.flatnonzero(problem.y <= 0)[:_SOME]])
     few = problem.take(np.sort(rows))

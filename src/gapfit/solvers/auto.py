@@ -132,6 +132,8 @@ def plan(problem: Problem) -> list[Choice]:
         there = available() or np.inf
         found = [one for one in found if one.effort.memory <= there]
     found.sort(key=lambda one: one.effort.total)
+    last = next((k for k, one in enumerate(found) if one.name == LAST), len(found))
+    found = found[: last + 1]  # who promises more is not asked
     if (quick := for_small_data(problem)) is not None:
         name = solver_name(quick)
         found = [Choice(name, AT_ONCE), *(one for one in found if one.name != name)]

@@ -53,7 +53,7 @@ class Effort(NamedTuple):
 def needs(
     *forms: Need,
     squares: int = 0,
-    effort: Callable[[Problem], Effort] | None = None,
+    effort: Callable[[Problem], Effort | None] | None = None,
     downhill: bool = False,
     **old: Any,
 ) -> Callable[[Method], Method]:

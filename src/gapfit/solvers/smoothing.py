@@ -20,7 +20,7 @@ import numpy as np
 from gapfit._types import Slope
 from gapfit.design.forms import Plain
 from gapfit.losses.forms import Parabola, Smooth
-from gapfit.penalties.forms import Quadratic
+from gapfit.penalties.forms import Euclidean, Quadratic
 from gapfit.problem import Problem
 from gapfit.records import Kept
 from gapfit.solution import Iterate
@@ -41,8 +41,13 @@ _LEAST = 1e-200  # mu: then a maximiser does not depend on its centre any more
 _SEARCH = 30  # looks at the slope in a line search, at most
 
 
-def _effort(problem: Problem) -> Effort:
-    """Two products a step; L-BFGS keeps pairs of vectors. Kinks are rounded less and less: steps are more."""
+def _effort(problem: Problem) -> Effort | None:
+    """Two products a step; L-BFGS keeps pairs of vectors. Kinks are rounded less and less: steps are more.
+
+    Its intercepts are not the best ones at its points: other methods do as well under quadratic forms.
+    """
+    if problem.n_offsets and not problem.penalty.has(Euclidean):
+        return None
     n, d, product, _, hard, short, _ = work_of(problem)
     steps = min(2.7 * problem.risk.outputs * (hard * short) ** 0.3, _MANY)
     if problem.has(Smooth):
