@@ -36,8 +36,8 @@ _NO_BEND = 1e-9  # of L: a curvature that is larger by no more is that by roundi
 
 
 def _effort(problem: Problem) -> Effort | None:
-    """Three products a step, and more where L is found on the way. Its intercepts are not the best ones at its
-    points: other methods do as well under quadratic forms."""
+    """Three products a step, and more where L is found on the way. Its intercepts are not the best ones at
+    its points: other methods do as well under quadratic forms."""
     if problem.n_offsets and not problem.penalty.has(Euclidean):
         return None
     n, d, product, _, hard, *_ = work_of(problem)
