@@ -100,8 +100,8 @@ def _slope_in_b(losses, f, b):
     """Of the risk, and how it changes; of losses that are curved."""
     slope = bend = 0.0
     for i in range(len(f)):
-        margin, lower, upper, entropy = losses.target[i] - f[i] - b, losses.lower[i], losses.upper[i], 0.0
-        entropy = losses.entropy[i]
+        margin, entropy = losses.target[i] - f[i] - b, losses.entropy[i]
+        lower, upper = losses.lower[i], losses.upper[i]
         if entropy > 0.0:
             a = 1.0 / (1.0 + math.exp(-margin))
             slope -= lower + entropy * a
