@@ -49,9 +49,11 @@ FITS = [
     (4_000_000, 512, "hinge", 1e-4, 1e-3),
     (4_000_000, 512, "hinge", 1e-6, 1e-3),
     (4_000_000, 512, "logistic", 1e-4, 1e-3),
+    (4_000_000, 512, "quantile", 1e-4, 1e-3),
     (1_000_000, 2000, "hinge", 1e-4, 1e-3),
     (1_000_000, 2000, "hinge", 1e-6, 1e-3),
     (1_000_000, 2000, "logistic", 1e-4, 1e-3),
+    (1_000_000, 2000, "quantile", 1e-4, 1e-3),
 ]
 SOLVERS = {"hinge": "semismooth_newton", "quantile": "semismooth_newton", "logistic": "newton"}
 LOSSES = {"hinge": "hinge", "quantile": Quantile(0.9), "logistic": "logistic"}
