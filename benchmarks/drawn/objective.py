@@ -1,7 +1,8 @@
 """J of anybody's answer, written down once more: gapfit does not grade itself here.
 
 J = alpha * Omega(w) + mean of phi(y, X w + b)          linear models
-J = |w|^2 / 2 + C * sum of phi                          kernel machines, |w|^2 = beta'K beta
+
+Kernel machines are in machines.py.
 """
 
 import numpy as np

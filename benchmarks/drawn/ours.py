@@ -18,14 +18,13 @@ from gapfit.solvers.base import missing_need
 from .objective import EPSILON, NU
 from .problems import LABELS
 
-KERNEL_TOL = 1e-4
-
 
 def fit(task, solver="auto"):
     """The answer, and how the fit ended."""
     drawn = task.drawn
     if drawn.penalty == "kernel":
-        return _machine(task)
+        model = machine(task, drawn.tol)
+        return model, model.status_.name
     options = {"alpha": task.alpha, "tol": drawn.tol, "solver": solver, "penalty": task.penalty, "n_jobs": 1}
     if drawn.loss == "ordinal":
         model = OrdinalClassifier(loss=OrdinalThresholds(base="logistic"), **options).fit(task.X, task.y)
@@ -38,15 +37,16 @@ def fit(task, solver="auto"):
     return (w, model.intercept_ if several else float(np.sum(model.intercept_))), model.status_.name
 
 
-def _machine(task):
+def machine(task, tol):
+    """A fitted kernel machine."""
     made = {
-        "svc": lambda: KernelSVC(C=task.C, tol=KERNEL_TOL),
-        "multiclass_svc": lambda: KernelSVC(C=task.C, tol=KERNEL_TOL),
-        "nu_svc": lambda: KernelSVC(nu=NU, tol=KERNEL_TOL),
-        "svr": lambda: KernelSVR(C=task.C, epsilon=EPSILON, tol=KERNEL_TOL),
-        "one_class": lambda: KernelNoveltyDetector(nu=NU, tol=KERNEL_TOL),
+        "svc": lambda: KernelSVC(C=task.C, tol=tol),
+        "multiclass_svc": lambda: KernelSVC(C=task.C, tol=tol),
+        "nu_svc": lambda: KernelSVC(nu=NU, tol=tol),
+        "svr": lambda: KernelSVR(C=task.C, epsilon=EPSILON, tol=tol),
+        "one_class": lambda: KernelNoveltyDetector(nu=NU, tol=tol),
     }[task.drawn.loss]()
-    return None, made.fit(task.X, task.y).status_.name
+    return made.fit(task.X, task.y)
 
 
 def solvers(task):

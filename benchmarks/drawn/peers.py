@@ -212,13 +212,13 @@ def _mord():
 
 
 def _machine(kind, **options):
-    """libsvm at its own tolerance; the Gram matrix is its business."""
+    """libsvm; the Gram matrix is its business."""
 
     def fit(task, tol):
         given = {k: v(task) if callable(v) else v for k, v in options.items()}
-        kind(tol=tol, cache_size=500, **given).fit(task.X, task.y)
+        return kind(tol=tol, cache_size=500, **given).fit(task.X, task.y)
 
-    return ((Peer(kind.__name__, (1e-3,), fit), _always),)
+    return ((Peer(kind.__name__, TOLS, fit), _always),)
 
 
 def _penalised_logistic(task):
