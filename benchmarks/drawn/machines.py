@@ -62,16 +62,17 @@ def bound(kind, C, machine):
 
 def machines(K, y, model):
     """Those of a model: one, or one for each pair of classes."""
-    of, every = model.support_, np.arange(len(K))
+    of, every, coefs = model.support_, np.arange(len(K)), model.dual_coef_
+    coefs = coefs.toarray() if sparse.issparse(coefs) else coefs  # of libsvm's sparse machines
     classes = getattr(model, "classes_", np.zeros(2))
     if len(classes) == 2:
-        yield _machine(K, every, y, of, np.ravel(model.dual_coef_), model.intercept_[0])
+        yield _machine(K, every, y, of, np.ravel(coefs), model.intercept_[0])
         return
     labels = y[of]
     for (i, j), b in zip(combinations(range(len(classes)), 2), model.intercept_, strict=True):
         rows = np.flatnonzero((y == classes[i]) | (y == classes[j]))
         first, second = labels == classes[i], labels == classes[j]
-        coef = np.where(first, model.dual_coef_[j - 1], np.where(second, model.dual_coef_[i], 0.0))
+        coef = np.where(first, coefs[j - 1], np.where(second, coefs[i], 0.0))
         mine = first | second
         yield _machine(K, rows, np.where(y[rows] == classes[i], 1.0, -1.0), of[mine], coef[mine], b)
 
