@@ -91,7 +91,7 @@ def test_each_machine_ascends_to_its_own_target(rng, K):
     limits = smo.Limits(np.minimum(y, 0.0), np.maximum(y, 0.0), np.zeros_like(y), False)
     v, G = np.zeros_like(y), -y
     taken, violation = np.zeros(3, np.int64), np.full(3, np.inf)
-    way = machines.Way(y, *np.zeros((2, 3, 12)), np.zeros(3, np.int64))
+    way = machines.Way(y, *np.zeros((2, 3, 12)), np.zeros(3, np.int64), np.zeros(3, bool), 0.0)
     machines.ascend(K, PARTS, G, v, limits, 2000, np.array([1e-6, np.inf, 1e-6]), taken, violation, way)
     assert taken[1] == 0 and taken[0] > 0 and taken[2] > 0 and (violation[[0, 2]] <= 1e-6).all()
     for k, here in ((0, PIECES[0]), (2, PIECES[2])):
@@ -101,6 +101,29 @@ def test_each_machine_ascends_to_its_own_target(rng, K):
         rising, falling = v[here] < limits.upper[here], v[here] > limits.lower[here]
         assert slopes[falling].max() - slopes[rising].min() <= 2e-6
         assert violation[k] >= 0 or not falling.any()
+
+
+def test_a_machine_ends_where_its_gap_is_small_enough(rng, K):
+    """J at the middle of the slopes less the dual objective, with many digits."""
+    y = rng.choice([-1.0, 1.0], FIRST[-1])
+    y[FIRST[:-1]], y[FIRST[:-1] + 1] = 1.0, -1.0
+    limits = smo.Limits(np.minimum(5 * y, 0.0), np.maximum(5 * y, 0.0), np.zeros_like(y), False)
+    steps = []
+    for aim in (0.5, 0.05, 0.0):
+        v, G = np.zeros_like(y), -y
+        taken, violation = np.zeros(3, np.int64), np.full(3, np.inf)
+        way = machines.Way(y, *np.zeros((2, 3, 12)), np.zeros(3, np.int64), np.zeros(3, bool), aim)
+        machines.ascend(K, PARTS, G, v, limits, 2000, np.full(3, 1e-12), taken, violation, way)
+        steps.append(taken)
+        for k, here in enumerate(PIECES):
+            Q, mine, target = K[np.ix_(ROWS[here], ROWS[here])], v[here], y[here]
+            f = Q @ mine
+            low = mine @ target - mine @ f / 2
+            kinks = np.append(target - f, 0.0)
+            J = min(mine @ f / 2 + 5 * np.maximum(0, 1 - target * (f + b)).sum() for b in kinks)
+            assert way.met[k] == (aim > 0)
+            assert J - low <= aim * J + 1e-9
+    assert (steps[0] <= steps[1]).all() and (steps[1] < steps[2]).all()
 
 
 def test_slopes_of_all_variables(rng):

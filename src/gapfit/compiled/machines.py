@@ -16,6 +16,9 @@ from gapfit.compiled.quantile import best_offset
 from gapfit.compiled.smo import Limits, Way, second_order
 
 
+PER_SAMPLE = 40  # steps, beyond which exact ones are better
+
+
 class Parts(NamedTuple):
     """Which samples each machine is about. Most come in runs of rows one after the other: the r-th run is
     the places run[r] to run[r + 1], and the k-th machine has the runs runs[k] to runs[k + 1]."""
@@ -46,9 +49,10 @@ def ascend(K, parts, G, v, limits, steps, target, taken, violation, way):
             largest = max(largest, abs(block[i, i]))
         known[0] = known[1] = np.nan
         bounds = Limits(limits.lower[start:stop], limits.upper[start:stop], limits.kink[start:stop], False)
-        own = Way(way.goal[start:stop], way.values[k], way.gaps[k], way.looks[k : k + 1])
+        looks, met = way.looks[k : k + 1], way.met[k : k + 1]
+        own = Way(way.goal[start:stop], way.values[k], way.gaps[k], looks, met, way.aim)
         more, left = second_order(
-            block, G[start:stop], v[start:stop], bounds, max(steps, 20 * n), target[k],
+            block, G[start:stop], v[start:stop], bounds, max(steps, PER_SAMPLE * n), target[k],
             1e-12 * largest if largest > 0.0 else 1e-12, known, own,
         )  # fmt: skip
         taken[k] += more

@@ -16,6 +16,7 @@ import numpy as np
 from gapfit.compiled._jit import jit
 
 _MAGNITUDE, _SIGN, _HALF = np.int32(0x7FFFFFFF), np.int32(31), np.int64(32)
+_APART = 8  # looks are so small a share of the steps apart
 _LEAST, _INDEX = np.int64(-0x7FFFFFFFFFFFFFFF), np.int64(0xFFFFFFFF)
 
 
@@ -29,31 +30,45 @@ class Limits(NamedTuple):
 
 
 class Way(NamedTuple):
-    """What is seen on the way of a machine whose losses are lines: after 1, 4, 16 steps and so on."""
+    """What is seen on the way of a machine whose losses are lines: looks are an eighth of all steps apart.
+    Those after 1, 4, 16 steps and so on are written down."""
 
     goal: Any  # the scores less G, where v is zero
     values: Any  # the objective over alpha; as many looks as there is room for
     gaps: Any
-    looks: Any  # how many there were
+    looks: Any  # how many were written down
+    met: Any  # was the gap small enough?
+    aim: Any  # the share of the objective that is small enough
 
 
 def unseen():
     """The way of a machine at which nobody looks."""
-    return Way(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(1, np.int64))
+    none = np.zeros(0)
+    return Way(none, none, none, np.zeros(1, np.int64), np.zeros(1, np.bool_), 0.0)
 
 
 @jit(fast=True)
 def _see(G, v, limits, middle, way):
-    """Take note of the objective, at the offset that the middle of the slopes stands for, and of the gap."""
+    """The objective, at the offset that the middle of the slopes stands for, and the gap."""
     value = gap = 0.0
     for k in range(len(G)):
         g, x, kink = G[k] - middle, v[k], limits.kink[k]
         value += 0.5 * x * (G[k] - way.goal[k]) + kink * abs(x)
         least = min(0.0, g * limits.lower[k] + kink * abs(limits.lower[k]))
         gap += g * x + kink * abs(x) - min(least, g * limits.upper[k] + kink * abs(limits.upper[k]))
-    look = way.looks[0]
-    way.values[look], way.gaps[look] = gap - value, gap
-    way.looks[0] = look + 1
+    return gap - value, gap
+
+
+@jit
+def _look(G, v, limits, middle, taken, way):
+    """Is the gap small enough?"""
+    value, gap = _see(G, v, limits, middle, way)
+    at = way.looks[0]
+    if taken >= 4**at and at < len(way.values):
+        way.values[at], way.gaps[at] = value, gap
+        way.looks[0] = at + 1
+    way.met[0] = gap <= way.aim * abs(value)
+    return way.met[0]
 
 
 @jit(fast=True)
@@ -143,7 +158,8 @@ def _move(i, j, step, v, limits):
 
 @jit(fast=True)
 def second_order(K, G, v, limits, steps, target, least, known, way):
-    """Steps on pairs chosen by the second-order rule until the violation is at most `target`.
+    """Steps on pairs chosen by the second-order rule until the violation is at most `target`, or the gap as
+    small as `way` has it.
 
     Returns the number of steps and the violation, and updates G and v in place. `known`, which begins as NaN,
     holds the middles of the slopes: another call with it goes on as if there had been one call for all steps.
@@ -178,9 +194,10 @@ def second_order(K, G, v, limits, steps, target, least, known, way):
                 side, i, slope, violation = 1, other, beyond, more
         if not violation > target or taken >= steps:
             return taken, violation
-        if taken == next_look and way.looks[0] < len(way.values):
-            _see(G, v, limits, middle[0], way)
-            next_look *= 4
+        if taken >= next_look and way.goal.size:
+            if _look(G, v, limits, middle[0], taken, way):
+                return taken, violation
+            next_look = taken + max(taken // _APART, 1)
         j = _partner(G, K[i], diagonal, diagonal[i], slope, fall[side], least)
         curvature = max(diagonal[i] + diagonal[j] - 2 * np.float64(K[i, j]), least)
         step = _move(i, j, (G[j] + fall[side, j] - slope) / curvature, v, limits)

@@ -15,8 +15,9 @@ from gapfit.driver.claims import on_the_way
 from gapfit.problems import Problems
 from gapfit.solution import Certificate, Record, Status
 from gapfit.solvers.pairs.together import Machines
-from gapfit.solvers.pairs.whole import FACTOR, FIRST
+from gapfit.solvers.pairs.whole import FACTOR, LAST
 
+ENOUGH = 0.9  # of the tolerance: what is proved counts rounding as well
 _ROUNDS = 3  # of steps and proofs, as long as steps on pairs are better than exact ones
 NOTHING = Certificate(np.inf, -np.inf, np.inf, "none")  # is known yet
 
@@ -56,7 +57,7 @@ def together(problems: Problems, tol: float) -> Together:
     Ctrl-C ends it with the points that it has.
     """
     began, machines = perf_counter(), Machines(problems)
-    count, enough = len(problems.sizes), FIRST
+    count, aim = len(problems.sizes), ENOUGH * tol
     w, u = np.zeros((2, len(problems.rows)))
     found = Together(
         w, u, np.zeros(count), np.zeros(len(problems.rows), np.int64),
@@ -66,7 +67,7 @@ def together(problems: Problems, tol: float) -> Together:
     before = 0.0
     with quietly(), limits.Interrupts() as interrupts:
         for n_iter in range(1, _ROUNDS + 1):
-            reached = machines.ascend(enough)
+            reached = machines.ascend(LAST, aim)
             proved = machines.problems.proved(machines.v, machines.dual_points())
             seconds = perf_counter() - began
             found.w[places], found.u[places], found.since[places] = machines.v, proved.u, machines.since
@@ -85,5 +86,5 @@ def together(problems: Problems, tol: float) -> Together:
                 break
             if not more.all():
                 places, left = places[machines.only(more)], left[more]
-            enough *= FACTOR
+            aim *= FACTOR
     return found

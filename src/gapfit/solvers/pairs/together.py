@@ -8,8 +8,8 @@ import numpy as np
 from gapfit._types import Vector
 from gapfit.problems import Problems
 from gapfit.solvers.pairs.dual import OUTSIDE, filled
-from gapfit.solvers.pairs.whole import STEPS
 
+STEPS = 6000  # in each, beyond which exact ones are better: or more, if there are many samples
 _LOOKS = 12  # at what is claimed on the way, at most
 
 
@@ -61,16 +61,18 @@ class Machines:
         )
         return places
 
-    def ascend(self, enough: float) -> Any:
-        """Steps in each, until its violation is so small, in units of the targets; which of them have done
-        with as many steps as are better than exact ones."""
+    def ascend(self, enough: float, aim: float) -> Any:
+        """Steps in each, until its violation is so small, in units of the targets, or its gap in terms of
+        its objective; which of them have done with as many steps as are better than exact ones."""
         from gapfit.compiled.smo import Limits  # compiled code is loaded only when it is to run
 
         limits = Limits(self.lower, self.upper, self.problems.risk.atoms.kink, False)
         target, problems = enough * self.scale, self.problems
         count, compiled = len(problems.sizes), problems.compiled
         values, gaps = np.zeros((2, count, _LOOKS))
-        way = compiled.Way(self.target, values, gaps, np.zeros(count, np.int64))
+        way = compiled.Way(
+            self.target, values, gaps, np.zeros(count, np.int64), np.zeros(count, np.bool_), aim
+        )
         compiled.ascend(
             problems.K, problems.parts, self.G, self.v, limits, STEPS, target, self.taken, self.violation, way
         )
@@ -81,7 +83,7 @@ class Machines:
         changed = sides != self.sides
         self.since[changed] = np.repeat(self.taken, problems.sizes)[changed]
         self.sides = sides
-        return self.violation <= target
+        return way.met | (self.violation <= target)
 
     def dual_points(self) -> Vector:
         """Those of v; one that is at its bound goes beyond, so that it is projected right on to it."""

@@ -18,7 +18,7 @@ from gapfit.solvers.pairs.rules import Identification
 LARGEST = 2000  # samples
 FIRST = 1e-4  # the violation, in units of the targets, at the first look: it costs as much as many steps
 FACTOR = 0.1  # of one look in terms of the last
-_LAST = 1e-6  # below it exact steps are better
+LAST = 1e-6  # below it exact steps are better
 STEPS = 2000  # between two looks: where it takes more, exact steps are better, too
 _PER_VARIABLE = 20  # or so many for each variable, if that is more
 
@@ -53,8 +53,8 @@ def among_all(dual: Dual, trace: Identification, known: Any) -> Steps:
             box = _box(dual)
             continue
         trace.violation = slopes.violation
-        ended = violation > target or enough <= _LAST
-        enough = max(FACTOR * enough, _LAST)
+        ended = violation > target or enough <= LAST
+        enough = max(FACTOR * enough, LAST)
         primal, lower, b = dual.bounds(slopes.middle)
         yield dual.iterate(b, primal, max(primal - lower, 0.0), primal, None, exact)
 
