@@ -15,7 +15,6 @@ from gapfit.compiled.projection import onto_balanced_box
 from gapfit.compiled.quantile import best_offset
 from gapfit.compiled.smo import Limits, Way, second_order
 
-
 PER_SAMPLE = 40  # steps, beyond which exact ones are better
 
 
