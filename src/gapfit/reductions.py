@@ -96,10 +96,23 @@ def _sorted(
     rows: NDArray[np.intp], number: NDArray[np.intp], keys: NDArray[Any]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The rows in the order of their keys, and the numbers of the samples in it."""
-    order = np.argsort(keys, kind="stable")
+    order = _order(keys)
     new = np.empty_like(order)
     new[order] = np.arange(len(order))
     return rows[order], new[number]
+
+
+def _order(keys: NDArray[Any]) -> NDArray[np.intp]:
+    """A stable order of hashes, or of lengths. Integers that have their places with them sort several times as
+    fast; it takes the last bits of a hash, of which there are enough."""
+    if keys.dtype != np.uint64:
+        return np.argsort(keys, kind="stable")
+    bits = np.uint64(max(len(keys) - 1, 1).bit_length())
+    packed = keys >> bits << bits
+    packed |= np.arange(len(keys), dtype=np.uint64)
+    packed.sort()
+    packed &= (np.uint64(1) << bits) - np.uint64(1)
+    return packed.view(np.intp)
 
 
 def _places(n: int, rows: NDArray[np.intp], numbers: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -21,11 +21,17 @@ def take_rows(X: Data, rows: Any, stored: Any = None) -> Data:
     """
     if not sparse.issparse(X):
         return X[rows]
-    numbers = isinstance(rows, np.ndarray) and rows.dtype == np.intp
-    taken = _copy_of_rows(X, rows, stored) if numbers and X.nnz > threads.PAYS else X[rows]
+    fast = X.nnz > threads.PAYS and _are_numbers(rows, X.shape[0])
+    taken = _copy_of_rows(X, rows, stored) if fast else X[rows]
     if X.has_canonical_format:
         taken.has_canonical_format = True
     return taken
+
+
+def _are_numbers(rows: Any, n: int) -> bool:
+    """Do they number rows from zero, as compiled code takes them?"""
+    plain = isinstance(rows, np.ndarray) and rows.dtype == np.intp
+    return plain and (not len(rows) or bool(rows.min() >= 0 and rows.max() < n))
 
 
 def _copy_of_rows(X: Data, rows: NDArray[np.intp], stored: Any) -> Data:
