@@ -121,3 +121,25 @@ def test_samples_of_few_values_have_hashes_of_their_own(form, dtype):
         codes = np.zeros(len(rows), np.uint64)
         _, _, hashes = different_rows(form(rows), codes, len(rows))
         assert len(np.unique(hashes)) == len(rows)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("same", ["nothing", "first columns", "two rows", "a row and not its label"])
+def test_of_few_samples_equal_ones_are_one_wherever_they_are(form, same):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, size=(3000, 60)).astype(float), rng.choice([-1.0, 1.0], 3000)
+    X[:, :9] = 1.0 if same == "first columns" else X[:, :9]
+    if same in ("two rows", "a row and not its label"):
+        X[2990] = X[17]
+        y[2990] = y[17] if same == "two rows" else -y[17]
+    origin = Multiset.of(form(X), y, np.ones(3000), None)
+    merged = same == "two rows"
+    assert len(origin.rows) == 3000 - merged and origin.weight.sum() == 3000
+    assert (origin.place[2990] == origin.place[17]) == merged
+    assert np.array_equal(X[origin.rows][origin.place], X) and np.array_equal(y[origin.rows][origin.place], y)
+
+
+def test_rows_that_differ_are_not_copied_where_that_takes_long():
+    X = np.random.default_rng(0).normal(size=(3000, 60))
+    origin = Multiset.of(X, np.zeros(3000), np.ones(3000), None)
+    assert origin.apply(X) is X

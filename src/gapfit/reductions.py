@@ -19,8 +19,8 @@ from gapfit.design.rows import different_rows, take_rows
 class Multiset(NamedTuple):
     """The samples as a set with multiplicities: equal ones are one, those of weight zero are none.
 
-    J depends on nothing else. Few samples are put in a canonical order as well, so that weight k equals k
-    copies, and one order of the rows the other, to the last bit.
+    J depends on nothing else. Samples of few entries are put in a canonical order as well, so that weight k
+    equals k copies, and one order of the rows the other, to the last bit.
     """
 
     rows: NDArray[np.intp]  # of the n samples, one for each that is different
@@ -32,16 +32,22 @@ class Multiset(NamedTuple):
         rows = everything = np.arange(len(weight))
         if not weight.all():
             rows = np.flatnonzero(weight)
-        few = len(rows) <= _ROWS and (X.nnz if sparse.issparse(X) else X.size) <= _ENTRIES
-        if not few and (offset is not None or rows is not everything or not _repetitive(X, y)):
+        size = X.nnz if sparse.issparse(X) else X.size
+        few = len(rows) <= _ROWS and size <= _ENTRIES
+        ordered, plain = few and size <= _ORDERED, offset is None and rows is everything
+        if few:
+            alike = ordered or not plain or _seem_alike(X, y)
+        else:
+            alike = plain and _repetitive(X, y)
+        if not alike:
             place = rows if rows is everything else _places(len(weight), rows, everything[: len(rows)])
             return cls(rows, weight[rows], place)
         if rows is not everything:
             X, y, offset = take_rows(X, rows), y[rows], None if offset is None else offset[rows]
-        if few and y.dtype.kind in "iu" and two_numbers(y) is None:
+        if ordered and y.dtype.kind in "iu" and two_numbers(y) is None:
             y = np.unique(y, return_inverse=True)[1]  # numbers of what is there, whatever else there was
         different, number, hashes = different_rows(X, _codes(y, offset), len(y))
-        if few:
+        if ordered:
             different, number = _sorted(different, number, hashes[different])
         elif sparse.issparse(X):  # loops of one length after the other are faster
             lengths = np.minimum(np.diff(X.indptr), 2**16 - 1).astype(np.uint16)  # these few bits sort fast
@@ -75,10 +81,20 @@ class Multiset(NamedTuple):
         return np.where(none, absent, everywhere) if none.any() else everywhere
 
 
-_ROWS, _ENTRIES = 10_000, 2**22  # up to which comparing samples costs next to nothing
+_ROWS, _ENTRIES = 10_000, 2**22  # up to which samples are compared whatever they look like,
+_ORDERED = 2**17  # and up to which copying them in another order costs next to nothing
+_FIRST = 8  # columns, by which samples that differ do so nearly always
 _PROBE, _PROBE_ENTRIES = 4096, 2**16  # samples that tell whether comparing all of them is worth it,
 _WORTH = 0.02  # which it is if so many of them are equal
 _MOST = 2**32 - 1  # samples: they are numbered in 32 bits
+
+
+def _seem_alike(X: Data, y: NDArray[Any]) -> bool:
+    """Are some samples equal in their first columns?"""
+    if sparse.issparse(X):
+        return True  # these may be empty
+    different, _, _ = different_rows(np.ascontiguousarray(X[:, :_FIRST]), _codes(y), len(y))
+    return len(different) < len(y)
 
 
 def _repetitive(X: Data, y: NDArray[Any]) -> bool:
@@ -103,8 +119,8 @@ def _sorted(
 
 
 def _order(keys: NDArray[Any]) -> NDArray[np.intp]:
-    """A stable order of hashes, or of lengths. Integers that have their places with them sort several times as
-    fast; it takes the last bits of a hash, of which there are enough."""
+    """A stable order of hashes, or of lengths. Integers that have their places with them sort several times
+    as fast; that takes the last bits of a hash, of which there are enough."""
     if keys.dtype != np.uint64:
         return np.argsort(keys, kind="stable")
     bits = np.uint64(max(len(keys) - 1, 1).bit_length())

@@ -58,8 +58,8 @@ class Ranker(WithIntercept, Calibrated, Assertions):
 
     Notes
     -----
-    The names of the queries do not matter, and for up to 10,000 documents neither does their order: the model
-    is the same to the last bit.
+    The names of the queries do not matter, and where X has no more than 131,072 entries (of 10,000 documents
+    at most) neither does their order: the model is the same to the last bit.
 
     `fit` and `score` ask for `qid` as metadata. With ``sklearn.set_config(enable_metadata_routing=True)``,
     ``GridSearchCV(Ranker(), grid, cv=GroupKFold()).fit(X, y, qid=qid, groups=qid)`` does what it says.
