@@ -43,6 +43,7 @@ class Space(NamedTuple):
     passed: Any  # how often all rows were visited,
     values: Any  # J then, by a guess,
     gaps: Any  # and the gap
+    everything: Any  # the numbers of all rows
 
 
 @jit
@@ -180,30 +181,29 @@ def fit(data, net, entropy, tol, space):
                 z[j] += v * data.rows.data[k]
             s -= v
             c += v * space.table[i]["along"]
-    everything = np.arange(n)
-    state, threshold, turn = np.uint64(1), math.inf, 0
-    best = b
+    state, threshold, turn, since, whole = np.uint64(1), math.inf, 0, 0, 0.0
+    order, best = space.everything, b
     proved = Proved(0.0, 0.0, math.inf, 0.0, 0.0, 0.0, 0.0, 0.0)
-    while sound:
-        order, state, threshold, gap, s, c = sweep(dual, Place(z, b, s, c), everything, state, threshold)
-        gap += rho * s * s  # what b may still gain
+    while sound:  # one sweep in the source is one in machine code, which takes a while to make
+        order, state, threshold, gap, s, c = sweep(dual, Place(z, b, s, c), order, state, threshold)
+        if since == 0:
+            gap += rho * s * s  # what b may still gain
         b -= rho * s
-        value = gap - 0.5 * (dense_dot(z, z) + 2.0 * s * c + s * s * mean_sq) / net.l2
-        for i in range(n):
-            value -= cost(space.table[i], space.table[i]["v"], entropy)
-        space.values[turn], space.gaps[turn] = value, gap
-        turn += 1
-        space.passed[0] = turn
-        if gap <= ENOUGH * tol * abs(value) or turn == MOST:
-            best, proved = _proved(data, net, space, Place(z, b, s, c), dual)
-            if relative_gap(proved) <= tol:
+        if since == 0:
+            value = gap - 0.5 * (dense_dot(z, z) + 2.0 * s * c + s * s * mean_sq) / net.l2
+            for i in range(n):
+                value -= cost(space.table[i], space.table[i]["v"], entropy)
+            space.values[turn], space.gaps[turn] = value, gap
+            turn += 1
+            space.passed[0] = turn
+            if gap <= ENOUGH * tol * abs(value) or turn == MOST:
+                best, proved = _proved(data, net, space, Place(z, b, s, c), dual)
+                if relative_gap(proved) <= tol:
+                    break
+            if turn == MOST or (turn > PATIENCE and _is_slow(space.gaps, turn, ENOUGH * tol * abs(value))):
                 break
-        if turn == MOST or (turn > PATIENCE and _is_slow(space.gaps, turn, ENOUGH * tol * abs(value))):
-            break
-        whole, left = gap, gap
-        for _ in range(SWEEPS):
-            if left <= ACTIVE * whole or 2 * len(order) > n:
-                break
-            order, state, threshold, left, s, c = sweep(dual, Place(z, b, s, c), order, state, threshold)
-            b -= rho * s
+            whole = gap
+        since += 1
+        if since > SWEEPS or gap <= ACTIVE * whole or 2 * len(order) > n:
+            order, since = space.everything, 0
     return best, proved

@@ -3,6 +3,8 @@
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from gapfit.compiled._jit import jit
 from gapfit.compiled.precise import sum_exactly
 from gapfit.compiled.small import descend
@@ -146,7 +148,7 @@ def _passing(kinks, count, target):
 @jit(inner=True)
 def best_kink(losses, f, b, kinks):
     """The best b where losses have lines alone: slopes in b change at kinks. The scores f contain a b."""
-    count, target = 0, 0.0
+    count, target = np.int64(0), 0.0  # a plain zero would be a type of its own
     for i in range(len(f)):
         at = losses.target[i] - (f[i] - b)
         target += losses.upper[i]

@@ -107,7 +107,7 @@ def by_samples(task: Task) -> Found:
     z, w, mean, slope, spread = np.zeros((5, d))
     space = small_dual.Space(
         small.Losses(*of_losses), np.zeros(n, SAMPLE), z, w, mean, f, v, slope, spread, np.empty((2, 2 * n)),
-        np.zeros(1, np.int64), np.empty(small_dual.MOST), np.empty(small_dual.MOST),
+        np.zeros(1, np.int64), np.empty(small_dual.MOST), np.empty(small_dual.MOST), np.arange(n),
     )  # fmt: skip
     b, proved = small_dual.fit(task.data, task.net, task.entropy, task.tol, space)
     return Found(w, b, v, proved, space, "dual_cd")
