@@ -102,11 +102,12 @@ def test_what_cannot_be_used_is_refused_by_name():
 
 
 PASSES = """
+import math
 import numpy as np, torch
 from gapfit import rowwise
 rowwise.MANY = 0  # numbers that are the same for all samples are stored once
 from gapfit.device import DeviceArray, DeviceDesign, oracle, passes
-from gapfit.device.folds import fold
+from gapfit.device.folds import exactly, fold
 from gapfit.device.halves import halves
 from gapfit.registry import as_loss
 device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -133,11 +134,18 @@ for n, d in ((1, 1), (37, 5), (300, 64), (70, 130), (9, 5000)):
             x = torch.as_tensor(rng.normal(size=n_)).to(device)
             assert abs(float(fold(x)) - float(x.sum())) <= 1e-10
             assert abs(float(fold(x, x)) - float(x @ x)) <= 1e-9
+            huge = torch.cat([x, 1e20 * x, -1e20 * x])  # whose sum is what its additions have lost
+            total, rest = exactly(huge)
+            assert abs(math.fsum([*total.tolist(), *rest[0].tolist()]) - math.fsum(x.tolist())) <= 1e-3
         rows = torch.arange(0, n, 2).to(device)
         if kind != torch.float64:
-            high, low = halves(X, rows, torch.abs(u[rows]).float(), w.float())
-            exactly = (wide[rows] - w) * torch.abs(u[rows])[:, None]
-            assert torch.allclose(high.double() + low.double(), exactly, rtol=1e-4, atol=1e-4)
+            unit = torch.linalg.vector_norm(u, torch.inf)
+            wanted = (wide[rows] - w) * torch.sqrt(torch.abs(u[rows]) / unit)[:, None]
+            for signed in (False, True):
+                left, both = halves(X, rows, u, unit, w, signed=signed)
+                assert torch.allclose(both[:, :d].double() + both[:, d:].double(), wanted, rtol=1e-4, atol=1e-4)
+                sign = torch.sign(u[rows])[:, None] if signed else 1.0
+                assert torch.equal(left.double(), sign * both[:, :d].double())
         assert oracle.pays(X, "atoms") == (d <= 4096) and not oracle.pays(X, "sinh", single=True)
         if not oracle.pays(X, "atoms"):
             continue

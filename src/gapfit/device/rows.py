@@ -83,7 +83,8 @@ class Rows(ABC):
         """The least and the largest stored entry; NaN where there is one."""
         if not self.values.numel():
             return 0.0, 0.0
-        return float(self.values.min()), float(self.values.max())
+        low, high = torch.stack([self.values.min(), self.values.max()]).tolist()  # waited for once
+        return low, high
 
     def through(
         self, w: torch.Tensor, shift: float, losses: "Prepared", **how: bool
