@@ -129,6 +129,9 @@ for n, d in ((1, 1), (37, 5), (300, 64), (70, 130), (9, 5000)):
         assert torch.allclose(passes.adjoint(X, u)[0], wide.T @ u, rtol=1e-13, atol=1e-12)
         both = passes.adjoint(X, u, v)
         assert torch.allclose(both, torch.stack([wide.T @ u, wide.T @ v]), rtol=1e-13, atol=1e-12)
+        picked = torch.arange(0, n, 3).to(device)
+        some = torch.zeros_like(u).index_copy(0, picked, u[picked])
+        assert torch.allclose(passes.adjoint(X, some, picked=picked)[0], wide.T @ some, rtol=1e-13, atol=1e-12)
         assert 1 <= passes.depth(X)
         for n_ in (0, 1, 65, 20000):
             x = torch.as_tensor(rng.normal(size=n_)).to(device)
@@ -289,7 +292,9 @@ def test_rows_without_weight_are_left_out():
         design = DeviceDesign(tensor(kind))
         few, (some,) = where_not_zero(design, design.held(u))
         assert few.shape[0] == rows
-        np.testing.assert_allclose(few.adjoint(some), as_memory(tensor(kind)).adjoint(u), rtol=1e-6)
+        exactly = as_memory(tensor(kind)).adjoint(u)
+        np.testing.assert_allclose(few.adjoint(some), exactly, rtol=1e-6)
+        np.testing.assert_allclose(design.adjoints_of_few(design.held(u))[0], exactly, rtol=1e-6)
 
 
 def test_auto_takes_hessians_of_more_features_there():

@@ -8,7 +8,7 @@ in memory.
 
 import logging
 from collections.abc import Iterator
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +40,7 @@ __all__ = ["DeviceDesign"]
 logger = logging.getLogger("gapfit")
 
 _DTYPES = (torch.float32, torch.bfloat16, torch.float64)
+_FEW_ROWS = 4  # times less than all are picked
 _GRAM = 2**27  # entries of X in a block whose Gram matrix is taken
 _LARGE = 256  # features: a smaller Hessian is factorised in memory before kernels would have been launched
 _FEW = 16384  # features: tensor cores and Cholesky's method take milliseconds for a Hessian of dense rows
@@ -167,6 +168,16 @@ class DeviceDesign(Design):
     def adjoints(self, *vectors: Vector) -> list[Slope]:
         limits.look()
         return list(self.rows.adjoint(*map(self._down, vectors)).cpu().numpy())
+
+    def adjoints_of_few(self, *vectors: Vector) -> list[Slope]:
+        """The same, of vectors that may be zero but for few rows: these are picked on the way."""
+        if isinstance(self.rows, DenseRows):
+            limits.look()
+            tensors = [self._down(u) for u in vectors]
+            picked = torch.nonzero(reduce(torch.logical_or, tensors)).ravel()
+            if _FEW_ROWS * len(picked) < self.shape[0]:
+                return list(self.rows.adjoint_of(picked, *tensors).cpu().numpy())
+        return self.adjoints(*vectors)
 
     def weighted_gram(
         self, weight: Vector, centre: Slope | None = None, summed: Slope | None = None

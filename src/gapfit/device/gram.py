@@ -23,6 +23,7 @@ def weighted_gram(
 ) -> torch.Tensor:
     """The sum of mass_i (x_i - centre)(x_i - centre)', so many rows at a time if these are not few. Only the
     lower triangle counts."""
+    mass = mass.contiguous()  # it may be one number, stored once
     chosen = torch.nonzero(mass).ravel()
     count, d = len(chosen), rows.shape[1]
     if not count:
