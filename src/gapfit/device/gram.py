@@ -37,9 +37,10 @@ def weighted_gram(
     for first in range(0, count, step):
         limits.look()
         part = chosen[first : first + step]
-        gram = _in_halves(rows, part, mass, unit, centre, signed) if split else _as_it_is(
-            rows, part, mass, unit, centre
-        )
+        if split:
+            gram = _in_halves(rows, part, mass, unit, centre, signed)
+        else:
+            gram = _as_it_is(rows, part, mass, unit, centre)
         total = gram if total is None else total.add_(gram)
     assert total is not None
     return total.mul_(unit)

@@ -206,7 +206,7 @@ class _Descent:
             little = min(self.tuning.little, known.decrement / max(abs(self.point.J), 1e-300))
             change = D - known.D
             change[np.abs(change) <= little * float(D.mean())] = 0.0
-            few = np.count_nonzero(change) < np.count_nonzero(D)
+            few = bool(np.count_nonzero(change) < np.count_nonzero(D))
         if few:
             D = known.D + change
             gram = known.gram + design.gram_for_steps(change, centre)

@@ -27,7 +27,8 @@ class RoundedLosses:
             target = target - problem.offset
         self.target: Vector = whole(target)
         below, above = of_each(np.negative, lo), of_each(np.negative, hi)
-        lower, upper = of_each(_of_sign, sign, lo, above), of_each(_of_sign, sign, hi, below)  # of v = sign * a
+        lower = of_each(_of_sign, sign, lo, above)  # of v = sign * a
+        upper = of_each(_of_sign, sign, hi, below)
         aim, give = np.empty_like(self.p), np.empty_like(self.p)
         kink, quad, lower, upper = whole(_light(kink)), whole(_light(quad)), whole(lower), whole(upper)
         self.record = proximal.Losses(aim, give, self.target, kink, quad, lower, upper)
