@@ -12,9 +12,9 @@ _WIDEST = 1024  # columns of it
 
 @triton.jit
 def _halves(
-    X, rows, mass, unit, centre, left, both, count, d,
-    COLUMNS: tl.constexpr, ROWS: tl.constexpr, SIGNED: tl.constexpr,
-):  # fmt: skip
+    X, rows, mass, unit, centre, out, sizes, COLUMNS: tl.constexpr, ROWS: tl.constexpr, SIGNED: tl.constexpr
+):
+    count, d = sizes[0], sizes[1]
     place = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     columns = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
     here = place < count
@@ -27,11 +27,11 @@ def _halves(
     x = (x - middle[None, :]) * root[:, None]
     first = x.to(tl.bfloat16)
     at = place[:, None] * (2 * d) + columns[None, :]
-    tl.store(both + at, first, mask=there)
-    tl.store(both + at + d, (x - first.to(tl.float32)).to(tl.bfloat16), mask=there)
+    tl.store(out[1] + at, first, mask=there)
+    tl.store(out[1] + at + d, (x - first.to(tl.float32)).to(tl.bfloat16), mask=there)
     if SIGNED:
         turned = tl.where((weight < 0)[:, None], -x, x).to(tl.bfloat16)
-        tl.store(left + place[:, None] * d + columns[None, :], turned, mask=there)
+        tl.store(out[0] + place[:, None] * d + columns[None, :], turned, mask=there)
 
 
 def halves(
@@ -47,6 +47,6 @@ def halves(
     tile = _ENTRIES // columns
     grid = (triton.cdiv(count, tile), triton.cdiv(d, columns))
     _halves[grid](
-        X, rows, mass, unit, centre, left, both, count, d, COLUMNS=columns, ROWS=tile, SIGNED=signed
+        X, rows, mass, unit, centre, (left, both), (count, d), COLUMNS=columns, ROWS=tile, SIGNED=signed
     )
     return left, both

@@ -46,9 +46,17 @@ def _scores(X, w, out, n, d, COLUMNS: tl.constexpr, ENTRIES: tl.constexpr):
 @triton.autotune(_TILES, key=["d", "COLUMNS", "BOTH", "PICKED"], cache_results=True)
 @triton.jit
 def _adjoint(
-    X, u, v, picked, out, n, d,
-    COLUMNS: tl.constexpr, BOTH: tl.constexpr, PICKED: tl.constexpr, ENTRIES: tl.constexpr,
-):  # fmt: skip
+    X,
+    given,
+    out,
+    n,
+    d,
+    COLUMNS: tl.constexpr,
+    BOTH: tl.constexpr,
+    PICKED: tl.constexpr,
+    ENTRIES: tl.constexpr,
+):
+    """`given` are u, v, and which rows are picked."""
     ROWS: tl.constexpr = ENTRIES // COLUMNS
     tiles = tl.cdiv(n, ROWS)
     columns = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
@@ -59,12 +67,12 @@ def _adjoint(
         here = rows < n
         there = here[:, None] & (columns[None, :] < d)
         if PICKED:
-            rows = tl.load(picked + rows, mask=here, other=0)
+            rows = tl.load(given[2] + rows, mask=here, other=0)
         x = tl.load(X + rows[:, None] * d + columns[None, :], mask=there, other=0.0).to(tl.float64)
-        slopes = tl.load(u + rows, mask=here, other=0.0)
+        slopes = tl.load(given[0] + rows, mask=here, other=0.0)
         first += tl.sum(x * slopes[:, None], axis=0)
         if BOTH:
-            slopes = tl.load(v + rows, mask=here, other=0.0)
+            slopes = tl.load(given[1] + rows, mask=here, other=0.0)
             second += tl.sum(x * slopes[:, None], axis=0)
     place = out + tl.program_id(0).to(tl.int64) * 2 * d + columns
     tl.store(place, first, mask=columns < d)
@@ -87,10 +95,9 @@ def adjoint(X: torch.Tensor, *vectors: torch.Tensor, picked: torch.Tensor | None
     vectors = tuple(u.contiguous() for u in vectors)  # one may be a number that is stored once
     out = torch.empty((programs, 2, d), dtype=torch.float64, device=X.device)
     grid = (programs, triton.cdiv(d, columns))
-    _adjoint[grid](
-        X, vectors[0], vectors[-1], vectors[0] if picked is None else picked, out, n, d,
-        COLUMNS=columns, BOTH=len(vectors) > 1, PICKED=picked is not None,
-    )  # fmt: skip
+    given = vectors[0], vectors[-1], vectors[0] if picked is None else picked
+    both = len(vectors) > 1
+    _adjoint[grid](X, given, out, n, d, COLUMNS=columns, BOTH=both, PICKED=picked is not None)
     return out[:, : len(vectors)].sum(0)
 
 
