@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite
 
 from gapfit._types import Indices, Vector
-from gapfit.elsewhere import fetched, loops_of
+from gapfit.elsewhere import extremes, fetched, finite, loops_of
 from gapfit.errors import as_number
 
 _HUGE = 1e100
@@ -30,17 +30,18 @@ def as_weights(sample_weight: Any, n: int, like: Any = None) -> Vector:
     if isinstance(sample_weight, Real):  # the same for all, as in scikit-learn
         sample_weight = np.full(n, sample_weight)
     weight = as_column("sample_weight", sample_weight, n)
-    if (weight < 0).any():
+    least, largest = extremes(weight)
+    if least < 0:
         raise ValueError("sample_weight must not be negative")
-    if not weight.any():
+    if largest == 0:
         raise ValueError("sample_weight must not be zero for all samples")
     with np.errstate(over="ignore"):
-        if weight.sum() == np.inf:
-            raise ValueError("sample_weight is too large: its sum overflows")
-    if weight.sum() < _LEAST:
+        total = weight.sum()
+    if total == np.inf:
+        raise ValueError("sample_weight is too large: its sum overflows")
+    if total < _LEAST:
         raise ValueError(
-            f"sample_weight is too small: its sum is {weight.sum():.3g}. Only ratios count: scale "
-            "all of it up"
+            f"sample_weight is too small: its sum is {total:.3g}. Only ratios count: scale all of it up"
         )
     return weight
 
@@ -84,7 +85,7 @@ def as_column(name: str, values: Any, n: int) -> Vector:
 
 def check_finite(name: str, values: Vector) -> None:
     """Refuse what is no number, in the words of scikit-learn, whose own look takes as long as a small fit."""
-    if not np.isfinite(values).all():
+    if not finite(values):
         assert_all_finite(fetched(values), input_name=name)
 
 
@@ -100,5 +101,6 @@ def agreed_groups(known: Any, given: Any) -> Any:
 def check_sizes(**given: Any) -> None:
     """Raise a ValueError if squares of these numbers would overflow."""
     for name, values in given.items():
-        if not (size := float(np.abs(values).max())) <= _HUGE:
+        size = max(map(abs, extremes(values))) if np.ndim(values) else abs(values)
+        if not size <= _HUGE:
             raise ValueError(f"{name} holds {size:.3g}; squares of such numbers overflow: scale {name} down")

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from gapfit._types import Vector
 
-__all__ = ["as_floats", "fetched", "finite", "is_still", "looped", "loops_of", "noted"]
+__all__ = ["as_floats", "extremes", "fetched", "finite", "is_still", "looped", "loops_of", "noted"]
 
 
 def loops_of(vector: Any) -> Callable[..., Any] | None:
@@ -37,7 +37,15 @@ def finite(vector: Any) -> bool:
     """Are all entries finite numbers?"""
     if loops_of(vector) is None:
         return bool(np.isfinite(vector).all())
-    return all(map(math.isfinite, vector.extremes()))
+    return all(map(math.isfinite, extremes(vector)))
+
+
+def extremes(vector: Any) -> tuple[float, float]:
+    """The least and the largest entry; on a device they are waited for once."""
+    if loops_of(vector) is None:
+        return float(vector.min()), float(vector.max())
+    found: tuple[float, float] = vector.extremes()
+    return found
 
 
 def noted(vector: Any) -> Any:

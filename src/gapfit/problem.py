@@ -16,6 +16,7 @@ import numpy as np
 
 from gapfit._types import Slope, Vector
 from gapfit.cached import OfTheData
+from gapfit.elsewhere import finite
 from gapfit.losses.base import Rest
 from gapfit.losses.forms import Conjugate
 from gapfit.minorant import Minorant, mix
@@ -64,7 +65,7 @@ class Problem(Objective):
     def minorant(self, at: Balanced | Any, scores: Vector) -> Minorant:
         """The cut that is tight at these scores; `at` is what `tangent` has found there, or a record that has
         its u, height, b and left."""
-        if not (np.isfinite(at.height) and np.isfinite(at.u).all()):
+        if not (np.isfinite(at.height) and finite(at.u)):
             return self.nothing()  # the risk overflows there
         made = self._made(at.u, self._height(at.u, at.height, scores, at.b), "cuts", at.b, at.left)
         if self._steepest is None:
@@ -101,7 +102,7 @@ class Problem(Objective):
 
         `exact` takes all sums with twice the digits.
         """
-        if not np.isfinite(u).all():
+        if not finite(u):
             u = np.where(np.isfinite(u), u, 0.0)  # far out a step may overflow; any dual point will do
         u = self.form(Conjugate).project(u, balanced=self.n_offsets > 0)
         conjugate = self.risk.conjugate_above(u, exact=exact)

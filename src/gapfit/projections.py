@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gapfit._types import Vector
-from gapfit.elsewhere import loops_of
+from gapfit.elsewhere import looped, loops_of
 from gapfit.errors import GapfitError, as_numbers
 from gapfit.rounding import EPS, exact_sum
 from gapfit.rowwise import short
@@ -72,7 +72,7 @@ def project_dual_box(u: Vector, lower: Vector, upper: Vector, p: Vector, balance
     """
     if balance is None:
         return np.clip(u, lower, upper)
-    if _is_there(u, lower, upper, balance):
+    if looped(is_there, u)(u, lower, upper, balance):
         return u.copy()  # what is computed of it stays true
     from gapfit.compiled.projection import balance as take_rest
     from gapfit.compiled.projection import onto_balanced_box
@@ -92,7 +92,7 @@ def project_dual_box(u: Vector, lower: Vector, upper: Vector, p: Vector, balance
     return near
 
 
-def _is_there(u: Vector, lower: Vector, upper: Vector, balance: float) -> bool:
+def is_there(u: Vector, lower: Vector, upper: Vector, balance: float) -> bool:
     """Is it in the box, and its sum what it should be, to the last bit?"""
     off = abs(float(u.sum()) - balance)
     if off and not off <= 64 * EPS * (abs(balance) + float(np.abs(u).sum())):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gapfit._types import Vector
-from gapfit.elsewhere import loops_of
+from gapfit.elsewhere import extremes, loops_of
 
 __all__ = ["MANY", "SHORT", "is_repeated", "of_each", "once", "repeated", "shares", "short", "whole"]
 
@@ -35,8 +35,15 @@ def is_repeated(x: Vector) -> bool:
 
 def once(x: Vector) -> Vector:
     """The vector; stored once, if it is the same number for many samples."""
-    same = x.size > MANY and not is_repeated(x) and x[0] == x[-1] and bool((x == x[0]).all())
+    same = x.size > MANY and not is_repeated(x) and _is_one_number(x)
     return repeated(x[0], len(x), like=x) if same else x
+
+
+def _is_one_number(x: Vector) -> bool:
+    if loops_of(x) is not None:  # to ask for two entries takes longer than to look at all
+        least, largest = extremes(x)
+        return least == largest
+    return bool(x[0] == x[-1] and (x == x[0]).all())
 
 
 def of_each(function: Callable[..., Vector], *vectors: Vector) -> Vector:

@@ -50,13 +50,13 @@ def test_passes_are_what_costs_in_memory():
     assert hessian_in_passes(DenseRows(torch.ones(10, 3))) == 0.0
 
 
-def names(loss, passes, n=60, d=3):
+def names(loss, passes, n=20_000, d=20):
     X = rng.normal(size=(n, d))
     y = X[:, 0] if loss in ("squared", "quantile") else np.where(X[:, 0] > 0, 1.0, -1.0)
     design = DeviceDesign(torch.tensor(X))
     design.hessian_in_passes = passes
     choices = list(plan(Problem(design, y, loss)))
-    return [choice.name for choice in choices], choices[0].limit
+    return [choice.name for choice in choices]
 
 
 @pytest.mark.parametrize(
@@ -64,15 +64,14 @@ def names(loss, passes, n=60, d=3):
     [("logistic", "newton", 30), ("squared_hinge", "newton", 30), ("squared", "least_squares", 150)],
 )
 def test_conjugate_gradients_go_first_where_hessians_are_dear(loss, cheap, dear):
-    assert names(loss, 10)[0][0] == cheap
-    found, limit = names(loss, dear)
-    assert found[:2] == ["newton_cg", cheap] and limit == 2 * dear
+    assert names(loss, 10)[0] == cheap
+    assert names(loss, dear)[:2] == ["newton_cg", cheap]
 
 
 def test_where_they_do_not():
-    assert names("squared", 30)[0][0] == "least_squares"  # whose Hessian is set up once
-    assert names("squared", 150, n=3, d=5)[0][0] == "least_squares"
-    assert names("hinge", 150)[0][0] == "semismooth_newton"
+    assert names("squared", 30)[0] == "least_squares"  # whose Hessian is set up once
+    assert names("squared", 150, n=3, d=5)[0] == "least_squares"
+    assert names("hinge", 150)[0] == "semismooth_newton"
 
 
 def test_lines_of_many_features_are_smoothed():

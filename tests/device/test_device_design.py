@@ -102,11 +102,12 @@ def test_what_cannot_be_used_is_refused_by_name():
 
 
 PASSES = """
+import math
 import numpy as np, torch
 from gapfit import rowwise
 rowwise.MANY = 0  # numbers that are the same for all samples are stored once
 from gapfit.device import DeviceArray, DeviceDesign, oracle, passes
-from gapfit.device.folds import fold
+from gapfit.device.folds import exactly, fold
 from gapfit.device.halves import halves
 from gapfit.registry import as_loss
 device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -128,16 +129,28 @@ for n, d in ((1, 1), (37, 5), (300, 64), (70, 130), (9, 5000)):
         assert torch.allclose(passes.adjoint(X, u)[0], wide.T @ u, rtol=1e-13, atol=1e-12)
         both = passes.adjoint(X, u, v)
         assert torch.allclose(both, torch.stack([wide.T @ u, wide.T @ v]), rtol=1e-13, atol=1e-12)
+        picked = torch.arange(0, n, 3).to(device)
+        some = torch.zeros_like(u).index_copy(0, picked, u[picked])
+        (found,) = passes.adjoint(X, some, picked=picked)
+        assert torch.allclose(found, wide.T @ some, rtol=1e-13, atol=1e-12)
         assert 1 <= passes.depth(X)
         for n_ in (0, 1, 65, 20000):
             x = torch.as_tensor(rng.normal(size=n_)).to(device)
             assert abs(float(fold(x)) - float(x.sum())) <= 1e-10
             assert abs(float(fold(x, x)) - float(x @ x)) <= 1e-9
+            huge = torch.cat([x, 1e20 * x, -1e20 * x])  # whose sum is what its additions have lost
+            total, rest = exactly(huge)
+            assert abs(math.fsum([*total.tolist(), *rest[0].tolist()]) - math.fsum(x.tolist())) <= 1e-3
         rows = torch.arange(0, n, 2).to(device)
         if kind != torch.float64:
-            high, low = halves(X, rows, torch.abs(u[rows]).float(), w.float())
-            exactly = (wide[rows] - w) * torch.abs(u[rows])[:, None]
-            assert torch.allclose(high.double() + low.double(), exactly, rtol=1e-4, atol=1e-4)
+            unit = torch.linalg.vector_norm(u, torch.inf)
+            wanted = (wide[rows] - w) * torch.sqrt(torch.abs(u[rows]) / unit)[:, None]
+            for signed in (False, True):
+                left, both = halves(X, rows, u, unit, w, signed=signed)
+                high, low = both[:, :d].double(), both[:, d:].double()
+                assert torch.allclose(high + low, wanted, rtol=1e-4, atol=1e-4)
+                sign = torch.sign(u[rows])[:, None] if signed else 1.0
+                assert torch.equal(left.double(), sign * high)
         assert oracle.pays(X, "atoms") == (d <= 4096) and not oracle.pays(X, "sinh", single=True)
         if not oracle.pays(X, "atoms"):
             continue
@@ -281,7 +294,9 @@ def test_rows_without_weight_are_left_out():
         design = DeviceDesign(tensor(kind))
         few, (some,) = where_not_zero(design, design.held(u))
         assert few.shape[0] == rows
-        np.testing.assert_allclose(few.adjoint(some), as_memory(tensor(kind)).adjoint(u), rtol=1e-6)
+        exactly = as_memory(tensor(kind)).adjoint(u)
+        np.testing.assert_allclose(few.adjoint(some), exactly, rtol=1e-6)
+        np.testing.assert_allclose(design.adjoints_of_few(design.held(u))[0], exactly, rtol=1e-6)
 
 
 def test_auto_takes_hessians_of_more_features_there():

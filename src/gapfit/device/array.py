@@ -122,7 +122,10 @@ class DeviceArray(NDArrayOperatorsMixin):
     # -- methods of NumPy's arrays --------------------------------------------------------------------------
 
     def __getitem__(self, where: Any) -> Any:
-        found = self.tensor[_index(where, self.tensor)]
+        tensor, index = self.tensor, _index(where, self.tensor)
+        if isinstance(where, DeviceArray) and where.dtype != np.bool_ and tensor.stride() == (0,):
+            return DeviceArray(tensor[:1].expand(len(where)))  # one number that is stored once
+        found = tensor[index]
         return found.item() if found.ndim == 0 else DeviceArray(found)
 
     def __setitem__(self, where: Any, value: Any) -> None:

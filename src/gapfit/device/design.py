@@ -8,7 +8,7 @@ in memory.
 
 import logging
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +40,7 @@ __all__ = ["DeviceDesign"]
 logger = logging.getLogger("gapfit")
 
 _DTYPES = (torch.float32, torch.bfloat16, torch.float64)
+_FEW_ROWS = 4  # times less than all are picked
 _GRAM = 2**27  # entries of X in a block whose Gram matrix is taken
 _LARGE = 256  # features: a smaller Hessian is factorised in memory before kernels would have been launched
 _FEW = 16384  # features: tensor cores and Cholesky's method take milliseconds for a Hessian of dense rows
@@ -67,9 +68,8 @@ class DeviceDesign(Design):
             X = PartedRows(X)
         self.rows: Rows = rows_of(X.detach()) if isinstance(X, torch.Tensor) else X
         self.fetched = fetched
-        self._last: tuple[Slope, torch.Tensor, Any] | None = (
-            None  # a solver and its judge ask for the same scores
-        )
+        # a solver and its judge ask for the same scores
+        self._last: tuple[Slope, torch.Tensor, Any] | None = None
         self._formula: tuple[Risk, tuple[Any, float]] | None = None
         self.shape, self.size = self.rows.shape, self.rows.entries
         self.dtype = np.dtype(np.float64 if self.rows.values.dtype == torch.float64 else np.float32)
@@ -127,17 +127,21 @@ class DeviceDesign(Design):
         if not w.any():
             found = torch.zeros((self.shape[0], *w.shape[1:]), dtype=torch.float64, device=self.rows.device)
         elif self._is_known(w):
-            found = self._last[1].clone()  # type: ignore[index]  # who asks may write to what he gets
+            found = self._last[1].clone()  # type: ignore[index]
         else:
             found = self.rows.scores(self._down(w.astype(np.float64, copy=False)))
-            self._last = w.copy(), found.clone(), self.rows.version
+            # who asks may write to what he gets; to NumPy's arrays without being noticed
+            kept = found.clone() if self.fetched else found
+            self._last = w.copy(), kept, (kept._version, self.rows.version)
         scores: Vector = self._vector(found)
         return scores
 
     def _is_known(self, w: Slope) -> bool:
-        """Are these the last scores, of rows that have not changed since?"""
-        last = self._last
-        return last is not None and last[2] == self.rows.version and np.array_equal(last[0], w)
+        """Are these the last scores, and has nobody written to them or to the rows since?"""
+        if self._last is None:
+            return False
+        last, scores, versions = self._last
+        return versions == (scores._version, self.rows.version) and np.array_equal(last, w)
 
     def look(self, risk: "Risk", w: Slope, b: Vector, *, rough: bool = False) -> tuple[float, Slope, Vector]:
         """One pass, for losses whose formula is known there."""
@@ -165,6 +169,16 @@ class DeviceDesign(Design):
         limits.look()
         return list(self.rows.adjoint(*map(self._down, vectors)).cpu().numpy())
 
+    def adjoints_of_few(self, *vectors: Vector) -> list[Slope]:
+        """The same, of vectors that may be zero but for few rows: these are picked on the way."""
+        if isinstance(self.rows, DenseRows):
+            limits.look()
+            tensors = [self._down(u) for u in vectors]
+            picked = torch.nonzero(reduce(torch.logical_or, tensors)).ravel()
+            if _FEW_ROWS * len(picked) < self.shape[0]:
+                return list(self.rows.adjoint_of(picked, *tensors).cpu().numpy())
+        return self.adjoints(*vectors)
+
     def weighted_gram(
         self, weight: Vector, centre: Slope | None = None, summed: Slope | None = None
     ) -> Matrix:
@@ -182,7 +196,7 @@ class DeviceDesign(Design):
         del summed
         d = self.shape[1]
         middle = self._down(np.zeros(d) if centre is None else centre)
-        return weighted_gram(self.rows, self._down(weight), middle, self._room_for(d))
+        return weighted_gram(self.rows, self._down(weight), middle, partial(self._room_for, d))
 
     def cholesky(self, hessian: Matrix) -> Factor | None:
         return factor_of(hessian.tensor)  # type: ignore[attr-defined]
@@ -234,7 +248,10 @@ class DeviceDesign(Design):
     def take(self, rows: Any) -> "DeviceDesign":
         if not isinstance(rows, DeviceArray):
             rows = np.flatnonzero(rows) if np.asarray(rows).dtype == bool else np.asarray(rows)
-        return DeviceDesign(self.rows.take(self._down(rows)), fetched=self.fetched)
+        found = DeviceDesign(self.rows.take(self._down(rows)), fetched=self.fetched)
+        if "largest" in vars(self):  # a bound, which need not be looked for
+            found.largest = self.largest
+        return found
 
     def keeping(self, rows: Any) -> "DeviceDesign":
         kept = np.count_nonzero(rows) if rows.dtype == bool else len(rows)

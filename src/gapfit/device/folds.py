@@ -1,10 +1,13 @@
-"""Sums by Triton, 64 numbers to one at a time, in the order of `sums`."""
+"""Sums by Triton, 64 numbers to one at a time: in the order of `sums`, or with what each addition loses."""
 
 import torch
 import triton
 import triton.language as tl
 
-__all__ = ["fold"]
+from gapfit.compiled import precise
+from gapfit.device.kernels import spelt
+
+__all__ = ["exactly", "fold"]
 
 _BLOCK = 128  # sums of a program
 _FEW = 2**14  # numbers that are soon fetched
@@ -62,3 +65,33 @@ def fold(x: torch.Tensor, y: torch.Tensor | None = None) -> torch.Tensor:
         _fold[(programs,)](x, other, out, n, PRODUCT=product, BLOCK=_BLOCK)
         x, other, product = out, out, False
     return torch.tensor(x.cpu().numpy().sum())
+
+
+_two_sum = spelt(precise.two_sum)
+
+
+@triton.jit
+def _exactly(x, out, rest, n, AT_ONCE: tl.constexpr, BLOCK: tl.constexpr):
+    place = tl.program_id(0).to(tl.int64) * BLOCK * AT_ONCE + tl.arange(0, BLOCK)
+    total = tl.load(x + place, mask=place < n, other=0.0)
+    lost = tl.zeros((BLOCK,), tl.float64)
+    size = tl.zeros((BLOCK,), tl.float64)
+    for k in tl.static_range(1, AT_ONCE):
+        here = place + k * BLOCK
+        total, less = _two_sum(total, tl.load(x + here, mask=here < n, other=0.0))
+        lost += less
+        size += tl.abs(less)
+    tl.store(out + tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK), total)
+    tl.store(rest + tl.program_id(0), tl.sum(lost, axis=0))
+    tl.store(rest + tl.num_programs(0) + tl.program_id(0), tl.sum(size, axis=0))
+
+
+def exactly(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Sums of 64 numbers each, and what their additions have lost: its sums, and those of its sizes."""
+    x, n = x.contiguous(), x.numel()
+    programs = triton.cdiv(n, _AT_ONCE * _BLOCK)
+    out = torch.empty(programs * _BLOCK, dtype=torch.float64, device=x.device)
+    rest = torch.empty((2, programs), dtype=torch.float64, device=x.device)
+    # strictly: a product and a sum in one rounding would lose what is not counted
+    _exactly[(programs,)](x, out, rest, n, AT_ONCE=_AT_ONCE, BLOCK=_BLOCK, enable_fp_fusion=False)
+    return out, rest

@@ -183,7 +183,7 @@ FUNCTIONS: dict[Any, Entry] = {
     np.cumsum: lambda device, x, **_: torch.cumsum(_full(tensor_of(x, device)), 0),
     np.sort: lambda device, x, **_: torch.sort(tensor_of(x, device)).values,
     np.argsort: _argsort, np.searchsorted: _searchsorted, np.append: _append, np.repeat: _repeat,
-    np.ptp: lambda device, x: float(tensor_of(x, device).max() - tensor_of(x, device).min()),
+    np.ptp: lambda device, x: -float(torch.sub(*torch.aminmax(tensor_of(x, device)))),
     np.isin: lambda device, x, values: torch.isin(tensor_of(x, device), torch.tensor(values, device=device)),
     np.arange: lambda device, *ends: torch.arange(*ends, device=device),
     np.asarray: _asarray, np.diag_indices_from: _diagonal,

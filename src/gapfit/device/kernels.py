@@ -92,4 +92,5 @@ def launch(
             read, tuple(out), partial, n, *shared, FORMULA=spelt(formula), HOW=once, BLOCK=_BLOCK,
             enable_fp_fusion=False,
         )  # fmt: skip
+        torch.autograd.graph.increment_version(out)  # as torch's own functions do
     return partial.sum(1)

@@ -10,22 +10,19 @@ from typing import Any
 
 import torch
 
-from gapfit.compiled import dual_prox, precise, projection
+from gapfit.compiled import dual_prox
 from gapfit.compiled.atoms import chosen, conjugate, margin_of, maximum
 from gapfit.compiled.proximal import clipped, free_response, height, strictly_inside, unrounded
 from gapfit.device import duals, recorded
 from gapfit.device.array import DeviceArray
-from gapfit.device.formulas import fused, in_tiles, on_tensors, renamed
 from gapfit.device.ordered import ORDERED
 from gapfit.device.samples import for_each
-from gapfit.rounding import EPS, TINY
+from gapfit.device.totals import exact_total, is_there, narrow, onto_balanced_box
+from gapfit.rounding import TINY
 
 __all__ = ["run"]
 
 INFINITY = math.inf
-_FEW = 2**16  # numbers that are soon fetched
-
-two_sum = on_tensors(precise.two_sum)
 
 
 # -- losses made of lines and parabolas: `compiled.atoms` ---------------------------------------------------
@@ -178,91 +175,11 @@ def respond(record: Any, f: Any, c: Any, v: Any, moved: Any, known: Any, weight:
     return _respond((*record, f, v, known), (c,), (v, moved, weight, change))
 
 
-# -- sums, windows, projections: `compiled.precise`, `compiled.quantile`, `compiled.projection` -------------
-
-
-def exact_total(x: Any, more: Any) -> list[float]:
-    """Each round adds up eight numbers at a time, and keeps what that loses; the last ones in memory."""
-    total, lost = x, x.new_zeros(2)
-    while total.numel() > _FEW:
-        total, rest = _in_eights(total)
-        lost += rest.sum(1)
-    found = precise.exact_total(total.cpu().numpy(), 0, total.numel(), float(more))
-    return [float(part) for part in (found[0], found[1] + lost[0], found[2] + lost[1])]
-
-
-@fused
-def _in_eights(x: Any) -> Any:
-    first, *others = torch.nn.functional.pad(x, (0, -len(x) % 8)).reshape(8, -1)
-    lost, size = torch.zeros_like(first), torch.zeros_like(first)
-    for other in others:
-        first, rest = two_sum(first, other)
-        lost, size = lost + rest, size + torch.abs(rest)
-    return first, in_tiles(lost, size)
-
-
-def _windowed(x, t):
-    position, mass = x
-    less, inside = position < t[0], (position >= t[0]) & (position <= t[1])
-    return (inside,), (chosen(less, mass, 0.0), chosen(inside, mass, 0.0))
-
-
-_window = for_each(_windowed, 2)
-
-
-def narrow(positions: Any, masses: Any, below: Any, above: Any) -> Any:
-    """What lies in a window, and its mass and that of all that is less."""
-    inside = torch.empty_like(positions, dtype=torch.uint8)
-    sums = _window((positions, masses), (below, above), (inside,))
-    rows = torch.nonzero(inside).ravel()
-    return DeviceArray(positions[rows]), DeviceArray(masses[rows]), *sums.tolist()
-
-
-def _boxed(x, t):
-    m, step, lower, upper = x
-    a = min(max(m + t[0] * step, lower), upper)
-    return (), (a, chosen((lower < a) & (a < upper), step, 0.0), abs(a))
-
-
-_box_total = for_each(_boxed, 3)
-
-
-def onto_balanced_box(u: Any, p: Any, lower: Any, upper: Any, balance: Any) -> Any:
-    """The nearest point of the box whose sum is as it should be, but for what rounding leaves of it."""
-    z = float(balance)
-
-    def total(m: Any, step: Any, sigma: Any, lower: Any, upper: Any, t: float) -> list[float]:
-        found: list[float] = _box_total((m.tensor, step, lower, upper), (t,)).tolist()
-        return found
-
-    search = renamed(projection._near, {"_total": total})
-    t, left, right = search(DeviceArray(u), p, None, lower, upper, z, 4 * EPS)
-    if left != right:  # far from there: by halves, in memory
-        return _in_memory(u, p, lower, upper, z)
-    near = torch.minimum(torch.maximum(u + t * p, lower), upper)
-    for _ in range(projection._TAKES):
-        rest = sum(exact_total(near, -z)[:2])
-        if rest == 0.0:
-            break
-        room = (lower <= near - rest) & (near - rest <= upper)
-        at = torch.where(room, torch.abs(near), math.inf).argmin()
-        if bool(room[at]):
-            near[at] -= rest
-    return near
-
-
-def _in_memory(u: Any, p: Any, lower: Any, upper: Any, z: float) -> Any:
-    from gapfit.projections import project_dual_box
-
-    there, low, high, mass = (x.cpu().numpy() for x in (u, lower, upper, p))
-    return torch.as_tensor(project_dual_box(there, low, high, mass, z)).to(u.device)
-
-
 _LOOPS: dict[str, Callable[..., Any]] = {
     loop.__name__: loop
     for loop in (
         maximise, sums_around, conjugate_sums, round_off, spread, reach, guess, slope_along, advance, respond,
-        exact_total, narrow, onto_balanced_box, *ORDERED,
+        exact_total, narrow, is_there, onto_balanced_box, *ORDERED,
     )
 }  # fmt: skip
 # these return a tensor of sums
@@ -285,6 +202,9 @@ def run(loop: Any, *arguments: Any) -> Any:
 
 def _opened(thing: Any) -> Any:
     """Tensors for vectors, in records as well."""
-    if isinstance(thing, tuple):
-        return type(thing)(*map(_opened, thing)) if hasattr(thing, "_fields") else tuple(map(_opened, thing))
-    return thing if thing is None or isinstance(thing, (float, int)) else thing.tensor
+    if isinstance(thing, DeviceArray):
+        return thing.tensor
+    if not isinstance(thing, tuple):
+        return thing
+    parts = [x.tensor if isinstance(x, DeviceArray) else _opened(x) for x in thing]
+    return type(thing)(*parts) if hasattr(thing, "_fields") else tuple(parts)

@@ -43,9 +43,20 @@ def _scores(X, w, out, n, d, COLUMNS: tl.constexpr, ENTRIES: tl.constexpr):
     tl.store(out + rows, total, mask=rows < n)
 
 
-@triton.autotune(_TILES, key=["d", "COLUMNS", "BOTH"], cache_results=True)
+@triton.autotune(_TILES, key=["d", "COLUMNS", "BOTH", "PICKED"], cache_results=True)
 @triton.jit
-def _adjoint(X, u, v, out, n, d, COLUMNS: tl.constexpr, BOTH: tl.constexpr, ENTRIES: tl.constexpr):
+def _adjoint(
+    X,
+    given,
+    out,
+    n,
+    d,
+    COLUMNS: tl.constexpr,
+    BOTH: tl.constexpr,
+    PICKED: tl.constexpr,
+    ENTRIES: tl.constexpr,
+):
+    """`given` are u, v, and which rows are picked."""
     ROWS: tl.constexpr = ENTRIES // COLUMNS
     tiles = tl.cdiv(n, ROWS)
     columns = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
@@ -53,12 +64,15 @@ def _adjoint(X, u, v, out, n, d, COLUMNS: tl.constexpr, BOTH: tl.constexpr, ENTR
     second = tl.zeros((COLUMNS,), tl.float64)
     for tile in range(tl.program_id(0), tiles, tl.num_programs(0)):
         rows = tl.cast(tile, tl.int64) * ROWS + tl.arange(0, ROWS)
-        there = (rows[:, None] < n) & (columns[None, :] < d)
+        here = rows < n
+        there = here[:, None] & (columns[None, :] < d)
+        if PICKED:
+            rows = tl.load(given[2] + rows, mask=here, other=0)
         x = tl.load(X + rows[:, None] * d + columns[None, :], mask=there, other=0.0).to(tl.float64)
-        slopes = tl.load(u + rows, mask=rows < n, other=0.0)
+        slopes = tl.load(given[0] + rows, mask=here, other=0.0)
         first += tl.sum(x * slopes[:, None], axis=0)
         if BOTH:
-            slopes = tl.load(v + rows, mask=rows < n, other=0.0)
+            slopes = tl.load(given[1] + rows, mask=here, other=0.0)
             second += tl.sum(x * slopes[:, None], axis=0)
     place = out + tl.program_id(0).to(tl.int64) * 2 * d + columns
     tl.store(place, first, mask=columns < d)
@@ -74,13 +88,16 @@ def scores(X: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
     return out
 
 
-def adjoint(X: torch.Tensor, *vectors: torch.Tensor) -> torch.Tensor:
-    """X'u for one u or two, as rows."""
-    n, d = X.shape
+def adjoint(X: torch.Tensor, *vectors: torch.Tensor, picked: torch.Tensor | None = None) -> torch.Tensor:
+    """X'u for one u or two, as rows; of the rows that are picked, where all others are zero."""
+    d, n = X.shape[1], len(X if picked is None else picked)
     columns, programs = _columns(d), _programs(X)
+    vectors = tuple(u.contiguous() for u in vectors)  # one may be a number that is stored once
     out = torch.empty((programs, 2, d), dtype=torch.float64, device=X.device)
     grid = (programs, triton.cdiv(d, columns))
-    _adjoint[grid](X, vectors[0], vectors[-1], out, n, d, COLUMNS=columns, BOTH=len(vectors) > 1)
+    given = vectors[0], vectors[-1], vectors[0] if picked is None else picked
+    both = len(vectors) > 1
+    _adjoint[grid](X, given, out, n, d, COLUMNS=columns, BOTH=both, PICKED=picked is not None)
     return out[:, : len(vectors)].sum(0)
 
 

@@ -83,7 +83,8 @@ class Rows(ABC):
         """The least and the largest stored entry; NaN where there is one."""
         if not self.values.numel():
             return 0.0, 0.0
-        return float(self.values.min()), float(self.values.max())
+        low, high = torch.stack([self.values.min(), self.values.max()]).tolist()  # waited for once
+        return low, high
 
     def through(
         self, w: torch.Tensor, shift: float, losses: "Prepared", **how: bool
@@ -141,6 +142,16 @@ class DenseRows(Rows):
         if self.passes is not None and vectors[0].ndim == 1:
             found: torch.Tensor = self.passes.adjoint(self.X, *vectors)
             return found
+        return self._adjoint(*vectors)
+
+    def adjoint_of(self, picked: torch.Tensor, *vectors: torch.Tensor) -> torch.Tensor:
+        """X'u, of u that are zero but for some rows."""
+        if self.passes is not None:
+            found: torch.Tensor = self.passes.adjoint(self.X, *vectors, picked=picked)
+            return found
+        return self.take(picked)._adjoint(*(u[picked] for u in vectors))
+
+    def _adjoint(self, *vectors: torch.Tensor) -> torch.Tensor:
         total = vectors[0].new_zeros(len(vectors), self.shape[1], *vectors[0].shape[1:])
         for block, rows in self._blocks():
             wide = block.double()

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from gapfit import limits
 from gapfit._types import Slope, Vector
 from gapfit.certify import proved, running
 from gapfit.driver.claims import claims
 from gapfit.driver.known import Known
+from gapfit.driver.look import looked
 from gapfit.driver.patience import Patience
 from gapfit.driver.proof import CLEARLY, Proof, sharpest, slopes_round_across
 from gapfit.errors import ContractError, UnboundedProblem
@@ -24,8 +24,6 @@ from gapfit.rounding import NOTHING
 from gapfit.solution import Certificate, Iterate, Record, Solution, Status, as_history, as_intercept, as_table
 
 logger = logging.getLogger("gapfit")
-
-_LAST_OFFSETS = 0.3  # seconds for the offsets of the last iterate when time is up
 
 
 class Best(Kept):
@@ -122,16 +120,16 @@ class Best(Kept):
         if iterate.tangent:
             risk, minorant, scores, b = problem.oracle(w, iterate.b)
             primal = problem.alpha * problem.penalty.value(w) + risk
-        elif primal is None:
-            primal, b, scores = self._value(w, iterate.b)
+        if minorant is not None:
+            self._offer(minorant)
+        if primal is None:
+            w, primal, b, scores = looked(self, w, iterate)
         if self.dual == -np.inf and primal < -1e9 * (1.0 + self.scale):
             raise UnboundedProblem(
                 f"{problem.loss!r} with {problem.penalty!r} falls below {primal:.3g}: no minimum"
             )
         if primal < self.primal:
             self.w, self.b, self.primal, self.scores = w.copy(), b.copy(), primal, scores
-        if minorant is not None:
-            self._offer(minorant)
         self.snapshot = iterate.snapshot
         self.certificate = self._certificate()
         self.patience = self.patience.after(self.certificate, self.n_iter)
@@ -162,15 +160,6 @@ class Best(Kept):
                 logger.debug("the last iterate cannot be used: %s", error)
         return Status.CERTIFIED if how is not Status.INTERRUPTED and self.met() else how
 
-    def _value(self, w: Slope, b: Vector) -> tuple[float, Vector, Vector | None]:
-        """J at the best offsets, these, and the scores if they are known; or, where time is up before the
-        best offsets are found, at those given."""
-        try:
-            with limits.until(max(self.deadline, perf_counter()), _LAST_OFFSETS):
-                return self.problem.best(w, b)
-        except limits.TimeUp:
-            return self.problem.evaluate(w, b), b, None
-
     def proved(self) -> bool:
         """Is the tolerance met, and confirmed on the very point that would be returned?"""
         if not self._meets(self._as_computed(), self.demand):
@@ -190,6 +179,10 @@ class Best(Kept):
             return False  # at no objective between the bounds
         primal = self.primal if objective is None else objective() if callable(objective) else objective
         return gap <= self._enough(abs(primal))
+
+    def would_do(self, primal: float) -> bool:
+        """Would such an objective close the gap to the best bound?"""
+        return primal - self.dual <= self._enough(abs(primal))
 
     def _enough(self, scale: float) -> float:
         return self.demand * max(self.tol * scale, self.atol)
@@ -257,7 +250,7 @@ class Best(Kept):
         if self.proof is not None and self.proof.stands_for(self.w, self.minorant, self.sharpest):
             return self.proof
         w = self.problem.penalty.rounded(self.w, self.problem.dtype)
-        if w is self.w:
+        if w is self.w or np.array_equal(w, self.w):
             proof = self._proof(w, self.b, self.scores)
         else:
             w64 = w.astype(np.float64, copy=False)

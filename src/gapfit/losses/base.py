@@ -29,6 +29,7 @@ from gapfit.losses.forms import Conjugate
 from gapfit.losses.leaning import Leaning
 from gapfit.records import storable
 from gapfit.rounding import SUM, UNIT, Estimate, exact_sum, gamma
+from gapfit.rowwise import shares
 
 
 class Cone(NamedTuple):
@@ -274,7 +275,7 @@ class Loss(Parametric, ABC):
         """The targets, checked, and the weights divided by their sum: what a mean over samples needs."""
         y = as_floats(y)
         self.check_target(y)
-        return y, weight / weight.sum()
+        return y, shares(weight)
 
     def check_target(self, y: Vector) -> None:
         """Raise a ValueError that names `y` where it is outside the loss's domain."""

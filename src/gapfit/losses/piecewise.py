@@ -122,7 +122,10 @@ class PiecewiseRisk(Risk):
         sign, lin, kink, _, lo, hi, total = self.atoms
         before = total + float(self._dual_box[0].sum())
         sides, masses = [], []
-        for side, mass in ((np.subtract, hi), (np.add, of_each(np.negative, lo))):
+        kinks: list[tuple[Any, Vector]] = [(np.subtract, hi), (np.add, of_each(np.negative, lo))]
+        if not kink.any():  # both are in the same place
+            kinks = [(np.subtract, of_each(np.subtract, hi, lo))]
+        for side, mass in kinks:
             there = mass > 0
             if there.any():
                 rows: Any = slice(None) if there.all() else np.flatnonzero(there)

@@ -90,7 +90,8 @@ Found = tuple[tuple[Vector, ...], tuple[Vector, ...]]
 def _evaluated(loss: PointwiseLoss, f: Vector, shift: Any, y: Vector, p: Vector) -> Found:
     here, slope = loss.value_and_slope(f + shift, y)
     with np.errstate(invalid="ignore"):  # far out an exponential overflows: the risk is inf there
-        return (p * here,), (p * slope,)
+        u = p * slope
+        return (p * here, u), (u,)
 
 
 def _bends(loss: PointwiseLoss, f: Vector, shift: Any, y: Vector, p: Vector) -> Found:
@@ -178,9 +179,8 @@ class PointwiseRisk(Risk):
 
     def value_and_subgradient(self, scores: Vector, b: Vector) -> tuple[float, Vector, Vector]:
         shift = float(b.sum())
-        (value,), (u,) = _over(_evaluated, self.loss, scores, shift, self.y, self.p, kept=1)
-        with np.errstate(invalid="ignore"):
-            return value, u, np.full(b.shape, u.sum() if b.size else 0.0)
+        (value, total), (u,) = _over(_evaluated, self.loss, scores, shift, self.y, self.p, kept=1)
+        return value, u, np.full(b.shape, total)
 
     def formula(self) -> Formula | None:
         name = self.loss.formula

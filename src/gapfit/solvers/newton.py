@@ -201,12 +201,13 @@ class _Descent:
     def _look_anew(self) -> _Known:
         problem, design, centre = self.problem, self.problem.form(RowSums).matrix, self.centre
         D = problem.form(Curvature).at(self.point.scores, self.point.b)
-        known, change = self.known, D
+        known, few = self.known, False
         if known is not None:
             little = min(self.tuning.little, known.decrement / max(abs(self.point.J), 1e-300))
             change = D - known.D
             change[np.abs(change) <= little * float(D.mean())] = 0.0
-        if np.count_nonzero(change) < np.count_nonzero(D):
+            few = bool(np.count_nonzero(change) < np.count_nonzero(D))
+        if few:
             D = known.D + change
             gram = known.gram + design.gram_for_steps(change, centre)
         else:

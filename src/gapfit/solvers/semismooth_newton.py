@@ -33,7 +33,7 @@ from gapfit.solution import Certificate, Iterate
 from gapfit.solvers.base import Effort, Steps, needs
 from gapfit.solvers.choice.work import work_of
 from gapfit.solvers.second_order.definite import solve_definite
-from gapfit.solvers.second_order.few_rows import where_not_zero
+from gapfit.solvers.second_order.few_rows import adjoints_of, gram_of
 from gapfit.solvers.second_order.rounded_losses import RoundedLosses
 from gapfit.solvers.second_order.share import one_of_each
 
@@ -255,13 +255,12 @@ class _Path(Kept):
             self.problem.design.foresee(self._asked)
         loss, bound, total, self.bend, self.curved, self.changed = sums
         self.imbalance = 0.0
+        design = self.problem.form(RowSums).matrix
         if self.problem.n_offsets:  # the samples whose curvature has changed are among those that move
-            design, vectors = where_not_zero(self.problem.form(RowSums).matrix, self.moved, self.change)
-            movement, self.change_of_rows = design.adjoints(*vectors)
+            movement, self.change_of_rows = adjoints_of(design, self.moved, self.change)
             self.imbalance = self.losses.total - total
         else:
-            design, vectors = where_not_zero(self.problem.form(RowSums).matrix, self.moved)
-            movement = design.adjoint(*vectors)
+            (movement,) = adjoints_of(design, self.moved)
         self.z += movement
         return loss, bound
 
@@ -273,8 +272,7 @@ class _Path(Kept):
         few = self.changed < self.curved
         self.curved_rows = self.curved_rows + self.change_of_rows
         weight, rows = (self.change, self.change_of_rows) if few else (self.curvature, self.curved_rows)
-        design, (weight,) = where_not_zero(self.problem.form(RowSums).matrix, weight)
-        gram = design.gram_for_steps(weight, self.mean, rows)
+        gram = gram_of(self.problem.form(RowSums).matrix, weight, self.mean, rows)
         self.gram = self.gram + gram if few else gram
         self.in_gram, self.curvature = self.curvature, self.in_gram
         return self.gram

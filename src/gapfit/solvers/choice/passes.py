@@ -14,8 +14,8 @@
 "Rows here" are parts that this process loads itself: on a cluster there are none. "Few" are features whose
 Hessian is summed up and factorised in the time of some passes; the design knows how many these are. On a card
 passes cost so little that a Hessian may be dear beside them: the design says how many of them it costs, and
-they are counted. For the squared loss it is set up once; with fewer samples than features conjugate gradients
-are slow there.
+they are counted; not for losses with lines, which no other solver ends as soon. For the squared loss it is
+set up once; with fewer samples than features conjugate gradients are slow there.
 """
 
 from collections.abc import Collection, Iterator
@@ -49,7 +49,7 @@ def by_passes(problem: Problem, able: Collection[str]) -> Iterator[tuple[str, Ef
         "least_squares": 4 + ONCE * hessian if few else 0,
         "newton": 10 + HESSIANS * hessian if few and not lines else 0,
         "dual_cd": 12 if lines or not few else 0,
-        "semismooth_newton": 30 if few else 0,
+        "semismooth_newton": 30 + (0 if lines else HESSIANS * hessian) if few else 0,
         "newton_cg": 60 * slow,
         "lbfgs": 120,
         "smoothing": 190 if lines else 0,

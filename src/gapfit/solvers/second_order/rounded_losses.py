@@ -9,7 +9,7 @@ from gapfit._types import Vector
 from gapfit.elsewhere import loops_of
 from gapfit.losses.atoms import Atoms
 from gapfit.problem import Problem
-from gapfit.rowwise import whole
+from gapfit.rowwise import of_each, whole
 
 
 class RoundedLosses:
@@ -22,10 +22,16 @@ class RoundedLosses:
         self.device = loops_of(problem.weight)
         sign, lin, kink, quad, lo, hi, self.total = problem.form(Atoms)
         self.p = whole(problem.shares)
-        self.target: Vector = sign * lin - problem.offset  # an offset is the same as a smaller target
-        lower, upper = np.where(sign > 0, lo, -hi), np.where(sign > 0, hi, -lo)  # of v = sign * a
+        target = of_each(np.multiply, sign, lin)
+        if problem.shifted:  # an offset is the same as a smaller target
+            target = target - problem.offset
+        self.target: Vector = whole(target)
+        below, above = of_each(np.negative, lo), of_each(np.negative, hi)
+        lower = of_each(_of_sign, sign, lo, above)  # of v = sign * a
+        upper = of_each(_of_sign, sign, hi, below)
         aim, give = np.empty_like(self.p), np.empty_like(self.p)
-        self.record = proximal.Losses(aim, give, self.target, _light(kink), _light(quad), lower, upper)
+        kink, quad, lower, upper = whole(_light(kink)), whole(_light(quad)), whole(lower), whole(upper)
+        self.record = proximal.Losses(aim, give, self.target, kink, quad, lower, upper)
         self.parts = threads.parts(n, 8 * n)
 
     def round_off(self, centre: Vector, c: float) -> None:
@@ -40,9 +46,17 @@ class RoundedLosses:
 
     def sums(self, loop: Any, *arguments: Any) -> list[float]:
         """What a compiled loop adds up over all samples."""
+        if self.device is not None:
+            found: list[float] = self.device(loop, self.record, *arguments)
+            return found
         return [float(total) for total in np.sum(self.each(loop, *arguments), axis=0)]
 
 
+def _of_sign(sign: Vector, positive: Vector, negative: Vector) -> Vector:
+    return np.where(sign > 0, positive, negative)
+
+
 def _light(x: Vector) -> Vector:
-    """Zeros that nobody has written take no memory, and no time to read."""
-    return whole(x if x.any() else np.zeros_like(x))
+    """Zeros that nobody has written take no memory, and no time to read. On a device what is the same for all
+    samples is stored once in any case."""
+    return x if loops_of(x) is not None or x.any() else np.zeros_like(x)
