@@ -75,8 +75,8 @@ def take_columns(matrix, place, fill, taken, rows):
                 fill[slot] = to + 1
 
 
-@jit(fast=True)
-def _column_dot(data, rows, start, stop, u):
+@jit(fast=True, inline=True)
+def column_dot(data, rows, start, stop, u):
     """<x, u> for the column in ``start:stop``."""
     if rows.size == 0:
         return dense_dot(data[start:stop], u)
@@ -101,7 +101,7 @@ def dots(columns, chosen, u):
     result = np.empty(chosen.size)
     for c in range(chosen.size):
         j = chosen[c]
-        result[c] = _column_dot(data, rows, starts[j], starts[j + 1], u)
+        result[c] = column_dot(data, rows, starts[j], starts[j + 1], u)
     return result
 
 
@@ -131,6 +131,28 @@ def combine_dense(columns, chosen, v, first, last):
                 for i in range(some.size):
                     some[i] += v[c] * x[i]
     return f
+
+
+@jit(fast=True, inline=True)
+def put_column(columns, j, D, f):
+    """Write column j into f, each entry times that of D. Where columns are sparse f is zero."""
+    data, rows, starts = columns
+    start, stop = starts[j], starts[j + 1]
+    if rows.size == 0:
+        for i in range(f.size):
+            f[i] = D[i] * data[start + i]
+    else:
+        for k in range(start, stop):
+            f[rows[k]] += D[rows[k]] * data[k]
+
+
+@jit(fast=True, inline=True)
+def clear_column(columns, j, f):
+    """Write zeros where column j has entries."""
+    _, rows, starts = columns
+    if rows.size != 0:
+        for k in range(starts[j], starts[j + 1]):
+            f[rows[k]] = 0.0
 
 
 @jit
@@ -177,7 +199,7 @@ def curved(rows, D, v, first, last):
     result = np.zeros(v.size)
     for i in range(first, last):
         start, stop = starts[i], starts[i + 1]
-        f = D[i] * _column_dot(data, slots, start, stop, v)
+        f = D[i] * column_dot(data, slots, start, stop, v)
         for k in range(start, stop):
             result[slots[k]] += f * data[k]
     return result
@@ -206,6 +228,19 @@ def _dense_moments(x, D):
     return one, two
 
 
+@jit(fast=True, inline=True)
+def column_moments(data, rows, start, stop, D):
+    """<x, D> and <x, D x> for the column in ``start:stop``."""
+    if rows.size == 0:
+        return _dense_moments(data[start:stop], D)
+    one = two = 0.0
+    for k in range(start, stop):
+        weighted = D[rows[k]] * data[k]
+        one += weighted
+        two += weighted * data[k]
+    return one, two
+
+
 @jit(fast=True)
 def moments(columns, chosen, D):
     """<x_j, D> and <x_j, D x_j> for each chosen column."""
@@ -213,17 +248,22 @@ def moments(columns, chosen, D):
     first, second = np.empty(chosen.size), np.empty(chosen.size)
     for c in range(chosen.size):
         j = chosen[c]
-        start, stop = starts[j], starts[j + 1]
-        if rows.size == 0:
-            first[c], second[c] = _dense_moments(data[start:stop], D)
-            continue
-        one = two = 0.0
-        for k in range(start, stop):
-            weighted = D[rows[k]] * data[k]
-            one += weighted
-            two += weighted * data[k]
-        first[c], second[c] = one, two
+        first[c], second[c] = column_moments(data, rows, starts[j], starts[j + 1], D)
     return first, second
+
+
+@jit(fast=True, inline=True)
+def add_column(columns, j, step, f):
+    """Add that many times column j to f."""
+    data, rows, starts = columns
+    start, stop = starts[j], starts[j + 1]
+    if rows.size == 0:
+        x = data[start:stop]
+        for i in range(x.size):
+            f[i] += step * x[i]
+    else:
+        for k in range(start, stop):
+            f[rows[k]] += step * data[k]
 
 
 @jit(fast=True)
@@ -253,6 +293,12 @@ def urges(a, w, terms):
 
 @jit(fast=True)
 def sweep(columns, chosen, model, terms, w, shift):
+    """See `sweep_columns`."""
+    return sweep_columns(columns, chosen, model, terms, w, shift)
+
+
+@jit(fast=True, inner=True)
+def sweep_columns(columns, chosen, model, terms, w, shift):
     """One pass of coordinate descent over the chosen columns, on the model + l1 |w|_1 + l2 |w|^2 / 2.
 
     Updates w and r. Returns the largest change of a derivative by its own coordinate's step, and the shift.
@@ -263,7 +309,7 @@ def sweep(columns, chosen, model, terms, w, shift):
     worst = 0.0
     for c in range(chosen.size):
         start, stop = starts[chosen[c]], starts[chosen[c] + 1]
-        g = _column_dot(data, rows, start, stop, r) + shift * m[c]
+        g = column_dot(data, rows, start, stop, r) + shift * m[c]
         new = _minimiser(w[c], g, h[c], l1, l2, lower[c], upper[c])
         step = new - w[c]
         if step != 0.0:
