@@ -34,9 +34,9 @@ WORTH = 0.25  # passes for each column: so much a matrix costs
 EASIER = 4.0  # times less of a majorant, after a step that was good
 SHORT = 10  # entries of a column take as long as it takes to begin with one
 MANY = 300.0  # passes, at which a model without a matrix is given up
-ROUGH = 0.1  # of the largest urge of all may be left in the columns of a step
-ENOUGH = 0.1  # of that is what a glide leaves
-EAGER = 0.3  # of the largest slope beyond l1: columns that have as much join
+ROUGH = 0.3  # of the largest urge of all may be left in the columns of a step
+ENOUGH = 0.5  # of that is what a glide leaves
+EAGER = 0.1  # of the largest slope beyond l1: columns that have as much join
 
 
 class Columns(NamedTuple):
@@ -223,7 +223,9 @@ def _by_columns(columns, net, model, count, goal, shift, most):
         for _ in range(BETWEEN):
             worst, shift = sweep_columns(columns.stored, some, model, terms, columns.at, shift)
             if worst <= goal:
-                return shift, True
+                break
+        if worst <= goal and passes > 0.0:
+            return shift, True  # what sweeps alone have found may be far away where columns are alike
         shift, products = _glide(columns, net, model, count, ENOUGH * goal, shift)
         passes += BETWEEN + products
     return shift, False
@@ -234,10 +236,13 @@ def _by_matrix(columns, net, model, count, goal, shift):
     """The same, on the matrix."""
     _put_matrix(columns, net, model, count, shift)
     H, at, slopes, spare = columns.matrix, columns.at, columns.room[0], columns.room[1:]
-    for _ in range(SWEEPS):
+    for turn in range(SWEEPS):
         for _ in range(BETWEEN):
-            if sweep_gram(H, count, net.l1, at, slopes) <= goal:
-                return
+            worst = sweep_gram(H, count, net.l1, at, slopes)
+            if worst <= goal:
+                break
+        if worst <= goal and turn > 0:
+            return
         before = count + 1
         while True:
             few = 0
