@@ -242,7 +242,7 @@ def _by_matrix(columns, net, model, count, goal, shift):
             if worst <= goal:
                 break
         if worst <= goal and turn > 0:
-            return
+            return turn
         before = count + 1
         while True:
             few = 0
@@ -256,6 +256,7 @@ def _by_matrix(columns, net, model, count, goal, shift):
             _face_of_matrix(columns, net.l1, count, slopes, spare[3])
             settle(H, count, net.l1, at, slopes, spare[3], spare[1], spare[2])
             before = few
+    return SWEEPS
 
 
 @jit(fast=True)
@@ -302,14 +303,14 @@ def step_by_columns(columns, losses, net, place, course):
     per_total = 1.0 / max(bend, net.least_bend) if net.free else 0.0
     count, entries, urge = _choose(columns, net, place, per_total)
     model, goal = Model(h, m, r, D, per_total), ROUGH * urge
-    fits = count <= len(columns.matrix) and count * count <= 2 * entries + SHORT * count
+    fits = count <= len(columns.matrix) and count * count <= entries + SHORT * count
     most, shift, done = WORTH * count if fits else MANY, -per_total * course.imbalance, False
     if not fits or count > max(FEW, 2.0 * columns.state[0]):
         shift, done = _by_columns(columns, net, model, count, goal, shift, most)
     columns.state[0] = 0.0
     if fits and not done:
-        columns.state[0] = count
-        _by_matrix(columns, net, model, count, goal, shift)
+        if _by_matrix(columns, net, model, count, goal, shift) > 2:
+            columns.state[0] = count
     shift = course.imbalance
     for c in range(count):
         j = columns.chosen[c]
