@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit.compiled._jit import jit
+from gapfit.compiled.column import column_dot, column_moments
 from gapfit.compiled.dual_coordinate import piecewise_minimiser
-from gapfit.compiled.rows import dense_dot
 
 BLOCK = 2048  # rows of a sum that stay at hand while columns are added to it
 
@@ -75,25 +75,6 @@ def take_columns(matrix, place, fill, taken, rows):
                 fill[slot] = to + 1
 
 
-@jit(fast=True, inline=True)
-def column_dot(data, rows, start, stop, u):
-    """<x, u> for the column in ``start:stop``."""
-    if rows.size == 0:
-        return dense_dot(data[start:stop], u)
-    s0 = s1 = s2 = s3 = 0.0  # what is gathered does not vectorise; four sums keep the adders busy
-    k = start
-    while k + 3 < stop:
-        s0 += data[k] * u[rows[k]]
-        s1 += data[k + 1] * u[rows[k + 1]]
-        s2 += data[k + 2] * u[rows[k + 2]]
-        s3 += data[k + 3] * u[rows[k + 3]]
-        k += 4
-    while k < stop:
-        s0 += data[k] * u[rows[k]]
-        k += 1
-    return (s0 + s1) + (s2 + s3)
-
-
 @jit(fast=True)
 def dots(columns, chosen, u):
     """<x_j, u> for each chosen column."""
@@ -131,28 +112,6 @@ def combine_dense(columns, chosen, v, first, last):
                 for i in range(some.size):
                     some[i] += v[c] * x[i]
     return f
-
-
-@jit(fast=True, inline=True)
-def put_column(columns, j, D, f):
-    """Write column j into f, each entry times that of D. Where columns are sparse f is zero."""
-    data, rows, starts = columns
-    start, stop = starts[j], starts[j + 1]
-    if rows.size == 0:
-        for i in range(f.size):
-            f[i] = D[i] * data[start + i]
-    else:
-        for k in range(start, stop):
-            f[rows[k]] += D[rows[k]] * data[k]
-
-
-@jit(fast=True, inline=True)
-def clear_column(columns, j, f):
-    """Write zeros where column j has entries."""
-    _, rows, starts = columns
-    if rows.size != 0:
-        for k in range(starts[j], starts[j + 1]):
-            f[rows[k]] = 0.0
 
 
 @jit
@@ -218,29 +177,6 @@ def gram(rows, D, size, first, last):
     return result
 
 
-@jit(fast=True, reorder=True)
-def _dense_moments(x, D):
-    one = two = 0.0
-    for i in range(x.size):
-        weighted = D[i] * x[i]
-        one += weighted
-        two += weighted * x[i]
-    return one, two
-
-
-@jit(fast=True, inline=True)
-def column_moments(data, rows, start, stop, D):
-    """<x, D> and <x, D x> for the column in ``start:stop``."""
-    if rows.size == 0:
-        return _dense_moments(data[start:stop], D)
-    one = two = 0.0
-    for k in range(start, stop):
-        weighted = D[rows[k]] * data[k]
-        one += weighted
-        two += weighted * data[k]
-    return one, two
-
-
 @jit(fast=True)
 def moments(columns, chosen, D):
     """<x_j, D> and <x_j, D x_j> for each chosen column."""
@@ -250,20 +186,6 @@ def moments(columns, chosen, D):
         j = chosen[c]
         first[c], second[c] = column_moments(data, rows, starts[j], starts[j + 1], D)
     return first, second
-
-
-@jit(fast=True, inline=True)
-def add_column(columns, j, step, f):
-    """Add that many times column j to f."""
-    data, rows, starts = columns
-    start, stop = starts[j], starts[j + 1]
-    if rows.size == 0:
-        x = data[start:stop]
-        for i in range(x.size):
-            f[i] += step * x[i]
-    else:
-        for k in range(start, stop):
-            f[rows[k]] += step * data[k]
 
 
 @jit(fast=True)

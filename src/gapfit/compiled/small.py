@@ -26,7 +26,7 @@ SHARPEN = 3.0  # the factor of c after an easy problem
 BLUNT = 1.0 / 64  # its factor after one that was not solved
 PROGRESS = 0.01  # of a gap is left of it after a call: to call takes as long as some steps on little data
 MOST = 200  # Newton steps in a call
-LOOKS = 40  # at points, where steps go by columns; with lines, such steps are very many
+LOOKS = 40  # at points, where steps go by columns
 
 
 @jit(fast=True)
@@ -100,11 +100,10 @@ def _look(X, losses, net, place, course, columns):
     primal = net.l1 * one + 0.5 * net.l2 * two + loss + net.total * course.b
     imbalance = net.total - mass if net.free else 0.0
     slack = 0.5 * imbalance * imbalance / max(bend, net.least_bend) if net.free else 0.0
-    bound += imbalance * course.b
+    bound, fall, less = bound + imbalance * course.b, fall + imbalance * course.b, 1.0 - share
     height = share * bound
     if course.c == math.inf:  # as far as a parabola tells
-        less = 1.0 - share
-        height = max(height, bound - less * (fall + imbalance * course.b + 0.5 * less * drop))
+        height = max(height, bound - less * (fall + 0.5 * less * drop))
     gap = primal - (height - conjugate) + slack
     return Course(
         course.b, course.c, course.last_c, course.steps, primal, gap, rounding, primal - rounding - pull,
@@ -121,9 +120,8 @@ def _moved(w, change):
 
 @jit(fast=True)
 def _along(losses, net, place, course, t, db):
-    """The rounded objective at a share t of the step, its first and second derivative in t, and half of what
-    the first one rises by there at once, where weights come to zero. What is known of all samples there is
-    written down."""
+    """The rounded objective at a share t of the step, its first and second derivative in t, and how far the
+    first one jumps to either side, where weights come to zero. What is known of samples is written down."""
     w, step, f, along, centre = place.w, place.step, place.f, place.along, place.centre
     value, first, second, rise = net.total * (course.b + t * db), net.total * db, 0.0, 0.0
     for j in range(len(w)):
@@ -258,8 +256,7 @@ def _improve(X, losses, net, place, course, tol, corners, columns):
     until nothing moves any more.
 
     `corners` is None where the penalty has no l1 part, X where steps go by columns, which are None where they
-    do not: no code is compiled that is not needed.
-    """
+    do not: no code is compiled that is not needed."""
     aim, best, since = 0.0, math.inf, 0
     b, c, steps = course.b, course.c, course.steps
     _respond(losses, place, c)
@@ -272,7 +269,7 @@ def _improve(X, losses, net, place, course, tol, corners, columns):
             aim = tol * abs(course.primal)
         if course.gap <= aim and (turn > 0 or tol > 0.0):
             return course
-        if columns is not None and (c < math.inf or turn >= LOOKS):
+        if columns is not None and turn >= LOOKS:
             return _at(course, b, c, steps, False)  # others are faster
         since += 1
         if course.gap < 0.9 * best:

@@ -45,7 +45,7 @@ class Found(NamedTuple):
         return list(zip(values, gaps, strict=True))
 
 
-Method = Callable[[Task], Found]
+Method = Callable[[Task], Found | None]  # None: others are faster
 
 
 def method_for(design: MemoryDesign, net: Net) -> Method | None:
@@ -72,10 +72,12 @@ def by_hessian(task: Task) -> Found:
     return _by_steps(task, np.zeros((d, d)), corners, np.empty((n, d)), None)
 
 
-def by_columns(task: Task) -> Found:
-    """The same, column by column: where few of many weights are in use."""
+def by_columns(task: Task) -> Found | None:
+    """The same, column by column: where few of many weights are in use. With lines, steps are very many."""
+    if not (task.entropy or task.data.quad.all()):
+        return None
     from gapfit.compiled.columns import Model
-    from gapfit.compiled.small_columns import Columns
+    from gapfit.compiled.small_column_model import Columns
 
     n, d = task.design.shape
     few = min(d, MATRIX)
@@ -84,7 +86,7 @@ def by_columns(task: Task) -> Found:
     bounds = np.full(d, -np.inf), np.full(d, np.inf)
     columns = Columns(
         _stored_by_columns(task.design), np.zeros(d, np.int64), at, Model(h, m, r, D, 0.0), bounds,
-        np.zeros((5, d)), image, np.empty((few, few)), np.array([0.0, 1.0]), np.empty((few, few)),
+        np.zeros((5, d)), image, np.empty((few, few)), np.empty((few, few)), np.array([0.0, 1.0]),
     )  # fmt: skip
     return _by_steps(task, np.zeros((0, 0)), None, None, columns)._replace(solver="primal_cd")
 
@@ -96,7 +98,8 @@ def _stored_by_columns(design: MemoryDesign) -> Any:
     (n, d), X = design.shape, design.X
     if sparse.issparse(X):
         X = X.tocsc()
-        return Columns(X.data, X.indices.astype(np.int32, copy=False).view(np.uint32), X.indptr.astype(np.int64))
+        rows = X.indices.astype(np.int32, copy=False).view(np.uint32)
+        return Columns(X.data, rows, X.indptr.astype(np.int64))
     return Columns(np.ravel(X, "F"), np.empty(0, np.uint32), np.arange(0, n * d + 1, n))
 
 
