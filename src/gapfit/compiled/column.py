@@ -58,25 +58,3 @@ def add_column(columns, j, step, f):
     else:
         for k in range(start, stop):
             f[rows[k]] += step * data[k]
-
-
-@jit(fast=True, inline=True)
-def put_column(columns, j, D, f):
-    """Write column j into f, each entry times that of D. Where columns are sparse f is zero."""
-    data, rows, starts = columns
-    start, stop = starts[j], starts[j + 1]
-    if rows.size == 0:
-        for i in range(f.size):
-            f[i] = D[i] * data[start + i]
-    else:
-        for k in range(start, stop):
-            f[rows[k]] += D[rows[k]] * data[k]
-
-
-@jit(fast=True, inline=True)
-def clear_column(columns, j, f):
-    """Write zeros where column j has entries."""
-    _, rows, starts = columns
-    if rows.size != 0:
-        for k in range(starts[j], starts[j + 1]):
-            f[rows[k]] = 0.0

@@ -3,7 +3,6 @@
 import numpy as np
 
 from gapfit.compiled._jit import jit
-from gapfit.compiled.rows import TINY
 
 _SWEEPS = 8  # and then a run of conjugate gradients among the coordinates that are not zero
 _PRODUCTS = 20  # in such a run, at most
@@ -25,8 +24,8 @@ def _dot(x, y, count):
     return total
 
 
-@jit(fast=True, inner=True)
-def sweep_gram(H, count, alpha, w, slopes):
+@jit(fast=True)
+def _sweep(H, count, alpha, w, slopes):
     """Minimise in one coordinate after the other; the largest change of a derivative by its own."""
     worst = 0.0
     for i in range(count):
@@ -41,40 +40,34 @@ def sweep_gram(H, count, alpha, w, slopes):
     return worst
 
 
-@jit(fast=True, inner=True)
-def glide_gram(H, count, alpha, goal, w, slopes, room):
+@jit(fast=True)
+def _glide(H, count, alpha, goal, w, slopes, room):
     """To the minimum among the coordinates that are not zero, by conjugate gradients, or as far as no sign
     changes."""
-    left, way, image, step = room[0], room[1], room[2], room[3]
+    left, way, image, step = room
     size = 0.0
     for i in range(count):
         free = 1.0 if w[i] != 0.0 else 0.0
         left[i] = -free * (slopes[i] + (alpha if w[i] > 0.0 else -alpha))
-        way[i], step[i] = left[i] / max(H[i, i], TINY), 0.0
-        size += left[i] * way[i]
+        way[i], step[i] = left[i], 0.0
+        size += left[i] * left[i]
     for _ in range(_PRODUCTS):
         for i in range(count):
             image[i] = _dot(H[i], way, count) if w[i] != 0.0 else 0.0
         bend = _dot(way, image, count)
         if not bend > 0.0:
             break
-        length, worst, before, size = size / bend, 0.0, size, 0.0
+        length, worst, before = size / bend, 0.0, size
         for i in range(count):
             step[i] += length * way[i]
             left[i] -= length * image[i]
             worst = max(worst, abs(left[i]))
-            size += left[i] * left[i] / max(H[i, i], TINY)
+        size = _dot(left, left, count)
         if worst <= goal:
             break
         for i in range(count):
-            way[i] = left[i] / max(H[i, i], TINY) + size / before * way[i]
-    settle(H, count, alpha, w, slopes, step, way, image)
-
-
-@jit(fast=True, inner=True)
-def settle(H, count, alpha, w, slopes, step, way, image):
-    """Go that step. Who would change its sign stops at zero, if that is lower; else all stop where the first
-    one does."""
+            way[i] = left[i] + size / before * way[i]
+    # who would change its sign stops at zero, if that is lower; else all stop where the first one does
     far, first, gain = 1.0, -1, 0.0
     for i in range(count):
         if w[i] * (w[i] + far * step[i]) < 0.0:
@@ -118,11 +111,11 @@ def descend_alphas(gram, cross, alphas, fines, most, inside, active, room, H, W)
                     H[i, j] = row[active[j]]
             since, worst, goal = 0, np.inf, max(fine, _ROUGH * wrong) * alpha
             while worst > goal and left > 0:
-                worst = sweep_gram(H, count, alpha, w, near)
+                worst = _sweep(H, count, alpha, w, near)
                 left -= 1
                 since += 1
                 if since == _SWEEPS and worst > goal:
-                    glide_gram(H, count, alpha, _ENOUGH * goal, w, near, spare)
+                    _glide(H, count, alpha, _ENOUGH * goal, w, near, spare)
                     since = 0
             for i in range(count):
                 W[k, active[i]] = w[i]

@@ -2,25 +2,21 @@
 
 Sweeps of coordinate descent find out which weights are zero. Among the others the model is a parabola until a
 sign changes: conjugate gradients minimise that in far fewer passes over the columns than sweeps take where
-columns are alike. Where passes are many the second derivatives are written down, and equations solved.
+columns are alike. The second derivatives are never written down.
 """
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from gapfit.compiled._jit import jit
-from gapfit.compiled.column import add_column, clear_column, column_dot, put_column
+from gapfit.compiled.column import add_column, column_dot
 from gapfit.compiled.columns import sweep_columns
-from gapfit.compiled.lasso_path import glide_gram, settle, sweep_gram
-from gapfit.compiled.small_model import solve
 
 BETWEEN = 4  # sweeps, a glide among the weights that are not zero
 PRODUCTS = 100  # in a glide, at most
 LOOK = 10  # products after which a glide looks whether it has passed a kink, and ends if so
-ENOUGH = 0.5  # of what sweeps may leave is what a glide leaves
-RUNS = 30  # of sweeps and glides at most, on a matrix
-DIRECT = 250  # weights that are not zero, up to which a glide solves their equations
+ENOUGH = 0.5
+RUNS = 5  # glides one after the other at most, if each ends at a kink
+MANY = 300.0  # passes over the columns, at which a model is left as it is
 
 
 class Columns(NamedTuple):
@@ -33,9 +29,7 @@ class Columns(NamedTuple):
     bounds: Any  # of the weights: none
     room: Any  # five rows
     image: Any  # of a step in the scores
-    matrix: Any  # second derivatives, where columns are so few,
-    face: Any  # and those of the weights that are not zero
-    state: Any  # how many columns had a matrix in the last step; what share of parabolas stands for lines
+    share: Any  # of the parabolas that stand for lines
 
 
 @jit(fast=True)
@@ -106,8 +100,8 @@ def _face(columns, net, model, count, goal, shift):
 @jit(fast=True)
 def _glide(columns, net, model, count, goal, shift):
     """To the minimum among the weights that are not zero. Those that would change their signs stop at zero,
-    if that is lower; else all stop where the first one does. Returns the new shift, and how many products it
-    took."""
+    if that is lower; else all stop where the first one does. Returns the new shift, how many products it
+    took, and whether there was a kink."""
     products = _face(columns, net, model, count, goal, shift)
     slope, way, step = columns.room[0], columns.room[1], columns.room[2]
     at, f = columns.at, columns.image
@@ -133,93 +127,25 @@ def _glide(columns, net, model, count, goal, shift):
         model.r[i] += model.D[i] * f[i]
     for c in range(count):
         at[c] = 0.0 if step[c] == -at[c] else at[c] + step[c]
-    return shift - model.per_total * total, products + 2
+    return shift - model.per_total * total, products + 2, first >= 0
 
 
 @jit(fast=True, inner=True)
-def by_columns(columns, net, model, count, goal, shift, most):
-    """Sweeps and glides until no weight wants to move, or so many times that a matrix is worth it. Returns
-    the shift, and whether it was the former."""
+def minimise_by_columns(columns, net, model, count, goal, shift):
+    """Sweeps and glides until no weight wants to move; one glide at least, for what sweeps alone have found
+    may be far away where columns are alike."""
     terms, some = (net.l1, net.l2, columns.bounds[0], columns.bounds[1]), columns.chosen[:count]
     passes = 0.0
-    while passes < most:
+    while passes < MANY:
         for _ in range(BETWEEN):
             worst, shift = sweep_columns(columns.stored, some, model, terms, columns.at, shift)
             if worst <= goal:
                 break
         if worst <= goal and passes > 0.0:
-            return shift, True  # what sweeps alone have found may be far away where columns are alike
-        shift, products = _glide(columns, net, model, count, ENOUGH * goal, shift)
-        passes += BETWEEN + products
-    return shift, False
-
-
-@jit(fast=True)
-def _put_matrix(columns, net, model, count, shift):
-    """Write the second derivatives of the model in its weights, and their slopes."""
-    data, rows, starts = columns.stored
-    chosen, at, m = columns.chosen, columns.at, model.m
-    H, slopes, f = columns.matrix, columns.room[0], columns.image
-    for i in range(len(f)):
-        f[i] = 0.0
-    for c in range(count):
-        j = chosen[c]
-        slopes[c] = column_dot(data, rows, starts[j], starts[j + 1], model.r) + shift * m[c] + net.l2 * at[c]
-        put_column(columns.stored, j, model.D, f)
-        for e in range(c + 1):
-            k = chosen[e]
-            x = column_dot(data, rows, starts[k], starts[k + 1], f) - model.per_total * m[c] * m[e]
-            H[c, e] = H[e, c] = x
-        clear_column(columns.stored, j, f)
-        H[c, c] = model.h[c] + net.l2
-
-
-@jit(fast=True, inner=True)
-def by_matrix(columns, net, model, count, goal, shift):
-    """The same, on the matrix. Returns how many runs it took."""
-    _put_matrix(columns, net, model, count, shift)
-    H, at, slopes, spare = columns.matrix, columns.at, columns.room[0], columns.room[1:]
-    for turn in range(RUNS):
-        for _ in range(BETWEEN):
-            worst = sweep_gram(H, count, net.l1, at, slopes)
-            if worst <= goal:
+            return
+        passes += BETWEEN
+        for _ in range(RUNS):
+            shift, products, kink = _glide(columns, net, model, count, ENOUGH * goal, shift)
+            passes += products
+            if not kink:
                 break
-        if worst <= goal and turn > 0:
-            return turn
-        before = count + 1
-        while True:
-            few = 0
-            for c in range(count):
-                few += at[c] != 0.0
-            if few == 0 or few >= before:
-                break
-            if few > DIRECT:
-                glide_gram(H, count, net.l1, ENOUGH * goal, at, slopes, spare)
-                break
-            _face_of_matrix(columns, net.l1, count, slopes, spare[3])
-            settle(H, count, net.l1, at, slopes, spare[3], spare[1], spare[2])
-            before = few
-    return RUNS
-
-
-@jit(fast=True)
-def _face_of_matrix(columns, l1, count, slopes, step):
-    """Write the step to the minimum among the weights that are not zero."""
-    at, H, face, change = columns.at, columns.matrix, columns.face, columns.room[1]
-    m = np.int64(0)  # as lengths are, or `solve` is compiled for both
-    for c in range(count):
-        if at[c] != 0.0:
-            place = 0
-            for e in range(c + 1):
-                if at[e] != 0.0:
-                    face[m, place] = H[c, e]
-                    place += 1
-            change[m] = -slopes[c] - (l1 if at[c] > 0.0 else -l1)
-            m += 1
-    solve(face, change, m)
-    m = np.int64(0)
-    for c in range(count):
-        step[c] = 0.0
-        if at[c] != 0.0:
-            step[c] = change[m]
-            m += 1

@@ -9,15 +9,10 @@ from gapfit.compiled._jit import jit
 from gapfit.compiled.column import add_column, column_dot, column_moments
 from gapfit.compiled.columns import Model
 from gapfit.compiled.rows import TINY
-from gapfit.compiled.small_column_model import by_columns, by_matrix
+from gapfit.compiled.small_column_model import minimise_by_columns
 
 ROUGH = 0.3  # of the largest urge of all may be left in the columns of a step
 EAGER = 0.1  # of the largest urge: columns whose slopes are as far beyond l1 join
-FEW = 24  # columns: they get a matrix at once
-WORTH = 0.25  # passes for each column: so much a matrix costs
-FORGOTTEN = 2  # runs on a matrix: if it took no more, the next step begins without
-MANY = 300.0  # passes, at which a model without a matrix is given up
-SHORT = 10  # entries of a column take as long as it takes to begin with one
 EASIER = 4.0  # times less of the parabolas, after a step that was good; as much more after one that was
 BAD = 0.5  # for less than that
 LEAST = 1e-6  # of them
@@ -45,7 +40,7 @@ def largest_square(columns, p):
 @jit(fast=True)
 def _choose(columns, net, place, per_total):
     """Write the columns whose weights are to move, and of each what the model knows. Returns how many they
-    are, and their entries, and the largest urge of a weight to move."""
+    are, and the largest urge of a weight to move."""
     w, z, step = place.w, place.z, place.step
     data, rows, starts = columns.stored
     worst = 0.0
@@ -54,7 +49,7 @@ def _choose(columns, net, place, per_total):
         push = z[j] - net.l2 * w[j]
         urge = abs(push) - net.l1 if w[j] == 0.0 else abs(push - (net.l1 if w[j] > 0.0 else -net.l1))
         worst = max(worst, urge)
-    count, entries = 0, 0
+    count = 0
     for j in range(len(w)):
         if w[j] != 0.0 or abs(z[j]) - net.l1 > EAGER * worst:
             one, two = column_moments(data, rows, starts[j], starts[j + 1], columns.model.D)
@@ -62,18 +57,17 @@ def _choose(columns, net, place, per_total):
             columns.model.m[count] = one
             columns.model.h[count] = max(two - per_total * one * one, CANCELLED * two) + net.least + TINY
             count += 1
-            entries += starts[j + 1] - starts[j]
-    return count, entries, worst
+    return count, worst
 
 
 @jit(fast=True, inner=True)
 def learn(columns, t):
     """That the last model was good for such a share of its step."""
-    share = columns.state[1]
+    share = columns.share[0]
     if t >= 1.0:
-        columns.state[1] = max(share / EASIER, LEAST)
+        columns.share[0] = max(share / EASIER, LEAST)
     elif t < BAD:
-        columns.state[1] = min(share * EASIER, 1.0)
+        columns.share[0] = min(share * EASIER, 1.0)
 
 
 @jit(fast=True, inner=True)
@@ -85,18 +79,12 @@ def step_by_columns(columns, losses, net, place, course):
         v, curvature, margin = place.v[i], place.curvature[i], losses.target[i] - place.f[i]
         r[i], D[i], along[i] = -v, curvature, 0.0
         if curvature == 0.0 and v * margin > 0.0:
-            D[i] = columns.state[1] * v / margin  # a parabola that is above the loss
+            D[i] = columns.share[0] * v / margin  # a parabola that is above the loss
             bend += D[i]
     per_total = 1.0 / max(bend, net.least_bend) if net.free else 0.0
-    count, entries, urge = _choose(columns, net, place, per_total)
+    count, urge = _choose(columns, net, place, per_total)
     model, goal = Model(h, m, r, D, per_total), ROUGH * urge
-    fits = count <= len(columns.matrix) and count * count <= entries + SHORT * count
-    most, shift, done = WORTH * count if fits else MANY, -per_total * course.imbalance, False
-    if not fits or count > max(FEW, 2.0 * columns.state[0]):
-        shift, done = by_columns(columns, net, model, count, goal, shift, most)
-    columns.state[0] = 0.0
-    if fits and not done and by_matrix(columns, net, model, count, goal, shift) > FORGOTTEN:
-        columns.state[0] = count
+    minimise_by_columns(columns, net, model, count, goal, -per_total * course.imbalance)
     shift = course.imbalance
     for c in range(count):
         j = columns.chosen[c]

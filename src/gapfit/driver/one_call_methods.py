@@ -14,7 +14,6 @@ from gapfit.solvers.choice.shapes import is_small_shape
 ENTRIES = 200_000  # of X, up to which coordinate descent is worth a try
 MANY_ENTRIES = 2_100_000  # the same, for descent on columns: beyond, `primal_cd` has more to offer
 CROWD = 200  # samples for each feature, beyond which it is not
-MATRIX = 1000  # columns, at most, whose second derivatives are written down
 VERY_LITTLE = 1e6  # multiply-adds for a Hessian of which many are needed
 
 
@@ -80,13 +79,12 @@ def by_columns(task: Task) -> Found | None:
     from gapfit.compiled.small_column_model import Columns
 
     n, d = task.design.shape
-    few = min(d, MATRIX)
     at, h, m = np.zeros((3, d))
     r, D, image = np.zeros((3, n))
     bounds = np.full(d, -np.inf), np.full(d, np.inf)
     columns = Columns(
         _stored_by_columns(task.design), np.zeros(d, np.int64), at, Model(h, m, r, D, 0.0), bounds,
-        np.zeros((5, d)), image, np.empty((few, few)), np.empty((few, few)), np.array([0.0, 1.0]),
+        np.zeros((5, d)), image, np.ones(1),
     )  # fmt: skip
     return _by_steps(task, np.zeros((0, 0)), None, None, columns)._replace(solver="primal_cd")
 
