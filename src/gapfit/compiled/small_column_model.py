@@ -11,11 +11,11 @@ from gapfit.compiled._jit import jit
 from gapfit.compiled.column import add_column, column_dot
 from gapfit.compiled.columns import sweep_columns
 
-BETWEEN = 4  # sweeps, a glide among the weights that are not zero
+BETWEEN = 6  # sweeps, a glide among the weights that are not zero
 PRODUCTS = 100  # in a glide, at most
 LOOK = 10  # products after which a glide looks whether it has passed a kink, and ends if so
 ENOUGH = 0.5
-RUNS = 5  # glides one after the other at most, if each ends at a kink
+RUNS = 2  # glides one after the other at most, if each ends at a kink
 MANY = 300.0  # passes over the columns, at which a model is left as it is
 
 
