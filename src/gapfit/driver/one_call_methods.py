@@ -12,8 +12,8 @@ from gapfit.penalties.forms import Net
 from gapfit.solvers.choice.shapes import is_small_shape
 
 ENTRIES = 200_000  # of X, up to which coordinate descent is worth a try
-MANY_ENTRIES = 2_100_000  # the same, for descent on columns: beyond, `primal_cd` has more to offer
-CROWDED = 500_000  # the same, for dense columns that are many
+MANY_SPARSE = 2_100_000  # the same, for columns: beyond, `primal_cd` has more to offer
+MANY_DENSE = 500_000  # the same; to turn more of them takes longer than steps of `primal_cd`
 CROWD = 200  # samples for each feature, beyond which it is not
 VERY_LITTLE = 1e6  # multiply-adds for a Hessian of which many are needed
 
@@ -55,8 +55,7 @@ def method_for(design: MemoryDesign, net: Net) -> Method | None:
     if is_small_shape(n, d) and (not many or (n + d) * d**2 <= VERY_LITTLE):
         return by_hessian
     if net.l1 > 0:
-        crowded = d > 2 * n and not sparse.issparse(design.X)  # nearly n weights may be in use
-        return by_columns if entries <= (CROWDED if crowded else MANY_ENTRIES) else None
+        return by_columns if entries <= (MANY_SPARSE if sparse.issparse(design.X) else MANY_DENSE) else None
     if entries > ENTRIES:
         return None
     return by_samples if n <= CROWD * d else None  # it would take very many sweeps if the penalty were weak
