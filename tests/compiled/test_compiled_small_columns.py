@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gapfit.compiled import small_column_model, small_columns
+from gapfit.compiled import column, small_column_model, small_columns
 from gapfit.compiled.columns import Columns as Stored
 from gapfit.compiled.columns import Model
 from gapfit.compiled.small import Course, Losses, Net, Place
@@ -47,6 +47,17 @@ def test_slopes_and_squares(dense):
     close(z, X.T @ v, atol=1e-14)
     p = rng.random(40)
     close(entry(small_columns.largest_square)(columns, p), (p @ (X * X)).max())
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_a_column(dense):
+    rng, X, columns, _ = drawn(1, dense=dense)
+    (data, rows, starts), j = columns.stored, 7
+    part, u, f = (data, rows, starts[j], starts[j + 1]), rng.random(40), np.ones(40)
+    close(entry(column.column_dot)(*part, u), X[:, j] @ u)
+    close(entry(column.column_moments)(*part, u), [X[:, j] @ u, X[:, j] ** 2 @ u])
+    entry(column.add_column)(columns.stored, j, 2.0, f)
+    close(f, 1.0 + 2.0 * X[:, j])
 
 
 def losses_of(place, target=0.0):
