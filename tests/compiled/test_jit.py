@@ -215,7 +215,7 @@ def test_what_an_image_holds_is_read_where_nothing_can_be_written(package: Path)
 class Compiled:
     """What numba tells of a function that it compiles."""
 
-    def __init__(self, module: str) -> None:
+    def __init__(self, module: str | None) -> None:
         function = type("Function", (), {"__module__": module})
         self.data = {"dispatcher": type("Dispatcher", (), {"py_func": function})}
 
@@ -240,6 +240,15 @@ def test_compilation_runs_without_the_collector_and_tells_of_itself_once(
     watch.on_start(ours)
     watch.on_end(ours)
     assert caplog.messages == [NOTICE]
+
+
+def test_others_compile_what_they_like() -> None:
+    methods = Compiled("")
+    methods.data = {"dispatcher": object()}  # of a class: they have no function to ask
+    for others in (methods, Compiled(None)):
+        watch = Watch()
+        watch.on_start(others)
+        assert watch.depth == 0
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,60 @@ def test_sparse_weights_of_sparse_rows_go_by_columns(seed):
     assert found.solution(problem).certificate.relative_gap <= 1.1e-4
 
 
+def hostile(seed):
+    """Columns that are alike, or constant, or of all sizes; samples of all weights; labels that can be told
+    apart; few rows, or one that stands for most."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(5, 120)), int(rng.integers(60, 400))
+    X = rng.normal(size=(n, d)) + rng.choice([0.0, 3.0]) * rng.normal(size=(n, 1))
+    X *= rng.random((n, d)) < rng.choice([0.05, 1.0])
+    kind = seed % 5
+    if kind == 1:
+        X[:, d // 2 :] = X[:, : d - d // 2]
+    if kind == 2:
+        X[:, ::7] = rng.normal(size=len(X[0, ::7]))
+    if kind == 3:
+        X *= 10.0 ** rng.uniform(-5, 5, d)
+    loss = str(rng.choice(["squared", "huber", "squared_hinge", "logistic", "squared_epsilon_insensitive"]))
+    f = X @ (rng.normal(size=d) * (rng.random(d) < 0.1) / np.maximum(np.abs(X).max(axis=0), 1e-9))
+    f += rng.choice([0.0, 1.0]) * rng.normal(size=n)
+    y = np.where(f >= np.median(f), 1.0, -1.0) if loss in LABELS else f + rng.choice([0.0, 100.0])
+    weight = 10 ** rng.uniform(-3, 3, n) if kind == 4 else np.ones(n)
+    penalty, free = str(rng.choice(["l1", "elastic_net"])), bool(rng.random() < 0.6)
+    return sparse.csr_matrix(X) if (X == 0).mean() > 0.5 else X, y, weight, loss, penalty, free
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_hostile_columns_are_proved_or_left_to_others(seed):
+    X, y, weight, loss, penalty, free = hostile(seed)
+    problem = Problem(X, y, loss, penalty, 1.0, weight, free)
+    steepest = float(np.abs(X.T @ problem.tangent(np.zeros(len(y))).u).max())
+    for strength, tol in ((0.3, 1e-6), (0.01, 1e-4)):
+        alpha = strength * steepest
+        small = Small.of(MemoryDesign(X), weight, as_loss(loss), as_penalty(penalty), alpha, free)
+        found = small.fit(y, tol)
+        if found is None:
+            continue
+        here = problem.at(alpha)
+        mine, other = found.certificate, solve(here, "primal_cd", tol=1e-7, max_time=1).certificate
+        assert mine.relative_gap <= tol
+        assert mine.dual <= other.primal and other.dual <= mine.primal
+        assert found.solution(here).certificate.relative_gap <= 1.1 * tol
+        least = here.best(found.w, np.zeros(here.n_offsets))[0]
+        assert mine.primal <= least + 1e-9 * abs(least)
+
+
+def test_hostile_columns_are_seldom_given_up():
+    ended = []
+    for seed in range(60):
+        X, y, weight, loss, penalty, free = hostile(seed)
+        problem = Problem(X, y, loss, penalty, 1.0, weight, free)
+        alpha = 0.1 * float(np.abs(X.T @ problem.tangent(np.zeros(len(y))).u).max())
+        small = Small.of(MemoryDesign(X), weight, as_loss(loss), as_penalty(penalty), alpha, free)
+        ended.append(small.fit(y, 1e-4) is not None)
+    assert sum(ended) >= 55
+
+
 def test_few_of_them_are_given_up():
     ended = []
     for seed in range(60):
@@ -134,6 +188,9 @@ def test_what_is_not_for_one_call_is_left_to_others():
     class Mine(Hinge):
         def bind(self, y, weight, groups=None):
             return super().bind(y, weight, groups)
+
+    lines = of(X=sparse.csr_matrix(np.ones((30, 900))), penalty=as_penalty("l1"))
+    assert lines.fit(np.resize([1.0, -1.0], 30), 1e-4) is None  # steps would be very many
 
     assert of(loss=Mine()) is None  # it may do more than that
 

@@ -33,7 +33,7 @@ class Watch(Listener):
         self.told = False
 
     def on_start(self, event: Any) -> None:
-        if not (self.depth or event.data["dispatcher"].py_func.__module__.startswith("gapfit.")):
+        if not (self.depth or _is_ours(event.data["dispatcher"])):
             return
         if not self.depth:
             self.began, self.rest = perf_counter(), paused()
@@ -51,6 +51,12 @@ class Watch(Listener):
         if not self.depth:
             self.seconds = seconds
             self.rest.__exit__(None, None, None)
+
+
+def _is_ours(dispatcher: Any) -> bool:
+    """Methods of a class that numba compiles have no function to ask; generated ones may have no module."""
+    module = getattr(getattr(dispatcher, "py_func", None), "__module__", None)
+    return isinstance(module, str) and module.startswith("gapfit.")
 
 
 def tell(text: str) -> None:

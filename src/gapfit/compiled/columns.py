@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit.compiled._jit import jit
+from gapfit.compiled.column import column_dot, column_moments
 from gapfit.compiled.dual_coordinate import piecewise_minimiser
-from gapfit.compiled.rows import dense_dot
 
 BLOCK = 2048  # rows of a sum that stay at hand while columns are added to it
 
@@ -76,32 +76,13 @@ def take_columns(matrix, place, fill, taken, rows):
 
 
 @jit(fast=True)
-def _column_dot(data, rows, start, stop, u):
-    """<x, u> for the column in ``start:stop``."""
-    if rows.size == 0:
-        return dense_dot(data[start:stop], u)
-    s0 = s1 = s2 = s3 = 0.0  # what is gathered does not vectorise; four sums keep the adders busy
-    k = start
-    while k + 3 < stop:
-        s0 += data[k] * u[rows[k]]
-        s1 += data[k + 1] * u[rows[k + 1]]
-        s2 += data[k + 2] * u[rows[k + 2]]
-        s3 += data[k + 3] * u[rows[k + 3]]
-        k += 4
-    while k < stop:
-        s0 += data[k] * u[rows[k]]
-        k += 1
-    return (s0 + s1) + (s2 + s3)
-
-
-@jit(fast=True)
 def dots(columns, chosen, u):
     """<x_j, u> for each chosen column."""
     data, rows, starts = columns
     result = np.empty(chosen.size)
     for c in range(chosen.size):
         j = chosen[c]
-        result[c] = _column_dot(data, rows, starts[j], starts[j + 1], u)
+        result[c] = column_dot(data, rows, starts[j], starts[j + 1], u)
     return result
 
 
@@ -177,7 +158,7 @@ def curved(rows, D, v, first, last):
     result = np.zeros(v.size)
     for i in range(first, last):
         start, stop = starts[i], starts[i + 1]
-        f = D[i] * _column_dot(data, slots, start, stop, v)
+        f = D[i] * column_dot(data, slots, start, stop, v)
         for k in range(start, stop):
             result[slots[k]] += f * data[k]
     return result
@@ -196,16 +177,6 @@ def gram(rows, D, size, first, last):
     return result
 
 
-@jit(fast=True, reorder=True)
-def _dense_moments(x, D):
-    one = two = 0.0
-    for i in range(x.size):
-        weighted = D[i] * x[i]
-        one += weighted
-        two += weighted * x[i]
-    return one, two
-
-
 @jit(fast=True)
 def moments(columns, chosen, D):
     """<x_j, D> and <x_j, D x_j> for each chosen column."""
@@ -213,16 +184,7 @@ def moments(columns, chosen, D):
     first, second = np.empty(chosen.size), np.empty(chosen.size)
     for c in range(chosen.size):
         j = chosen[c]
-        start, stop = starts[j], starts[j + 1]
-        if rows.size == 0:
-            first[c], second[c] = _dense_moments(data[start:stop], D)
-            continue
-        one = two = 0.0
-        for k in range(start, stop):
-            weighted = D[rows[k]] * data[k]
-            one += weighted
-            two += weighted * data[k]
-        first[c], second[c] = one, two
+        first[c], second[c] = column_moments(data, rows, starts[j], starts[j + 1], D)
     return first, second
 
 
@@ -253,6 +215,12 @@ def urges(a, w, terms):
 
 @jit(fast=True)
 def sweep(columns, chosen, model, terms, w, shift):
+    """See `sweep_columns`."""
+    return sweep_columns(columns, chosen, model, terms, w, shift)
+
+
+@jit(fast=True, inner=True)
+def sweep_columns(columns, chosen, model, terms, w, shift):
     """One pass of coordinate descent over the chosen columns, on the model + l1 |w|_1 + l2 |w|^2 / 2.
 
     Updates w and r. Returns the largest change of a derivative by its own coordinate's step, and the shift.
@@ -263,7 +231,7 @@ def sweep(columns, chosen, model, terms, w, shift):
     worst = 0.0
     for c in range(chosen.size):
         start, stop = starts[chosen[c]], starts[chosen[c] + 1]
-        g = _column_dot(data, rows, start, stop, r) + shift * m[c]
+        g = column_dot(data, rows, start, stop, r) + shift * m[c]
         new = _minimiser(w[c], g, h[c], l1, l2, lower[c], upper[c])
         step = new - w[c]
         if step != 0.0:

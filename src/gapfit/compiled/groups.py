@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit.compiled._jit import jit
-from gapfit.compiled.columns import _column_dot
+from gapfit.compiled.column import column_dot
 
 INNER = 4  # steps within a group whose part of the matrix is at hand
 
@@ -89,7 +89,7 @@ def sweep_groups(columns, chosen, model, groups, w, shift):
             continue
         for i in range(some.size):
             c = some[i]
-            g_c = _column_dot(data, rows, starts[chosen[c]], starts[chosen[c] + 1], r) + shift * m[c]
+            g_c = column_dot(data, rows, starts[chosen[c]], starts[chosen[c] + 1], r) + shift * m[c]
             new[i] = bend * w[c] - g_c
         _shrunk(new, strength[g], bend + l2)
         length = 0.0

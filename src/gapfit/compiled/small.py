@@ -13,7 +13,7 @@ import math
 
 from gapfit.compiled._jit import jit
 from gapfit.compiled.rows import TINY
-from gapfit.compiled.small_columns import put_slopes, step_by_columns
+from gapfit.compiled.small_columns import learn, put_slopes, step_by_columns
 from gapfit.compiled.small_model import EPS, Course, Losses, Net, Place, add_rows, step_by_hessian
 
 __all__ = ["Course", "Losses", "Net", "Place", "descend", "improve"]
@@ -26,7 +26,7 @@ SHARPEN = 3.0  # the factor of c after an easy problem
 BLUNT = 1.0 / 64  # its factor after one that was not solved
 PROGRESS = 0.01  # of a gap is left of it after a call: to call takes as long as some steps on little data
 MOST = 200  # Newton steps in a call
-LOOKS = 16  # at points, where steps go by columns; with lines, such steps are very many
+LOOKS = 40  # at points, where steps go by columns
 
 
 @jit(fast=True)
@@ -70,7 +70,7 @@ def _respond(losses, place, c):
 def _look(X, losses, net, place, course, columns):
     """Sum up what is known of all samples. The gap is that at this b, and what b may still gain."""
     w, f, v, z = place.w, place.f, place.v, place.z
-    loss = bound = rounding = mass = bend = pull = 0.0
+    loss = bound = rounding = mass = bend = pull = fall = drop = 0.0
     for i in range(len(f)):
         x, value, away = v[i], place.loss[i], v[i] - place.centre[i]
         lost = _rounded_part(losses, i, f[i], x, value)
@@ -80,6 +80,8 @@ def _look(X, losses, net, place, course, columns):
         bound += value - lost + f[i] * x
         mass += x
         bend += place.curvature[i]
+        fall += f[i] * x
+        drop += x * x / max(place.curvature[i], TINY) if losses.entropy[i] > 0.0 else losses.quad[i] * x * x
     if X is not None:
         add_rows(X, v, z)
     if columns is not None:
@@ -98,7 +100,11 @@ def _look(X, losses, net, place, course, columns):
     primal = net.l1 * one + 0.5 * net.l2 * two + loss + net.total * course.b
     imbalance = net.total - mass if net.free else 0.0
     slack = 0.5 * imbalance * imbalance / max(bend, net.least_bend) if net.free else 0.0
-    gap = primal - (share * (bound + imbalance * course.b) - conjugate) + slack
+    bound, fall, less = bound + imbalance * course.b, fall + imbalance * course.b, 1.0 - share
+    height = share * bound
+    if course.c == math.inf:  # as far as a parabola tells
+        height = max(height, bound - less * (fall + 0.5 * less * drop))
+    gap = primal - (height - conjugate) + slack
     return Course(
         course.b, course.c, course.last_c, course.steps, primal, gap, rounding, primal - rounding - pull,
         imbalance, bend, course.moving, False,
@@ -114,15 +120,17 @@ def _moved(w, change):
 
 @jit(fast=True)
 def _along(losses, net, place, course, t, db):
-    """The rounded objective at a share t of the step, and its first and second derivative in t. What is known
-    of all samples there is written down."""
+    """The rounded objective at a share t of the step, its first and second derivative in t, and how far the
+    first one jumps to either side, where weights come to zero. What is known of samples is written down."""
     w, step, f, along, centre = place.w, place.step, place.f, place.along, place.centre
-    value, first, second = net.total * (course.b + t * db), net.total * db, 0.0
+    value, first, second, rise = net.total * (course.b + t * db), net.total * db, 0.0, 0.0
     for j in range(len(w)):
         at, s = _moved(w[j], t * step[j]), step[j]
         value += net.l1 * abs(at) + 0.5 * net.l2 * at * at
         first += net.l2 * at * s + net.l1 * (s if at > 0.0 else -s if at < 0.0 else 0.0)
         second += net.l2 * s * s
+        if at == 0.0:
+            rise += net.l1 * abs(s)
     for i in range(len(f)):
         score = f[i] + t * along[i]
         v, curvature, loss = _response(losses, i, score, centre[i], course.c)
@@ -132,7 +140,7 @@ def _along(losses, net, place, course, t, db):
         value -= 0.5 * away * away / (course.c * losses.p[i])
         first -= v * along[i]
         second += curvature * along[i] * along[i]
-    return value, first, second
+    return value, first, second, rise
 
 
 @jit(fast=True)
@@ -157,8 +165,8 @@ def _length(losses, net, place, course, db):
     if not initial < 0.0:
         return low, False
     for _ in range(SEARCH):
-        value, first, second = _along(losses, net, place, course, t, db)
-        if abs(first) <= max(-FLAT * initial, rounding) and value <= start + rounding:
+        value, first, second, rise = _along(losses, net, place, course, t, db)
+        if abs(first) - rise <= max(-FLAT * initial, rounding) and value <= start + rounding:
             return t, True
         width = high - low
         if first > 0.0:
@@ -181,8 +189,10 @@ def _newton_step(X, losses, net, place, course, corners, columns):
     if X is not None:
         db = step_by_hessian(X, net, place, course, corners)
     if columns is not None:
-        db = step_by_columns(columns, net, place, course)
+        db = step_by_columns(columns, losses, net, place, course)
     t, known = _length(losses, net, place, course, db)
+    if columns is not None:
+        learn(columns, t)
     for j in range(len(w)):
         w[j] = _moved(w[j], t * step[j])
     for i in range(len(place.f)):
@@ -246,8 +256,7 @@ def _improve(X, losses, net, place, course, tol, corners, columns):
     until nothing moves any more.
 
     `corners` is None where the penalty has no l1 part, X where steps go by columns, which are None where they
-    do not: no code is compiled that is not needed.
-    """
+    do not: no code is compiled that is not needed."""
     aim, best, since = 0.0, math.inf, 0
     b, c, steps = course.b, course.c, course.steps
     _respond(losses, place, c)
@@ -260,7 +269,7 @@ def _improve(X, losses, net, place, course, tol, corners, columns):
             aim = tol * abs(course.primal)
         if course.gap <= aim and (turn > 0 or tol > 0.0):
             return course
-        if columns is not None and (c < math.inf or turn >= LOOKS):
+        if columns is not None and turn >= LOOKS:
             return _at(course, b, c, steps, False)  # others are faster
         since += 1
         if course.gap < 0.9 * best:

@@ -1,112 +1,98 @@
 """Newton steps of a small fit where weights are many and few of them are in use. See `small`.
 
-The quadratic model of a step is minimised by coordinates, column by column, among the weights that are in use
-and those that want to be; the Hessian is never made.
+The quadratic model of a step is minimised among the weights that are in use and those that want to be
+(`small_column_model`). Where losses are lines, as that of Huber is far out, a model knows no distance: at
+first parabolas stand for them that touch them and lie above; less so after each step that was good.
 """
 
-import math
-from typing import Any, NamedTuple
-
 from gapfit.compiled._jit import jit
+from gapfit.compiled.column import add_column, column_dot, column_moments
+from gapfit.compiled.columns import Model
 from gapfit.compiled.rows import TINY
+from gapfit.compiled.small_column_model import minimise_by_columns
 
-SWEEPS = 40  # over the columns at most, in a quadratic model
-SETTLED = 0.1  # of the largest change in any sweep: one that changes no more is the last
-EAGER = 0.3  # of the largest slope beyond l1: columns that have as much join
-
-
-class Columns(NamedTuple):
-    """X by columns, and what a step writes to."""
-
-    data: Any  # column j has data[k] in row indices[k] for indptr[j] <= k < indptr[j + 1]
-    indices: Any
-    indptr: Any
-    chosen: Any  # columns of a step,
-    curvature: Any  # and their second derivatives
+ROUGH = 0.3  # of the largest urge of all may be left in the columns of a step
+EAGER = 0.1  # of the largest urge: columns whose slopes are as far beyond l1 join
+EASIER = 4.0  # times less of the parabolas, after a step that was good; as much more after one that was
+BAD = 0.5  # for less than that
+LEAST = 1e-6  # of them
+CANCELLED = 1e-9  # of a second derivative is left at least, where the intercept takes the rest
 
 
 @jit(fast=True, inner=True)
 def put_slopes(columns, v, z):
     """Write X'v."""
+    data, rows, starts = columns.stored
     for j in range(len(z)):
-        total = 0.0
-        for k in range(columns.indptr[j], columns.indptr[j + 1]):
-            total += columns.data[k] * v[columns.indices[k]]
-        z[j] = total
+        z[j] = column_dot(data, rows, starts[j], starts[j + 1], v)
 
 
 @jit(fast=True, inner=True)
 def largest_square(columns, p):
     """The largest sum of p x^2 of a column."""
+    data, rows, starts = columns.stored
     largest = 0.0
-    for j in range(len(columns.indptr) - 1):
-        square = 0.0
-        for k in range(columns.indptr[j], columns.indptr[j + 1]):
-            square += p[columns.indices[k]] * columns.data[k] * columns.data[k]
-        largest = max(largest, square)
+    for j in range(len(starts) - 1):
+        largest = max(largest, column_moments(data, rows, starts[j], starts[j + 1], p)[1])
     return largest
 
 
 @jit(fast=True)
-def _choose(columns, net, place):
-    """Write the columns whose weights are to move, and their curvatures. Returns how many they are."""
+def _choose(columns, net, place, per_total):
+    """Write the columns whose weights are to move, and of each what the model knows. Returns how many they
+    are, and the largest urge of a weight to move."""
     w, z, step = place.w, place.z, place.step
-    most = 0.0
+    data, rows, starts = columns.stored
+    worst = 0.0
     for j in range(len(w)):
         step[j] = 0.0
-        most = max(most, abs(z[j] - net.l2 * w[j]) - net.l1)
+        push = z[j] - net.l2 * w[j]
+        urge = abs(push) - net.l1 if w[j] == 0.0 else abs(push - (net.l1 if w[j] > 0.0 else -net.l1))
+        worst = max(worst, urge)
     count = 0
     for j in range(len(w)):
-        if w[j] != 0.0 or abs(z[j]) - net.l1 > max(EAGER * most, 0.0):
-            total = net.l2 + net.least
-            for k in range(columns.indptr[j], columns.indptr[j + 1]):
-                x = columns.data[k]
-                total += place.curvature[columns.indices[k]] * x * x
-            columns.chosen[count], columns.curvature[count] = j, max(total, TINY)
+        if w[j] != 0.0 or abs(z[j]) - net.l1 > EAGER * worst:
+            one, two = column_moments(data, rows, starts[j], starts[j + 1], columns.model.D)
+            columns.chosen[count], columns.at[count] = j, w[j]
+            columns.model.m[count] = one
+            columns.model.h[count] = max(two - per_total * one * one, CANCELLED * two) + net.least + TINY
             count += 1
-    return count
-
-
-@jit(fast=True)
-def _sweep(columns, count, net, place):
-    """Each of the chosen weights in turn to where the model is least in it; how far one has moved at most."""
-    w, step, along, farthest = place.w, place.step, place.along, 0.0
-    for q in range(count):
-        j, curvature = columns.chosen[q], columns.curvature[q]
-        first, last, at = columns.indptr[j], columns.indptr[j + 1], w[j] + step[j]
-        slope = net.l2 * at
-        for k in range(first, last):
-            i = columns.indices[k]
-            slope -= columns.data[k] * (place.v[i] - place.curvature[i] * along[i])
-        drive = curvature * at - slope
-        change = (drive - min(max(drive, -net.l1), net.l1)) / curvature - at
-        if change != 0.0:
-            step[j] += change
-            for k in range(first, last):
-                along[columns.indices[k]] += change * columns.data[k]
-            farthest = max(farthest, abs(change) * math.sqrt(curvature))
-    return farthest
+    return count, worst
 
 
 @jit(fast=True, inner=True)
-def step_by_columns(columns, net, place, course):
+def learn(columns, t):
+    """That the last model was good for such a share of its step."""
+    share = columns.share[0]
+    if t >= 1.0:
+        columns.share[0] = max(share / EASIER, LEAST)
+    elif t < BAD:
+        columns.share[0] = min(share * EASIER, 1.0)
+
+
+@jit(fast=True, inner=True)
+def step_by_columns(columns, losses, net, place, course):
     """Write the step that nearly minimises the model, and what it changes in scores. Returns that of b."""
-    n, along = len(place.f), place.along
+    n, along, step = len(place.f), place.along, place.step
+    h, m, r, D, bend = columns.model.h, columns.model.m, columns.model.r, columns.model.D, course.bend
     for i in range(n):
-        along[i] = 0.0
-    count, db, farthest = _choose(columns, net, place), 0.0, 0.0
-    bend = max(course.bend, net.least_bend)
-    for _ in range(SWEEPS):
-        if net.free:
-            rest = -net.total
-            for i in range(n):
-                rest += place.v[i] - place.curvature[i] * along[i]
-            change = rest / bend
-            db += change
-            for i in range(n):
-                along[i] += change
-        moved = _sweep(columns, count, net, place)
-        farthest = max(farthest, moved)
-        if moved <= SETTLED * farthest:
-            break
-    return db
+        v, curvature, margin = place.v[i], place.curvature[i], losses.target[i] - place.f[i]
+        r[i], D[i], along[i] = -v, curvature, 0.0
+        if curvature == 0.0 and v * margin > 0.0:
+            D[i] = columns.share[0] * v / margin  # a parabola that is above the loss
+            bend += D[i]
+    per_total = 1.0 / max(bend, net.least_bend) if net.free else 0.0
+    count, urge = _choose(columns, net, place, per_total)
+    model, goal = Model(h, m, r, D, per_total), ROUGH * urge
+    minimise_by_columns(columns, net, model, count, goal, -per_total * course.imbalance)
+    shift = course.imbalance
+    for c in range(count):
+        j = columns.chosen[c]
+        step[j] = columns.at[c] - place.w[j]
+        shift += m[c] * step[j]
+        if step[j] != 0.0:
+            add_column(columns.stored, j, step[j], along)
+    shift *= -per_total
+    for i in range(n):
+        along[i] += shift
+    return shift

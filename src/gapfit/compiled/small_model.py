@@ -123,7 +123,7 @@ def hessian(X, place, mean, bend, net):
         H[j, j] += max(net.l2, net.least, DAMPING * largest)
 
 
-@jit(fast=True, inner=True)
+@jit(fast=True, reorder=True, inner=True)
 def solve(H, s, d):
     """Solve H x = s in place, for the first d; a pivot that rounding has taken is replaced by a large one."""
     largest = TINY

@@ -94,6 +94,8 @@ class Small(NamedTuple):
         l1, l2 = self.alpha * self.net.l1, self.alpha * self.net.l2
         net = small.Net(l1, l2, self.intercept, 0.0, 0.0, 0.0)
         found = self.method(Task(self.design, data, net, entropy, float(tol)))
+        if found is None:
+            return None
         upper = attained(1.0, Estimate(*found.proved[0:2]), Estimate(*found.proved[2:4]))
         lower = bounded(1.0, Estimate(*found.proved[4:6]), Estimate(*found.proved[6:8]))
         certificate = judged(upper, lower, "conjugate", loss)

@@ -12,7 +12,8 @@ from gapfit.penalties.forms import Net
 from gapfit.solvers.choice.shapes import is_small_shape
 
 ENTRIES = 200_000  # of X, up to which coordinate descent is worth a try
-FEW_ENTRIES = 30_000  # the same, for descent on columns: beyond, `primal_cd` has more to offer
+MANY_SPARSE = 2_100_000  # the same, for columns: beyond, `primal_cd` has more to offer
+MANY_DENSE = 500_000  # the same; to turn more of them takes longer than steps of `primal_cd`
 CROWD = 200  # samples for each feature, beyond which it is not
 VERY_LITTLE = 1e6  # multiply-adds for a Hessian of which many are needed
 
@@ -44,7 +45,7 @@ class Found(NamedTuple):
         return list(zip(values, gaps, strict=True))
 
 
-Method = Callable[[Task], Found]
+Method = Callable[[Task], Found | None]  # None: others are faster
 
 
 def method_for(design: MemoryDesign, net: Net) -> Method | None:
@@ -53,10 +54,10 @@ def method_for(design: MemoryDesign, net: Net) -> Method | None:
     many = net.l1 > 0 and n < 2 * d  # steps: few samples, and weights that may be zero
     if is_small_shape(n, d) and (not many or (n + d) * d**2 <= VERY_LITTLE):
         return by_hessian
+    if net.l1 > 0:
+        return by_columns if entries <= (MANY_SPARSE if sparse.issparse(design.X) else MANY_DENSE) else None
     if entries > ENTRIES:
         return None
-    if net.l1 > 0:  # dense columns are often alike, which takes very many sweeps
-        return by_columns if sparse.issparse(design.X) and entries <= FEW_ENTRIES else None
     return by_samples if n <= CROWD * d else None  # it would take very many sweeps if the penalty were weak
 
 
@@ -71,14 +72,34 @@ def by_hessian(task: Task) -> Found:
     return _by_steps(task, np.zeros((d, d)), corners, np.empty((n, d)), None)
 
 
-def by_columns(task: Task) -> Found:
-    """The same, column by column: where few of many weights are in use."""
-    from gapfit.compiled.small_columns import Columns
+def by_columns(task: Task) -> Found | None:
+    """The same, column by column: where few of many weights are in use. With lines, steps are very many."""
+    if not (task.entropy or task.data.quad.all()):
+        return None
+    from gapfit.compiled.columns import Model
+    from gapfit.compiled.small_column_model import Columns
 
-    X, d = task.design.X.tocsc(), task.design.shape[1]
-    stored = X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int64)
-    columns = Columns(*stored, np.zeros(d, np.int64), np.zeros(d))
+    n, d = task.design.shape
+    at, h, m = np.zeros((3, d))
+    r, D, image = np.zeros((3, n))
+    bounds = np.full(d, -np.inf), np.full(d, np.inf)
+    columns = Columns(
+        _stored_by_columns(task.design), np.zeros(d, np.int64), at, Model(h, m, r, D, 0.0), bounds,
+        np.zeros((5, d)), image, np.ones(1),
+    )  # fmt: skip
     return _by_steps(task, np.zeros((0, 0)), None, None, columns)._replace(solver="primal_cd")
+
+
+def _stored_by_columns(design: MemoryDesign) -> Any:
+    """X, one column after another."""
+    from gapfit.compiled.columns import Columns
+
+    (n, d), X = design.shape, design.X
+    if sparse.issparse(X):
+        X = X.tocsc()
+        rows = X.indices.astype(np.int32, copy=False).view(np.uint32)
+        return Columns(X.data, rows, X.indptr.astype(np.int64))
+    return Columns(np.ravel(X, "F"), np.empty(0, np.uint32), np.arange(0, n * d + 1, n))
 
 
 def _by_steps(task: Task, hessian: Any, corners: Any, X: Any, columns: Any) -> Found:

@@ -30,8 +30,8 @@ from gapfit.persistence.values import FINITE, NUMBER, floats
 from gapfit.registry import as_penalty
 from gapfit.statements import Ball
 
-_SMALL = 2**17  # entries of X up to which statements are made when they are asked for
-_KEPT = 2**22  # entries of a copy of X that a model holds on to
+_SMALL = 2**17  # entries of X up to which statements are as sharp as they can be
+_KEPT = 2**22  # entries of a copy of X that a model holds on to: statements are made when they are asked for
 
 
 @declared
@@ -118,9 +118,9 @@ class LinearModel(Linear, WithDual, AlphaOrC, RowsOnADevice, CertifiedFit, SaidL
         here = isinstance(parts.design, MemoryDesign)
         ends = [one.solution for one in parts.solved]
         self._dual = DualPoint.of(ends, float(parts.alpha), samples) if here else None
-        at_once = here and (parts.design.size > _SMALL or not samples.copied)
+        at_once = here and not small
         shape = np.shape(self.coef_)
-        sharply = here and not at_once
+        sharply = here and small and parts.design.size <= _SMALL
         self._later = partial(statements, parts.solved, samples.origin, shape, sharply=sharply)
         if at_once:
             self._say_all()  # else on request, for it takes passes over what is elsewhere
