@@ -124,8 +124,9 @@ def hessian(X, place, mean, bend, net):
 
 
 @jit(fast=True, inner=True)
-def solve(H, s, d):
-    """Solve H x = s in place, for the first d; a pivot that rounding has taken is replaced by a large one."""
+def factor(H, d):
+    """Replace the first d rows and columns of H by a factor, below the diagonal; a pivot that rounding has
+    taken is replaced by a large one."""
     largest = TINY
     for j in range(d):
         largest = max(largest, H[j, j])
@@ -138,6 +139,11 @@ def solve(H, s, d):
                 H[i, j] = x / H[j, j]
             else:
                 H[j, j] = math.sqrt(x) if x > EPS * EPS * largest else math.sqrt(largest)
+
+
+@jit(fast=True, inner=True)
+def solve_factored(H, s, d):
+    """Solve the system of that factor in place."""
     for j in range(d):
         for k in range(j):
             s[j] -= H[j, k] * s[k]
@@ -146,6 +152,13 @@ def solve(H, s, d):
         s[j] /= H[j, j]
         for k in range(j):
             s[k] -= H[j, k] * s[j]
+
+
+@jit(fast=True, inner=True)
+def solve(H, s, d):
+    """Solve H x = s in place, for the first d."""
+    factor(H, d)
+    solve_factored(H, s, d)
 
 
 @jit(fast=True)
