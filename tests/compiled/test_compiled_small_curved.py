@@ -29,7 +29,7 @@ def drawn(seed, kind, *, dense):
     work = small_curved_newton.Work(
         np.zeros((7, m * d + q)), *np.zeros((3, n, m)), np.zeros((n, q)), np.zeros((side, side)),
         np.zeros((3, single)), np.zeros((q, q)), np.zeros(2, np.int64),
-        np.zeros((2, small_curved_newton.MOST)),
+        np.zeros((2, small_curved_newton.POINTS)),
     )  # fmt: skip
     return rng, X, task, work, m, q
 
@@ -44,7 +44,7 @@ def test_derivatives_are_those_of_the_risk(kind, seed):
     def at(F, b):
         """The risk, and its slopes."""
         work.F[:] = F
-        risk, U, e = evaluate(task, work, b), np.zeros((n, m)), np.zeros(q)
+        risk, U, e = evaluate(task, None, work, b), np.zeros((n, m)), np.zeros(q)
         slopes(task, work.answers, U, e)
         return risk, U, e
 
@@ -53,7 +53,7 @@ def test_derivatives_are_those_of_the_risk(kind, seed):
     _, U, e = at(F, b)
     assert (U * V).sum() + e @ t == pytest.approx((after - before) / (2 * h), rel=1e-6)
     bent, in_b = V.copy(), np.zeros(q)
-    bend(task, work.answers, bent, t, in_b)
+    bend(task, None, work.answers, bent, t, in_b)
     np.testing.assert_allclose(bent, (U1 - U0) / (2 * h), atol=1e-7)
     np.testing.assert_allclose(in_b, (e1 - e0) / (2 * h), atol=1e-7)
 
@@ -63,8 +63,8 @@ def test_derivatives_are_those_of_the_risk(kind, seed):
 @pytest.mark.parametrize("kind", KINDS)
 def test_newton_ends_where_slopes_vanish(kind, dense, seed):
     _, X, task, work, m, q = drawn(seed, kind, dense=dense)
-    risk = evaluate(task, work, work.lines[0, m * task.d :])
-    risk, going = descend(task, work, risk, 1e-12)
+    risk = evaluate(task, None, work, work.lines[0, m * task.d :])
+    risk, going = descend(task, None, work, risk, 1e-12, 0.0)
     assert going
     W = work.lines[0, : m * task.d].reshape(m, task.d)
     np.testing.assert_allclose(work.F, X @ W.T, atol=1e-10)
@@ -72,7 +72,7 @@ def test_newton_ends_where_slopes_vanish(kind, dense, seed):
     slopes(task, work.answers, U, e)
     np.testing.assert_allclose(task.alpha * W.T + X.T @ U, 0, atol=1e-5)
     np.testing.assert_allclose(e, 0, atol=1e-5)
-    assert evaluate(task, work, work.lines[0, m * task.d :]) == pytest.approx(risk)
+    assert evaluate(task, None, work, work.lines[0, m * task.d :]) == pytest.approx(risk)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -82,7 +82,7 @@ def test_a_fit_proves_what_it_has_found(kind):
     proof = Proof(np.zeros((n, q)), np.zeros((3, n)), np.zeros((3, d)), np.zeros(m), np.zeros(q))
     excess = np.zeros((2, q)) if kind == small_curved.CLASSES else None
     W = np.zeros(m * d)
-    found = small_curved_fit.fit(task, np.ones(n), 1e-8, work, proof, W, excess)
+    found = small_curved_fit.fit(task, None, np.ones(n), 1e-8, work, proof, W, excess)
     J, bound = found.omega + found.risk, found.height - found.conjugate
     assert bound <= J <= bound + 1e-8 * J
     assert found.omega == pytest.approx(0.5 * task.alpha * float(W @ W))

@@ -100,7 +100,7 @@ def test_bounds_are_bounds_in_sixty_digits(kind, seed):
     (n, d), q = X.shape, len(b)
     m = q if kind == small_curved.CLASSES else 1
     proof = proof_of(n, d, m, q)
-    found = prove(task, answers, W, b, proof, np.zeros((2, q)) if m > 1 else None)
+    found = prove(task, None, answers, W, b, proof, np.zeros((2, q)) if m > 1 else None)
     with mp.workdps(60):
         w = [[mp.mpf(W[j * m + k]) for k in range(m)] for j in range(d)]
         scores = [[sum(mp.mpf(X[i, j]) * w[j][k] for j in range(d)) for k in range(m)] for i in range(n)]

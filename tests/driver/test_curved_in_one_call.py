@@ -7,7 +7,7 @@ from scipy import sparse
 from gapfit import LinearClassifier, LinearRegressor, OrdinalClassifier, Problem, solve
 from gapfit.design.memory import MemoryDesign
 from gapfit.driver.curved_in_one_call import Curved
-from gapfit.losses import OrdinalThresholds, Poisson, Softmax
+from gapfit.losses import CrammerSinger, OrdinalThresholds, Poisson, Softmax
 from gapfit.penalties import Box
 from gapfit.registry import as_loss, as_penalty
 
@@ -75,6 +75,42 @@ def test_bounds_agree_with_those_of_others(seed):
     assert mine.primal <= least + 1e-9 * abs(least)  # the intercepts are the best ones
 
 
+def with_margins(seed):
+    """The same for the multiclass support vector machine, with costs of any kind."""
+    rng = np.random.default_rng(seed)
+    X, y, weight, _, alpha, _ = next(p for p in map(drawn, range(seed, 10**6)) if p[3] == LOSSES[0])
+    K = int(y.max()) + 1
+    costs = rng.choice([0, 1, 2.5], (K, K)) * (1 - np.eye(K))
+    loss = CrammerSinger(costs if rng.random() < 0.3 and costs.any() else None)
+    return X, y, weight, loss, 10 ** rng.uniform(-1, 2) * alpha, bool(rng.random() < 0.2)
+
+
+@pytest.mark.parametrize("seed", range(0, 400, 4))
+def test_margins_agree_with_those_of_others(seed):
+    X, y, weight, loss, alpha, _ = with_margins(seed)
+    small = Curved.of(MemoryDesign(X), weight, loss, as_penalty("l2"), alpha, False)
+    tol = 10.0 ** -(3 + seed // 4 % 4)
+    found = small.fit(y, tol)
+    if found is None:
+        return
+    problem = Problem(X, y, loss, "l2", alpha, weight, False)
+    mine, other = found.certificate, solve(problem, tol=1e-7, max_time=5).certificate
+    assert mine.relative_gap <= tol
+    assert mine.dual <= other.primal and other.dual <= mine.primal
+    again = found.solution(problem)
+    assert again.certificate.relative_gap <= 1.1 * tol
+    assert again.certificate.primal == pytest.approx(mine.primal, rel=1e-11)
+
+
+def test_most_margins_are_certified():
+    ended = []
+    for seed in range(0, 400, 4):
+        X, y, weight, loss, alpha, _ = with_margins(seed)
+        small = Curved.of(MemoryDesign(X), weight, loss, as_penalty("l2"), alpha, False)
+        ended.append(small.fit(y, 1e-4) is not None)
+    assert np.mean(ended) >= 0.9
+
+
 def test_few_of_them_are_given_up():
     ended = []
     for seed in range(160):
@@ -101,6 +137,9 @@ def test_what_is_not_for_one_call_is_left_to_others():
     assert of(penalty=Box(l2, 0.0, 1.0)) is None
     assert of(penalty=as_penalty("elastic_net")) is None
     assert of(loss=as_loss("hinge")) is None
+    assert of(loss=CrammerSinger()) is None  # whose best intercepts are no matter of Newton's method
+    assert of(loss=CrammerSinger(), intercept=False) is not None
+    assert of(loss=CrammerSinger(rescaling="slack"), intercept=False) is None
     assert of(loss=OrdinalThresholds()) is None  # of hinges
     assert of(loss=OrdinalThresholds(base="logistic"), intercept=False) is None
 

@@ -14,6 +14,7 @@ import math
 from typing import Any, NamedTuple
 
 from gapfit.compiled._jit import jit
+from gapfit.compiled.small_margins import bend_rounded, curvature_rounded, rounded
 
 CLASSES, LEVELS, NEIGHBOURS, COUNTS = range(4)  # levels have all thresholds, or the ones next to them
 
@@ -75,8 +76,11 @@ def _of_count(f, y, answer):
 
 
 @jit(inner=True)
-def respond(task, i, f, b, answer):
-    """Write the answer of sample i at its scores, and return its loss."""
+def respond(task, margins, i, f, b, answer):
+    """Write the answer of sample i at its scores, and return its loss. `margins` are None, or those of
+    `small_margins`."""
+    if margins is not None:
+        return rounded(margins, i, f, b, int(task.y[i]), answer)
     if task.kind == CLASSES:
         return _of_classes(f, b, int(task.y[i]), answer)
     if task.kind == COUNTS:
@@ -106,13 +110,15 @@ def slopes(task, answers, U, e):
 
 
 @jit(fast=True, inner=True)
-def bend(task, answers, V, t, e):
+def bend(task, margins, answers, V, t, e):
     """Replace changes V of scores, with those of offsets t, by what they make of the slopes U and e."""
     for k in range(e.size):
         e[k] = 0.0
     for i in range(len(answers)):
         p, answer = task.p[i], answers[i]
-        if task.kind == CLASSES:
+        if margins is not None:
+            bend_rounded(margins, p, answer, V[i])
+        elif task.kind == CLASSES:
             mean = 0.0
             for k in range(e.size):
                 V[i, k] += t[k]
@@ -135,10 +141,13 @@ def bend(task, answers, V, t, e):
 
 
 @jit(fast=True, inner=True)
-def curvature(task, i, answer, border):
+def curvature(task, margins, i, answer, border):
     """One second derivative of sample i for all of its scores; and what goes with it in the offsets of one
     score is written."""
     total, p = 0.0, task.p[i]
+    if margins is not None:
+        border[0] = 0.0
+        return p * curvature_rounded(margins, answer)
     for k in range(answer.size):
         here = p * answer[k] * (1.0 if task.kind == COUNTS else 1.0 - answer[k])
         total += here

@@ -10,8 +10,8 @@ from gapfit.compiled.small_curved_proof import prove_curved
 from gapfit.compiled.small_fit import ENOUGH, LARGEST, TRIES, relative_gap
 
 
-@jit
-def _is_sound(task, weight):
+@jit(inner=True)
+def is_sound(task, weight):
     """Write the shares of the weights. Are all numbers of a reasonable size?"""
     n = len(weight)
     total, lost, _ = sum_exactly(weight, 0, n, 0.0)
@@ -43,24 +43,24 @@ def _begin(task, b, there):
 
 
 @jit
-def fit(task, weight, tol, work, proof, W, excess):
+def fit(task, margins, weight, tol, work, proof, W, excess):
     """What is proved at the end, whatever it is. Weights are written feature by feature, offsets and the dual
     point are where the solver and the proof have them. `excess` is None, if there are no classes."""
-    sound = _is_sound(task, weight)
+    sound = is_sound(task, weight)
     m, d = work.F.shape[1], task.d
     z = work.lines[POINT]
     if task.free:
         _begin(task, z[m * d :], work.lines[STEP])
-    risk = evaluate(task, work, z[m * d :])
+    risk = evaluate(task, margins, work, z[m * d :])
     aim = ENOUGH * tol if sound else math.inf
     for _ in range(TRIES):
-        risk, moving = descend(task, work, risk, aim)
+        risk, moving = descend(task, margins, work, risk, aim, 0.0)
         if task.free:
-            settle_offsets(task, work, risk)
+            settle_offsets(task, margins, work, risk)
         for k in range(m):
             for j in range(d):
                 W[j * m + k] = z[k * d + j]
-        proved = prove_curved(task, work.answers, W, z[m * d :], proof, excess)
+        proved = prove_curved(task, margins, work.answers, W, z[m * d :], proof, excess)
         aim *= 0.1
         if relative_gap(proved) <= tol or not moving:
             break

@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 from gapfit.compiled._jit import jit
 from gapfit.compiled.rows import TINY, dense_dot, row_add, row_dot
 from gapfit.compiled.small_curved import bend, bend_of_offsets, curvature, respond, slopes
+from gapfit.compiled.small_margins import put_hessian
 from gapfit.compiled.small_model import EPS, factor, solve, solve_factored
 
 POINT, GRADIENT, STEP, REST, PULLED, WAY, BENT = range(7)  # lines of `Work.lines`
 MOST = 50  # Newton steps
+POINTS = 250  # that there is room for
 PRODUCTS = 200  # with the Hessian, in a step
 FORCING = 0.1  # of the first residual is left at most, in a step
 ENOUGH = 0.1  # of a gap that is small enough may be the residual's
@@ -44,16 +46,17 @@ class Work(NamedTuple):
 
 
 @jit(inner=True)
-def evaluate(task, work, b):
+def evaluate(task, margins, work, b):
     """Write all answers, and return the risk."""
     risk = 0.0
     for i in range(len(task.p)):
-        risk += task.p[i] * respond(task, i, work.F[i], b, work.answers[i])
+        risk += task.p[i] * respond(task, margins, i, work.F[i], b, work.answers[i])
     return risk
 
 
-@jit(fast=True)
-def _put_scores(task, z, V):
+@jit(fast=True, inner=True)
+def put_scores(task, z, V):
+    """Those of the weights z, without offsets."""
     d = task.d
     for i in range(len(V)):
         for k in range(V.shape[1]):
@@ -73,7 +76,7 @@ def _put_adjoint(task, U, z, out):
 
 
 @jit(fast=True)
-def _put_simple_hessian(task, work):
+def _put_simple_hessian(task, margins, work):
     """Of one curvature for all scores of a sample: a matrix of one score and its offsets, or the diagonal."""
     data, indices, indptr = task.rows
     H, diagonal, border, d = work.matrix, work.single[0], work.single[2], task.d
@@ -82,7 +85,7 @@ def _put_simple_hessian(task, work):
         for k in range(len(H)):
             H[j, k] = 0.0
     for i in range(len(task.p)):
-        c = curvature(task, i, work.answers[i], border)
+        c = curvature(task, margins, i, work.answers[i], border)
         start = indptr[i]
         for a in range(start, indptr[i + 1]):
             x, j = data[a], indices[a] if indices.size else a - start
@@ -108,6 +111,11 @@ def _put_simple_hessian(task, work):
 def _pull(task, work, rest, out):
     """Write the inverse of the simple Hessian times the residual."""
     m, d, some, diagonal = work.F.shape[1], task.d, work.single[1], work.single[0]
+    if len(work.matrix) == m * d:  # that of all scores
+        for j in range(out.size):
+            out[j] = rest[j]
+        solve_factored(work.matrix, out, len(work.matrix))
+        return
     for k in range(m):
         for j in range(some.size):
             some[j] = rest[k * d + j] if j < d else rest[m * d + k + j - d]
@@ -121,7 +129,7 @@ def _pull(task, work, rest, out):
 
 
 @jit(fast=True)
-def _put_step(task, work, enough):
+def _put_step(task, margins, work, enough):
     """Conjugate gradients from zero, until little of the residual is left."""
     step, rest, pulled = work.lines[STEP], work.lines[REST], work.lines[PULLED]
     way, bent, size = work.lines[WAY], work.lines[BENT], work.lines.shape[1]
@@ -134,8 +142,8 @@ def _put_step(task, work, enough):
     for j in range(size):
         way[j] = pulled[j]
     for _ in range(PRODUCTS):
-        _put_scores(task, way, work.V)
-        bend(task, work.answers, work.V, way[k:], bent[k:])
+        put_scores(task, way, work.V)
+        bend(task, margins, work.answers, work.V, way[k:], bent[k:])
         _put_adjoint(task, work.V, way, bent)
         work.passed[1] += 1
         curved = dense_dot(way, bent)
@@ -153,7 +161,7 @@ def _put_step(task, work, enough):
 
 
 @jit
-def _moved(task, work, t):
+def _moved(task, margins, work, t):
     """The risk so far along the step, whose scores are in V; and twice the penalty there."""
     square, z, k = 0.0, work.lines[POINT], work.F.shape[1] * task.d
     for j in range(len(z)):
@@ -162,28 +170,28 @@ def _moved(task, work, t):
     for i in range(len(work.F)):
         for j in range(work.F.shape[1]):
             work.F[i, j] += t * work.V[i, j]
-    return evaluate(task, work, z[k:]), task.alpha * square
+    return evaluate(task, margins, work, z[k:]), task.alpha * square
 
 
 @jit
-def _search(task, work, J):
+def _search(task, margins, work, J):
     """Go along the step as far as J falls. Returns the risk there, and whether it has moved."""
     slope = dense_dot(work.lines[GRADIENT], work.lines[STEP])
     t, gone, risk = 1.0, 0.0, 0.0
     for _ in range(SEARCH):
-        risk, square = _moved(task, work, t - gone)
+        risk, square = _moved(task, margins, work, t - gone)
         gone, value = t, 0.5 * square + risk
-        if value <= J + FALL * t * slope + ROUNDING * J:
+        if value <= J + FALL * t * slope + ROUNDING * abs(J):
             return risk, True
         lowest = 0.5 * t * slope / (t * slope - (value - J)) if value < math.inf else 0.1  # of a parabola
         t *= min(max(lowest, 0.1), 0.5)
-    return _moved(task, work, -gone)[0], False
+    return _moved(task, margins, work, -gone)[0], False
 
 
 @jit(inner=True)
-def descend(task, work, risk, aim):
-    """Newton steps until the gap seems to be that share of J: that of the tangent, and what offsets may gain.
-    Returns the risk, and whether it can go on."""
+def descend(task, margins, work, risk, aim, least):
+    """Newton steps until the gap seems to be a share of J, or so little: that of the tangent, and what
+    offsets may gain. Returns the risk, and whether it can go on."""
     k = work.F.shape[1] * task.d
     z, gradient = work.lines[POINT], work.lines[GRADIENT]
     moved = True
@@ -195,12 +203,16 @@ def descend(task, work, risk, aim):
         J = 0.5 * task.alpha * dense_dot(z[:k], z[:k]) + risk
         work.way[0, work.passed[0]], work.way[1, work.passed[0]] = J, gap
         work.passed[0] += 1
-        if gap <= aim * J:
+        enough = max(aim * J, least)
+        if gap <= enough:
             return risk, True
-        _put_simple_hessian(task, work)
-        _put_step(task, work, ENOUGH * aim * J * task.alpha)
-        _put_scores(task, work.lines[STEP], work.V)
-        risk, moved = _search(task, work, J)
+        if margins is not None and len(work.matrix) == k:
+            put_hessian(task, margins, work.answers, work.matrix)
+        else:
+            _put_simple_hessian(task, margins, work)
+        _put_step(task, margins, work, ENOUGH * enough * task.alpha)
+        put_scores(task, work.lines[STEP], work.V)
+        risk, moved = _search(task, margins, work, J)
     return risk, False
 
 
@@ -214,7 +226,7 @@ def _gain(work, e):
 
 
 @jit(inner=True)
-def settle_offsets(task, work, risk):
+def settle_offsets(task, margins, work, risk):
     """Newton's method in the offsets alone, to the last digit."""
     k, last = work.F.shape[1] * task.d, math.inf
     b, e, held = work.lines[POINT, k:], work.lines[GRADIENT, k:], work.lines[STEP, k:]
@@ -230,8 +242,8 @@ def settle_offsets(task, work, risk):
         solve(work.offsets, e, e.size)
         for j in range(e.size):
             b[j] -= e[j]
-        evaluate(task, work, b)
+        evaluate(task, margins, work, b)
     if gain > last:  # too bold: as it was before
         for j in range(e.size):
             b[j] = held[j]
-        evaluate(task, work, b)
+        evaluate(task, margins, work, b)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from gapfit.compiled._jit import jit
 from gapfit.compiled.small_curved import CLASSES, COUNTS, NEIGHBOURS, respond
+from gapfit.compiled.small_margins import cost_of, loss_of
 from gapfit.compiled.small_model import Losses, Net
 from gapfit.compiled.small_proof import (
     LOGARITHMS,
@@ -39,7 +40,7 @@ class Proof(NamedTuple):
 
 
 @jit(inner=True)
-def _risk(task, W, b, proof):
+def _risk(task, margins, W, b, proof):
     """At W and b: `small_proof._risk`, for several scores."""
     data, indices, indptr = task.rows
     most, f, answer, d, m = proof.features[2], proof.f, proof.answer, task.d, proof.f.size
@@ -61,7 +62,11 @@ def _risk(task, W, b, proof):
                 f[k] += x * W[j * m + k]
         terms = indptr[i + 1] - start + 16
         slack = 1.01 * gamma(terms) * size + terms * TINY
-        loss = respond(task, i, f, b, answer)
+        loss = (
+            loss_of(margins, i, f, b, int(y))
+            if margins is not None
+            else respond(task, margins, i, f, b, answer)
+        )
         risk += p * loss
         made += p * loss
         if task.kind == CLASSES:
@@ -111,9 +116,11 @@ def _put_columns(task, answers, proof):
 
 
 @jit(inner=True)
-def _conjugates(task, i, dual):
+def _conjugates(task, margins, i, dual):
     """The conjugate at the slopes of a sample, divided by its share; and what was added up to it."""
     p, y, value, size = task.p[i], task.y[i], 0.0, 0.0
+    if margins is not None:
+        return cost_of(margins, i, dual, p, int(y))
     if task.kind == CLASSES:
         return shares_entropy(dual, p, int(y))
     if task.kind == COUNTS:
@@ -134,11 +141,11 @@ def _conjugates(task, i, dual):
 
 
 @jit(inner=True)
-def _height(task, dual):
+def _height(task, margins, dual):
     """Minus the conjugate of the risk."""
     height = made = 0.0
     for i in range(len(dual)):
-        value, size = _conjugates(task, i, dual[i])
+        value, size = _conjugates(task, margins, i, dual[i])
         height -= task.p[i] * value
         made += task.p[i] * size
     n = len(dual)
@@ -146,7 +153,7 @@ def _height(task, dual):
 
 
 @jit(inner=True)
-def prove_curved(task, answers, W, b, proof, excess):
+def prove_curved(task, margins, answers, W, b, proof, excess):
     """What is proved of weights, feature by feature, and offsets, by the dual point of these answers.
 
     `excess` has two lines of a number for each class, or is None where there are none: then code for them is
@@ -154,7 +161,7 @@ def prove_curved(task, answers, W, b, proof, excess):
     """
     net = Net(0.0, task.alpha, task.free, 0.0, 0.0, 0.0)
     omega, omega_error = omega_of(net, W)
-    risk, risk_error = _risk(task, W, b, proof)
+    risk, risk_error = _risk(task, margins, W, b, proof)
     conjugate = conjugate_error = 0.0
     m = proof.f.size
     if excess is None:
@@ -176,5 +183,5 @@ def prove_curved(task, answers, W, b, proof, excess):
     conjugate_error += gamma(len(W) + 16) * (conjugate + conjugate_error) + len(W) * TINY
     if not sound:
         conjugate = conjugate_error = math.inf
-    height, height_error = _height(task, proof.dual)
+    height, height_error = _height(task, margins, proof.dual)
     return Proved(omega, omega_error, risk, risk_error, height, height_error, conjugate, conjugate_error)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit.compiled._jit import jit
-from gapfit.compiled.rows import TINY
+from gapfit.compiled.rows import TINY, dense_dot
 
 EPS = 2.0**-52
 DAMPING = 1e-10  # of the largest second derivative: a step has an end also where there is none
@@ -132,9 +132,7 @@ def factor(H, d):
         largest = max(largest, H[j, j])
     for j in range(d):
         for i in range(j, d):
-            x = H[i, j]
-            for k in range(j):
-                x -= H[i, k] * H[j, k]
+            x = H[i, j] - dense_dot(H[i, :j], H[j, :j])
             if i > j:
                 H[i, j] = x / H[j, j]
             else:
@@ -145,9 +143,7 @@ def factor(H, d):
 def solve_factored(H, s, d):
     """Solve the system of that factor in place."""
     for j in range(d):
-        for k in range(j):
-            s[j] -= H[j, k] * s[k]
-        s[j] /= H[j, j]
+        s[j] = (s[j] - dense_dot(H[j, :j], s[:j])) / H[j, j]
     for j in range(d - 1, -1, -1):
         s[j] /= H[j, j]
         for k in range(j):

@@ -1,66 +1,27 @@
-"""As `in_one_call`, for smooth losses that are no function of one score made of lines, parabolas or the
-logistic entropy: softmax, ordered levels by logistic thresholds, counts."""
+"""As `in_one_call`, for losses that are no function of one score made of lines, parabolas or the logistic
+entropy: softmax, the multiclass support vector machine, ordered levels by logistic thresholds, counts."""
 
-from collections.abc import Callable
 from time import perf_counter
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from gapfit._types import Vector
+from gapfit._types import Matrix, Vector
 from gapfit.checks import as_tolerance
 from gapfit.design.memory import MemoryDesign
 from gapfit.driver.in_one_call import Fitted, certificate_of, history_of
+from gapfit.driver.one_call_targets import Targets, takes, targets_of
 from gapfit.errors import as_positive
 from gapfit.losses.base import Loss
-from gapfit.losses.multiclass import count_classes
-from gapfit.losses.ordinal import MANY, OrdinalThresholds
-from gapfit.losses.ranking import levels_of
-from gapfit.losses.regression import Poisson
-from gapfit.losses.softmax import Softmax
 from gapfit.penalties import Penalty
 from gapfit.penalties.forms import Everywhere, Net
 from gapfit.solution import as_intercept
 
-ENTRIES = 30_000  # of X, and as many numbers of all weights
+ENTRIES = 30_000  # of X
+WEIGHTS = 60_000  # of all scores
 ANSWERS = 30_000  # of all samples
 MATRIX = 100  # features, up to which there is a Hessian of one score; and twice as many as samples at most
-
-
-class Targets(NamedTuple):
-    """What a loss makes of y: what compiled code calls it, a number a sample, scores and offsets."""
-
-    kind: int
-    y: Vector
-    scores: int
-    offsets: int
-
-
-def _classes(loss: Any, y: Vector) -> Targets:
-    from gapfit.compiled.small_curved import CLASSES
-
-    K = count_classes(y, loss.n_classes)
-    return Targets(CLASSES, y, K, K)
-
-
-def _levels(loss: Any, y: Vector) -> Targets:
-    from gapfit.compiled.small_curved import LEVELS, NEIGHBOURS
-
-    levels, level = levels_of(loss, y, MANY)
-    kind = LEVELS if loss.kind == "all" else NEIGHBOURS
-    return Targets(kind, level.astype(np.float64), 1, len(levels) - 1)
-
-
-def _counts(loss: Any, y: Vector) -> Targets:
-    from gapfit.compiled.small_curved import COUNTS
-
-    loss.check_target(y)
-    return Targets(COUNTS, y, 1, 1)
-
-
-KNOWN: dict[type[Loss], Callable[[Any, Vector], Targets]] = {
-    Softmax: _classes, OrdinalThresholds: _levels, Poisson: _counts,
-}  # fmt: skip
+ALL = 400  # weights of all classes, up to which a margin loss has a Hessian of them
 
 
 class Curved(NamedTuple):
@@ -83,51 +44,73 @@ class Curved(NamedTuple):
         net = penalty.form(Net)
         if design.dtype != np.float64 or net is None or net.l1 or not penalty.has(Everywhere):
             return None
-        if type(loss) not in KNOWN or design.size > ENTRIES:
-            return None
-        if isinstance(loss, OrdinalThresholds) and not (intercept and loss.base == "logistic"):
+        if not takes(loss, intercept=intercept) or design.size > ENTRIES:
             return None
         alpha = float(as_positive("alpha", alpha)) * net.l2
         return cls(design, as_rows(*design.rows()), weight, loss, alpha, intercept)
 
     def fit(self, y: Vector, tol: float) -> Fitted | None:
         """To these targets, which the loss takes. None if that cannot be certified at once."""
-        from gapfit.compiled import small_curved, small_curved_fit, small_curved_newton, small_curved_proof
+        from gapfit.compiled import small_curved
 
         as_tolerance(tol)
         began, (n, d) = perf_counter(), self.design.shape
-        kind, target, m, q = KNOWN[type(self.loss)](self.loss, y)
-        if d * m > ENTRIES or n * q > ANSWERS or (self.intercept and self._unattained(kind, y, q)):
+        targets = targets_of(self.loss, y)
+        kind, target, m, q, attained, costs = targets
+        if d * m > WEIGHTS or n * q > ANSWERS or (self.intercept and not attained):
             return None
-        (answers, dual), W = np.empty((2, n, q)), np.empty(d * m)
         task = small_curved.Curved(self.rows, kind, d, target, np.empty(n), self.alpha, self.intercept)
-        excess = np.empty((2, q)) if kind == small_curved.CLASSES else None
-        single = d + (q if m == 1 else 1)
-        side = single if d <= min(MATRIX, 2 * n) else 0
-        F, V, U = np.zeros((3, n, m))
-        matrix, way = np.empty((side, side)), np.empty((2, small_curved_newton.MOST))
-        work = small_curved_newton.Work(
-            np.zeros((7, m * d + q)), F, V, U, answers, matrix, np.empty((3, single)), np.empty((q, q)),
-            np.zeros(2, np.int64), way,
-        )  # fmt: skip
-        proof = small_curved_proof.Proof(dual, np.empty((3, n)), np.empty((3, d)), np.empty(m), np.empty(q))
-        found = small_curved_fit.fit(task, self.weight, float(tol), work, proof, W, excess)
-        b = work.lines[0, m * d :]
+        found = _fitted(task, self.weight, float(tol), targets)
+        b = found.b
         levels = kind in (small_curved.LEVELS, small_curved.NEIGHBOURS)
         if levels and not (np.diff(b) >= 0).all():
             return None
-        certificate = certificate_of(found, self.loss)
+        certificate = certificate_of(found.proved, self.loss)
         if not certificate.relative_gap <= tol:
             return None
-        passed = way[:, : work.passed[0]].T.tolist()
-        history = history_of(passed, certificate, perf_counter() - began)
-        u = None if levels else dual.ravel() if kind == small_curved.CLASSES else -dual[:, 0]
-        return Fitted(W, as_intercept(b if self.intercept else b[:0]), u, certificate, history, "newton")
+        history = history_of(found.way, certificate, perf_counter() - began)
+        u = None if levels else found.dual.ravel() if kind == small_curved.CLASSES else -found.dual[:, 0]
+        solver = "newton" if costs is None else "semismooth_newton"
+        return Fitted(found.w, as_intercept(b if self.intercept else b[:0]), u, certificate, history, solver)
 
-    def _unattained(self, kind: int, y: Vector, q: int) -> bool:
-        """Has an offset no best value?"""
-        from gapfit.compiled.small_curved import CLASSES, COUNTS
 
-        if kind == CLASSES:
-            return len(np.unique(y)) < q
-        return kind == COUNTS and not y.any()
+class _Found(NamedTuple):
+    """What a call has found: a point, a dual point, what is proved, J and the gap on the way, by guess."""
+
+    w: Vector
+    b: Vector
+    dual: Matrix
+    proved: Any
+    way: list[list[float]]
+
+
+def _fitted(task: Any, weight: Vector, tol: float, targets: Targets) -> _Found:
+    """Make room for a call, and make it."""
+    from gapfit.compiled import small_curved_fit, small_curved_newton, small_curved_proof
+    from gapfit.compiled.small_curved import CLASSES
+
+    n, d, m, q = len(weight), task.d, targets.scores, targets.offsets
+    (answers, dual), W = np.empty((2, n, q)), np.empty(d * m)
+    excess = np.empty((2, q)) if task.kind == CLASSES else None
+    single = d + (q if m == 1 else 1)
+    side = single if d <= min(MATRIX, 2 * n) else 0
+    if targets.costs is not None:
+        side = d * m if d * m <= ALL else 0
+    F, V, U = np.zeros((3, n, m))
+    passed, way = np.zeros(2, np.int64), np.empty((2, small_curved_newton.POINTS))
+    work = small_curved_newton.Work(
+        np.zeros((7, m * d + q)), F, V, U, answers, np.empty((side, side)), np.empty((3, single)),
+        np.empty((q, q)), passed, way,
+    )  # fmt: skip
+    proof = small_curved_proof.Proof(dual, np.empty((3, n)), np.empty((3, d)), np.empty(m), np.empty(q))
+    if targets.costs is None:
+        proved = small_curved_fit.fit(task, None, weight, tol, work, proof, W, excess)
+    else:
+        from gapfit.compiled import small_margins, small_margins_fit
+
+        row = targets.y.astype(np.int64)
+        margins = small_margins.Margins(
+            targets.costs, row, np.zeros((n, m)), np.zeros(1), np.empty(n, np.int64)
+        )
+        proved = small_margins_fit.fit(task, margins, weight, tol, work, proof, W, excess)
+    return _Found(W, work.lines[0, m * d :], dual, proved, way[:, : passed[0]].T.tolist())
