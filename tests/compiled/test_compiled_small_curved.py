@@ -79,10 +79,10 @@ def test_newton_ends_where_slopes_vanish(kind, dense, seed):
 def test_a_fit_proves_what_it_has_found(kind):
     _, X, task, work, m, q = drawn(0, kind, dense=True)
     n, d = X.shape
-    proof = Proof(np.zeros((n, q)), np.zeros((3, n)), np.zeros((3, d)), np.zeros(m), np.zeros(q))
-    excess = np.zeros((2, q)) if kind == small_curved.CLASSES else None
+    proof = Proof(np.zeros((n, q)), np.zeros(n), np.zeros((3, d)), np.zeros(m), np.zeros(q))
+    rooms = (np.zeros((2, q)), None) if kind == small_curved.CLASSES else (None, np.zeros((2, n)))
     W = np.zeros(m * d)
-    found = small_curved_fit.fit(task, None, np.ones(n), 1e-8, work, proof, W, excess)
+    found = small_curved_fit.fit(task, None, np.ones(n), 1e-8, work, proof, W, *rooms)
     J, bound = found.omega + found.risk, found.height - found.conjugate
     assert bound <= J <= bound + 1e-8 * J
     assert found.omega == pytest.approx(0.5 * task.alpha * float(W @ W))

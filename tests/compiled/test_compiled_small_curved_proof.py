@@ -46,7 +46,7 @@ def drawn(seed, kind):
 
 
 def proof_of(n, d, m, q):
-    room = np.zeros((3, n)), np.zeros((3, d)), np.zeros(m), np.zeros(q)
+    room = np.zeros(n), np.zeros((3, d)), np.zeros(m), np.zeros(q)
     return small_curved_proof.Proof(np.zeros((n, q)), *room)
 
 
@@ -100,7 +100,8 @@ def test_bounds_are_bounds_in_sixty_digits(kind, seed):
     (n, d), q = X.shape, len(b)
     m = q if kind == small_curved.CLASSES else 1
     proof = proof_of(n, d, m, q)
-    found = prove(task, None, answers, W, b, proof, np.zeros((2, q)) if m > 1 else None)
+    rooms = (np.zeros((2, q)), None) if m > 1 else (None, np.zeros((2, n)))
+    found = prove(task, None, answers, W, b, proof, *rooms)
     with mp.workdps(60):
         w = [[mp.mpf(W[j * m + k]) for k in range(m)] for j in range(d)]
         scores = [[sum(mp.mpf(X[i, j]) * w[j][k] for j in range(d)) for k in range(m)] for i in range(n)]

@@ -97,7 +97,7 @@ def test_bounds_are_bounds_in_exact_arithmetic(seed, newton):
     rng, X, task, margins, work = drawn(seed, alpha, newton=newton)
     (n, d), K = X.shape, len(margins.costs)
     proof, W = (
-        Proof(np.zeros((n, K)), np.zeros((3, n)), np.zeros((3, d)), np.zeros(K), np.zeros(K)),
+        Proof(np.zeros((n, K)), np.zeros(n), np.zeros((3, d)), np.zeros(K), np.zeros(K)),
         np.zeros(d * K),
     )
     room = np.zeros((2, K))

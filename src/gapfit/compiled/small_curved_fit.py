@@ -43,9 +43,9 @@ def _begin(task, b, there):
 
 
 @jit
-def fit(task, margins, weight, tol, work, proof, W, excess):
+def fit(task, margins, weight, tol, work, proof, W, excess, box):
     """What is proved at the end, whatever it is. Weights are written feature by feature, offsets and the dual
-    point are where the solver and the proof have them. `excess` is None, if there are no classes."""
+    point are where the solver and the proof have them. Of `excess` and `box` one is None."""
     sound = is_sound(task, weight)
     m, d = work.F.shape[1], task.d
     z = work.lines[POINT]
@@ -60,7 +60,7 @@ def fit(task, margins, weight, tol, work, proof, W, excess):
         for k in range(m):
             for j in range(d):
                 W[j * m + k] = z[k * d + j]
-        proved = prove_curved(task, margins, work.answers, W, z[m * d :], proof, excess)
+        proved = prove_curved(task, margins, work.answers, W, z[m * d :], proof, excess, box)
         aim *= 0.1
         if relative_gap(proved) <= tol or not moving:
             break

@@ -33,7 +33,7 @@ class Proof(NamedTuple):
     """What a proof writes to."""
 
     dual: Any  # slopes in the scores of classes; else minus the slopes, a column for each offset
-    samples: Any  # a dual vector, and the ends of its box
+    column: Any  # of a dual point
     features: Any  # X' times it, how far each entry may be from the exact one, and the largest weights
     f: Any  # scores of a sample,
     answer: Any
@@ -84,11 +84,11 @@ def _risk(task, margins, W, b, proof):
 
 
 @jit(inner=True)
-def _put_columns(task, answers, proof):
+def _put_columns(task, answers, proof, box):
     """Write a dual point of thresholds or counts. Could it be made feasible?"""
-    v, lower, upper = proof.samples[0], proof.samples[1], proof.samples[2]
+    v, lower, upper = proof.column, box[0], box[1]
     n, q = len(task.p), proof.dual.shape[1]
-    box = Losses(v, v, v, lower, upper, v, task.p)
+    losses = Losses(v, v, v, lower, upper, v, task.p)
     unit, size = 0.0, 0.0
     sound = True
     for turn in range(2):
@@ -105,10 +105,10 @@ def _put_columns(task, answers, proof):
                 if turn == 1:
                     v[i] = proof.dual[i, k]
             if turn == 0:
-                size += into_the_box(box, v, task.free)
+                size += into_the_box(losses, v, task.free)
             elif task.free and unit > 0.0:
-                sound &= balanced(box, v, unit)
-            sound &= is_inside(box, v)
+                sound &= balanced(losses, v, unit)
+            sound &= is_inside(losses, v)
             for i in range(n):
                 proof.dual[i, k] = v[i]
         unit = unit_of(size)
@@ -153,22 +153,23 @@ def _height(task, margins, dual):
 
 
 @jit(inner=True)
-def prove_curved(task, margins, answers, W, b, proof, excess):
+def prove_curved(task, margins, answers, W, b, proof, excess, box):
     """What is proved of weights, feature by feature, and offsets, by the dual point of these answers.
 
-    `excess` has two lines of a number for each class, or is None where there are none: then code for them is
-    left out.
+    There are two lines of a number for each class, `excess`, or of one for each sample, `box`: the other is
+    None, and then code for it is left out.
     """
     net = Net(0.0, task.alpha, task.free, 0.0, 0.0, 0.0)
     omega, omega_error = omega_of(net, W)
     risk, risk_error = _risk(task, margins, W, b, proof)
     conjugate = conjugate_error = 0.0
     m = proof.f.size
-    if excess is None:
-        sound = _put_columns(task, answers, proof)
-    else:
+    sound = False
+    if box is not None:
+        sound = _put_columns(task, answers, proof, box)
+    if excess is not None:
         sound = put_shares(task, answers, proof.dual, excess[0], excess[1])
-    column, slope, spread = proof.samples[0], proof.features[0], proof.features[1]
+    column, slope, spread = proof.column, proof.features[0], proof.features[1]
     for k in range(m):
         for i in range(len(task.p)):
             column[i] = proof.dual[i, k]

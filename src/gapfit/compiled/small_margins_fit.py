@@ -67,10 +67,10 @@ def fit(task, margins, weight, tol, work, proof, W, excess):
     sound = is_sound(task, weight)
     z, k = work.lines[POINT], work.F.shape[1] * task.d
     proved = Proved(0.0, 0.0, math.inf, 0.0, 0.0, 0.0, 0.0, 0.0)
-    m, newton, samples = work.F.shape[1], len(work.matrix) > 0, proof.samples[0]
+    m, newton, samples = work.F.shape[1], len(work.matrix) > 0, proof.column
     aim, ahead = ENOUGH_MET * tol, _ahead(task, m) if newton else FAR_AHEAD
     if sound and sweeps(task, margins, work, W, samples, aim, ahead):
-        proved = prove_curved(task, margins, work.answers, W, z[k:], proof, excess)
+        proved = prove_curved(task, margins, work.answers, W, z[k:], proof, excess, None)
     if not sound or relative_gap(proved) <= tol or not newton:
         return proved
     for j in range(k):
@@ -90,7 +90,7 @@ def fit(task, margins, weight, tol, work, proof, W, excess):
         if left <= aim * J or not going:
             for j in range(k):
                 W[j % task.d * m + j // task.d] = z[j]
-            proved = prove_curved(task, margins, work.answers, W, z[k:], proof, excess)
+            proved = prove_curved(task, margins, work.answers, W, z[k:], proof, excess, None)
             aim *= 0.1
             if relative_gap(proved) <= tol or not going:
                 break

@@ -91,7 +91,7 @@ def _fitted(task: Any, weight: Vector, tol: float, targets: Targets) -> _Found:
 
     n, d, m, q = len(weight), task.d, targets.scores, targets.offsets
     (answers, dual), W = np.empty((2, n, q)), np.empty(d * m)
-    excess = np.empty((2, q)) if task.kind == CLASSES else None
+    excess, box = (np.empty((2, q)), None) if task.kind == CLASSES else (None, np.empty((2, n)))
     single = d + (q if m == 1 else 1)
     side = single if d <= min(MATRIX, 2 * n) else 0
     if targets.costs is not None:
@@ -102,9 +102,9 @@ def _fitted(task: Any, weight: Vector, tol: float, targets: Targets) -> _Found:
         np.zeros((7, m * d + q)), F, V, U, answers, np.empty((side, side)), np.empty((3, single)),
         np.empty((q, q)), passed, way,
     )  # fmt: skip
-    proof = small_curved_proof.Proof(dual, np.empty((3, n)), np.empty((3, d)), np.empty(m), np.empty(q))
+    proof = small_curved_proof.Proof(dual, np.empty(n), np.empty((3, d)), np.empty(m), np.empty(q))
     if targets.costs is None:
-        proved = small_curved_fit.fit(task, None, weight, tol, work, proof, W, excess)
+        proved = small_curved_fit.fit(task, None, weight, tol, work, proof, W, excess, box)
     else:
         from gapfit.compiled import small_margins, small_margins_fit
 
