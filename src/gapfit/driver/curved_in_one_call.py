@@ -19,9 +19,10 @@ from gapfit.solution import as_intercept
 
 ENTRIES = 30_000  # of X
 WEIGHTS = 60_000  # of all scores
-ANSWERS = 30_000  # of all samples
+ANSWERS = 30_000  # of all samples; counts have more to choose from:
+COUNTED = 1_500
 MATRIX = 100  # features, up to which there is a Hessian of one score; and twice as many as samples at most
-ALL = 400  # weights of all classes, up to which a margin loss has a Hessian of them
+ALL = 200  # weights of all classes, up to which a margin loss has a Hessian of them
 
 
 class Curved(NamedTuple):
@@ -57,7 +58,8 @@ class Curved(NamedTuple):
         began, (n, d) = perf_counter(), self.design.shape
         targets = targets_of(self.loss, y)
         kind, target, m, q, attained, costs = targets
-        if d * m > WEIGHTS or n * q > ANSWERS or (self.intercept and not attained):
+        most = COUNTED if kind == small_curved.COUNTS else ANSWERS
+        if d * m > WEIGHTS or n * q > most or (self.intercept and not attained):
             return None
         task = small_curved.Curved(self.rows, kind, d, target, np.empty(n), self.alpha, self.intercept)
         found = _fitted(task, self.weight, float(tol), targets)
