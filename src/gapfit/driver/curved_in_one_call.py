@@ -19,8 +19,8 @@ from gapfit.solution import as_intercept
 
 ENTRIES = 30_000  # of X
 WEIGHTS = 60_000  # of all scores
-ANSWERS = 30_000  # of all samples; counts have more to choose from:
-COUNTED = 1_500
+ANSWERS = 30_000  # of all samples
+COUNTED = 1_500  # samples of counts, beyond which others are faster
 MATRIX = 100  # features, up to which there is a Hessian of one score; and twice as many as samples at most
 ALL = 200  # weights of all classes, up to which a margin loss has a Hessian of them
 
@@ -71,7 +71,7 @@ class Curved(NamedTuple):
         if not certificate.relative_gap <= tol:
             return None
         history = history_of(found.way, certificate, perf_counter() - began)
-        u = None if levels else found.dual.ravel() if kind == small_curved.CLASSES else -found.dual[:, 0]
+        u = found.dual.ravel() if kind == small_curved.CLASSES else -found.dual.sum(axis=1)
         solver = "newton" if costs is None else "semismooth_newton"
         return Fitted(found.w, as_intercept(b if self.intercept else b[:0]), u, certificate, history, solver)
 

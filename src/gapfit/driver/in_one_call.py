@@ -21,6 +21,7 @@ from gapfit.driver.claims import on_the_way
 from gapfit.driver.one_call_methods import Method, Task, method_for
 from gapfit.errors import as_positive
 from gapfit.losses.base import Loss
+from gapfit.losses.forms import Conjugate
 from gapfit.losses.piecewise import PiecewiseLoss
 from gapfit.losses.pointwise import PointwiseLoss
 from gapfit.penalties import Penalty
@@ -36,7 +37,7 @@ class Fitted(NamedTuple):
 
     w: Slope
     intercept: Any  # a number; an array where there are several offsets
-    dual_point: Vector | None  # None where there is no conjugate in the scores: that of the tangent
+    dual_point: Vector  # slopes in the scores
     certificate: Certificate
     history: list[Record]
     solver: str
@@ -46,10 +47,10 @@ class Fitted(NamedTuple):
     def solution(self, problem: Problem) -> Solution:
         """The same as the solution of its problem, which makes the minorant and proves it once more."""
         b = np.full(problem.n_offsets, self.intercept)
-        if self.dual_point is None:
-            _, minorant, _, b = problem.oracle(self.w, b)
-        else:
+        if problem.has(Conjugate):
             minorant = problem.minorant_at(self.dual_point)
+        else:  # thresholds have one each: the tangent's is next to it
+            _, minorant, _, b = problem.oracle(self.w, b)
         certificate = certify(problem, self.w, b, minorant)
         rest = self.status, certificate, self.n_iter, self.history, minorant, self.solver, None
         return Solution(self.w, self.intercept, *rest)
