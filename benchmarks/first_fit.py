@@ -133,6 +133,18 @@ def linear_cases() -> Iterator[tuple[str, Case]]:
 
 
 CASES |= dict(linear_cases())
+SMALL = partial(tall, rows=200, columns=5, classes=4)
+CASES |= {
+    "softmax, small": ("LinearClassifier", {"loss": "softmax"}, SMALL, LOGISTIC, LINEAR),
+    "crammer_singer, small": (
+        "LinearClassifier",
+        {"loss": "crammer_singer", "fit_intercept": False},
+        SMALL,
+        LOGISTIC,
+        OTHER,
+    ),
+    "poisson, small": ("LinearRegressor", {"loss": "poisson"}, SMALL, LOGISTIC, LINEAR),
+}
 CASES |= {
     "NoveltyDetector": ("NoveltyDetector", {}, tall, "linear_model.SGDOneClassSVM", OTHER),
     "OrdinalClassifier": ("OrdinalClassifier", {}, partial(tall, rows=200, classes=4), LOGISTIC, OTHER),

@@ -438,7 +438,7 @@ def test_a_fit_that_fails_changes_nothing():
 def test_warm_starts_and_searches():
     model = OrdinalClassifier(alpha=0.1, tol=1e-3, warm_start=True).fit(X, Y)
     steps = model.set_params(tol=1e-8).fit(X, Y).n_iter_
-    assert steps < OrdinalClassifier(alpha=0.1, tol=1e-8).fit(X, Y).n_iter_
+    assert steps < OrdinalClassifier(alpha=0.1, tol=1e-8, warm_start=True).fit(X, Y).n_iter_
     grid = {"alpha": [1.0, 0.01], "loss": ["thresholds", "pairs"]}
     search = GridSearchCV(OrdinalClassifier(), grid, scoring="neg_mean_absolute_error", cv=3).fit(X, Y)
     assert search.best_params_["alpha"] == 0.01

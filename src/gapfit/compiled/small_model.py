@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapfit.compiled._jit import jit
-from gapfit.compiled.rows import TINY
+from gapfit.compiled.rows import TINY, dense_dot
 
 EPS = 2.0**-52
 DAMPING = 1e-10  # of the largest second derivative: a step has an end also where there is none
@@ -123,29 +123,38 @@ def hessian(X, place, mean, bend, net):
         H[j, j] += max(net.l2, net.least, DAMPING * largest)
 
 
-@jit(fast=True, reorder=True, inner=True)
-def solve(H, s, d):
-    """Solve H x = s in place, for the first d; a pivot that rounding has taken is replaced by a large one."""
+@jit(fast=True, inner=True)
+def factor(H, d):
+    """Replace the first d rows and columns of H by a factor, below the diagonal; a pivot that rounding has
+    taken is replaced by a large one."""
     largest = TINY
     for j in range(d):
         largest = max(largest, H[j, j])
     for j in range(d):
         for i in range(j, d):
-            x = H[i, j]
-            for k in range(j):
-                x -= H[i, k] * H[j, k]
+            x = H[i, j] - dense_dot(H[i, :j], H[j, :j])
             if i > j:
                 H[i, j] = x / H[j, j]
             else:
                 H[j, j] = math.sqrt(x) if x > EPS * EPS * largest else math.sqrt(largest)
+
+
+@jit(fast=True, inner=True)
+def solve_factored(H, s, d):
+    """Solve the system of that factor in place."""
     for j in range(d):
-        for k in range(j):
-            s[j] -= H[j, k] * s[k]
-        s[j] /= H[j, j]
+        s[j] = (s[j] - dense_dot(H[j, :j], s[:j])) / H[j, j]
     for j in range(d - 1, -1, -1):
         s[j] /= H[j, j]
         for k in range(j):
             s[k] -= H[j, k] * s[j]
+
+
+@jit(fast=True, inner=True)
+def solve(H, s, d):
+    """Solve H x = s in place, for the first d."""
+    factor(H, d)
+    solve_factored(H, s, d)
 
 
 @jit(fast=True)

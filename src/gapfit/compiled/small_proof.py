@@ -38,7 +38,8 @@ class Proved(NamedTuple):
 
 
 @jit(inline=True)
-def _gamma(k):
+def gamma(k):
+    """What k roundings in a chain may amount to, relatively."""
     return k * UNIT / (1.0 - k * UNIT)
 
 
@@ -64,7 +65,7 @@ def _risk(rows, losses, w, b):
             score += term
             size += abs(term)
         target, terms = losses.target[i], indptr[i + 1] - start + 4
-        slack = 1.01 * (_gamma(terms) * size + 4.0 * UNIT * (abs(target) + losses.kink[i])) + terms * TINY
+        slack = 1.01 * (gamma(terms) * size + 4.0 * UNIT * (abs(target) + losses.kink[i])) + terms * TINY
         here = _loss(losses, i, target - score)
         risk += here
         if losses.entropy[i] > 0.0:
@@ -72,15 +73,16 @@ def _risk(rows, losses, w, b):
         else:
             ends = max(_loss(losses, i, target - score - slack), _loss(losses, i, target - score + slack))
             rise += max(ends - here, 0.0)
-    return risk, 1.01 * (rise + _gamma(n + LOGARITHMS) * risk) + n * TINY
+    return risk, 1.01 * (rise + gamma(n + LOGARITHMS) * risk) + n * TINY
 
 
-@jit
-def _omega(net, w):
+@jit(inner=True)
+def omega_of(net, w):
+    """The penalty, and its error."""
     omega = 0.0
     for j in range(len(w)):
         omega += net.l1 * abs(w[j]) + 0.5 * net.l2 * w[j] * w[j]
-    return omega, _gamma(len(w) + 8) * omega + len(w) * TINY
+    return omega, gamma(len(w) + 8) * omega + len(w) * TINY
 
 
 @jit
@@ -101,29 +103,29 @@ def _spread_out(losses, v):
 
 
 @jit(inline=True)
-def _whole(x, unit):
+def whole(x, unit):
     """x, rounded towards zero to a multiple of the unit, a power of two."""
     return float(int(x / unit)) * unit
 
 
-@jit
-def _balanced(losses, v):
-    """Move v to where its sum is zero without rounding. Could it be done?"""
-    size = 0.0
+@jit(inner=True)
+def unit_of(size):
+    """A power of two whose multiples add up without rounding, if together they are no larger than this; zero,
+    if there is none."""
+    exponent = math.frexp(1.01 * size)[1] if 0.0 < size < math.inf else LEAST
+    return math.ldexp(1.0, exponent - EXACT) if exponent > LEAST else 0.0
+
+
+@jit(inner=True)
+def balanced(losses, v, unit):
+    """Move v onto multiples of the unit whose sum is zero without rounding. Could it be done?"""
+    total = 0.0
     for i in range(len(v)):
-        size += abs(v[i])
-    if size == 0.0:
-        return True
-    exponent = math.frexp(1.01 * size)[1]
-    if not (size < math.inf and exponent > LEAST):
-        return False
-    unit, total = math.ldexp(1.0, exponent - EXACT), 0.0
-    for i in range(len(v)):
-        v[i] = _whole(v[i], unit)
+        v[i] = whole(v[i], unit)
         total += v[i]
     for i in range(len(v)):
         room = v[i] - losses.lower[i] if total > 0.0 else losses.upper[i] - v[i]
-        step = _whole(min(room * (1.0 - 8.0 * UNIT), abs(total)), unit)
+        step = whole(min(room * (1.0 - 8.0 * UNIT), abs(total)), unit)
         if total < 0.0:
             step = -step
         v[i] -= step
@@ -132,22 +134,42 @@ def _balanced(losses, v):
 
 
 @jit(inner=True)
-def feasible(losses, net, v):
-    """Move v into its box, and balance it if there is an intercept. Could it be done?"""
+def into_the_box(losses, v, free):
+    """Move v into its box, and its sum near zero if there is an intercept. Returns the sum of its entries, in
+    absolute value."""
+    size = 0.0
     for i in range(len(v)):
         v[i] = min(max(v[i], losses.lower[i]), losses.upper[i])
-    if net.free:
+    if free:
         _spread_out(losses, v)
-        if not _balanced(losses, v):
-            return False
+    for i in range(len(v)):
+        size += abs(v[i])
+    return size
+
+
+@jit(inner=True)
+def is_inside(losses, v):
+    """Is it in its box?"""
     outside = 0
     for i in range(len(v)):
         outside += not (losses.lower[i] <= v[i] <= losses.upper[i] and abs(v[i]) < math.inf)
     return outside == 0
 
 
-@jit
-def _entropy(a):
+@jit(inner=True)
+def feasible(losses, net, v):
+    """Move v into its box, and balance it if there is an intercept. Could it be done?"""
+    size = into_the_box(losses, v, net.free)
+    if net.free and size != 0.0:
+        unit = unit_of(size)
+        if not (unit > 0.0 and balanced(losses, v, unit)):
+            return False
+    return is_inside(losses, v)
+
+
+@jit(inner=True)
+def entropy_of(a):
+    """a log a."""
     return a * math.log(a) if a > 0.0 else 0.0
 
 
@@ -160,17 +182,17 @@ def _height(losses, v):
         first = losses.target[i] * a
         if entropy > 0.0:
             low, high = (a - losses.lower[i]) / entropy, (losses.upper[i] - a) / entropy
-            second = entropy * (_entropy(low) + _entropy(high))
+            second = entropy * (entropy_of(low) + entropy_of(high))
             size += entropy * (low + high)  # where a is rounded, by this much more
         else:
             second = losses.kink[i] * abs(a) + 0.5 * losses.quad[i] * a * a
         height += first - second
         size += abs(first) + abs(second)
-    return height, _gamma(len(v) + LOGARITHMS) * size + len(v) * TINY
+    return height, gamma(len(v) + LOGARITHMS) * size + len(v) * TINY
 
 
-@jit
-def _slope(rows, v, z, spread):
+@jit(inner=True)
+def put_slope(rows, v, z, spread):
     """Write X'v, and how far each entry may be from the exact one."""
     data, indices, indptr = rows
     n = len(v)
@@ -185,7 +207,7 @@ def _slope(rows, v, z, spread):
                 z[j] += term
                 spread[j] += abs(term)
     for j in range(len(z)):
-        spread[j] = 1.01 * _gamma(n + 4) * spread[j] + n * TINY
+        spread[j] = 1.01 * gamma(n + 4) * spread[j] + n * TINY
 
 
 @jit
@@ -201,20 +223,20 @@ def _conjugate(net, z, spread):
         reach, noise = max(reach, steep + slack), max(noise, slack)
     if net.l2 > 0.0:
         here, there = 0.5 * here / net.l2, 0.5 * there / net.l2
-        return here, (there - here) + _gamma(len(z) + 16) * there + len(z) * TINY, 0.0, 0.0
+        return here, (there - here) + gamma(len(z) + 16) * there + len(z) * TINY, 0.0, 0.0
     return (0.0 if reach <= net.l1 else math.inf), 0.0, reach, noise
 
 
 @jit(inner=True)
 def prove(rows, losses, net, w, b, v, z, spread):
     """What is proved of w and b by the dual point v, made feasible. X'v and its error are written."""
-    omega, omega_error = _omega(net, w)
+    omega, omega_error = omega_of(net, w)
     risk, risk_error = _risk(rows, losses, w, b)
     conjugate = conjugate_error = math.inf
     for turn in range(SHRINKS + 1):
         if not feasible(losses, net, v):
             break
-        _slope(rows, v, z, spread)
+        put_slope(rows, v, z, spread)
         conjugate, conjugate_error, reach, noise = _conjugate(net, z, spread)
         if conjugate < math.inf or turn == SHRINKS:
             break

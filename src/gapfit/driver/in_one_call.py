@@ -7,7 +7,7 @@ they amount to is decided where it always is, in `proofs` and `certify`. A fit t
 left to a `Problem`, which counts rounding more finely and has other solvers.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple, Self
 
@@ -21,6 +21,7 @@ from gapfit.driver.claims import on_the_way
 from gapfit.driver.one_call_methods import Method, Task, method_for
 from gapfit.errors import as_positive
 from gapfit.losses.base import Loss
+from gapfit.losses.forms import Conjugate
 from gapfit.losses.piecewise import PiecewiseLoss
 from gapfit.losses.pointwise import PointwiseLoss
 from gapfit.penalties import Penalty
@@ -35,8 +36,8 @@ class Fitted(NamedTuple):
     """How a fit ended that is certified."""
 
     w: Slope
-    intercept: float
-    dual_point: Vector
+    intercept: Any  # a number; an array where there are several offsets
+    dual_point: Vector  # slopes in the scores
     certificate: Certificate
     history: list[Record]
     solver: str
@@ -46,7 +47,10 @@ class Fitted(NamedTuple):
     def solution(self, problem: Problem) -> Solution:
         """The same as the solution of its problem, which makes the minorant and proves it once more."""
         b = np.full(problem.n_offsets, self.intercept)
-        minorant = problem.minorant_at(self.dual_point)
+        if problem.has(Conjugate):
+            minorant = problem.minorant_at(self.dual_point)
+        else:  # thresholds have one each: the tangent's is next to it
+            _, minorant, _, b = problem.oracle(self.w, b)
         certificate = certify(problem, self.w, b, minorant)
         rest = self.status, certificate, self.n_iter, self.history, minorant, self.solver, None
         return Solution(self.w, self.intercept, *rest)
@@ -96,14 +100,23 @@ class Small(NamedTuple):
         found = self.method(Task(self.design, data, net, entropy, float(tol)))
         if found is None:
             return None
-        upper = attained(1.0, Estimate(*found.proved[0:2]), Estimate(*found.proved[2:4]))
-        lower = bounded(1.0, Estimate(*found.proved[4:6]), Estimate(*found.proved[6:8]))
-        certificate = judged(upper, lower, "conjugate", loss)
+        certificate = certificate_of(found.proved, loss)
         if not certificate.relative_gap <= tol:
             return None
-        seconds = perf_counter() - began
-        history = [*on_the_way(found.way(), 1, 0.0, seconds), Record(1, seconds, *certificate[:3])]
+        history = history_of(found.way(), certificate, perf_counter() - began)
         return Fitted(found.w, found.b, -found.v, certificate, history, found.solver)
+
+
+def certificate_of(proved: Any, loss: Loss) -> Certificate:
+    """What the sums of compiled code amount to."""
+    upper = attained(1.0, Estimate(*proved[0:2]), Estimate(*proved[2:4]))
+    lower = bounded(1.0, Estimate(*proved[4:6]), Estimate(*proved[6:8]))
+    return judged(upper, lower, "conjugate", loss)
+
+
+def history_of(way: Sequence[Sequence[float]], certificate: Certificate, seconds: float) -> list[Record]:
+    """Points that were passed, with J and the gap by guess, and what is proved in the end."""
+    return [*on_the_way(way, 1, 0.0, seconds), Record(1, seconds, *certificate[:3])]
 
 
 def _numbers_of(loss: Loss) -> Callable[[Any, Vector], tuple[Any, float, bool]] | None:

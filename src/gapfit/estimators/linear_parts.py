@@ -11,6 +11,7 @@ from gapfit._types import Data, Slope
 from gapfit.checkpoint import Checkpoint
 from gapfit.design.memory import MemoryDesign, design_of
 from gapfit.driver.at_once import at_once, is_plain
+from gapfit.driver.curved_in_one_call import Curved
 from gapfit.driver.in_one_call import Fitted, Small
 from gapfit.errors import UnboundedProblem
 from gapfit.estimators.certified import Parts
@@ -129,13 +130,17 @@ class LinearParts(Parts):
         samples = self.samples
         plain = samples.offset is None and samples.groups is None and self.watched is None
         if plain and solver_name(solver) == "auto" and isinstance(self.design, MemoryDesign):
-            small = Small.of(self.design, samples.weight, self.loss, self.penalty, self.alpha, self.intercept)
+            given = (
+                self.design, samples.weight, self.loss, self.penalty, self.alpha, self.intercept,
+            )  # fmt: skip
+            small = Small.of(*given) or Curved.of(*given)
             if small is not None:
                 self.fits = [small.fit(target, tol) for target in self.targets]
                 return self.fits
         return [None] * self.count
 
     def take(self, k: int) -> None:
+        self.n_offsets = np.size(self.fits[k].intercept) if self.intercept else 0  # type: ignore[union-attr]
         self.solved.append(SolvedInOneCall(partial(self.problem, k), self.fits[k]))  # type: ignore[arg-type]
 
     def keep(self, problem: Problem, solution: Solution) -> None:

@@ -23,7 +23,7 @@ BASES: dict[str, type[Loss]] = {
     "logistic": Logistic,
     "exponential": Exponential,
 }
-_MANY = 100  # levels: beyond that, all pairs of a sample and a threshold are too many
+MANY = 100  # levels: beyond that, all pairs of a sample and a threshold are too many
 
 
 class OrdinalThresholds(Loss):
@@ -58,7 +58,7 @@ class OrdinalThresholds(Loss):
 
     def bind(self, y: Any, weight: Vector, groups: Any = None) -> Risk:
         y, p = self.prepare(y, weight)
-        levels, level = levels_of(self, y, _MANY)
+        levels, level = levels_of(self, y, MANY)
         return ThresholdRisk(self, level, p, len(levels))
 
 

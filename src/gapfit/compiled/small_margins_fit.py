@@ -1,0 +1,101 @@
+"""A whole small fit of the multiclass support vector machine in one call, and its proof.
+
+Sweeps over the samples come first. Where these are slow, and weights few, proximal steps in the dual go on
+from there, each solved by Newton's method for a rounded loss (`small_margins`).
+"""
+
+import math
+
+from gapfit.compiled._jit import jit
+from gapfit.compiled.rows import dense_dot
+from gapfit.compiled.small_curved_fit import is_sound
+from gapfit.compiled.small_curved_newton import GRADIENT, POINT, descend, evaluate, put_scores
+from gapfit.compiled.small_curved_proof import prove_curved
+from gapfit.compiled.small_fit import ENOUGH, relative_gap
+from gapfit.compiled.small_margins import loss_of
+from gapfit.compiled.small_margins_sweeps import sweeps
+from gapfit.compiled.small_proof import Proved
+
+FIRST = 1.0  # c
+FAR_AHEAD = 200  # sweeps that may still be needed, where there is no other way
+STEPS = 25  # of Newton's method, as a rule
+ENOUGH_MET = 0.5  # of the tolerance, as sweeps meet the gap
+MANY = 10  # Newton steps
+SHARPEN, EASY, SHARPEN_MORE = 4.0, 3, 16.0  # factors of c, the second one after so few Newton steps
+SOLVED = 0.1  # of the gap is left to the rounded problem
+MOST = 60  # of these
+PATIENCE, HEADWAY = 8, 0.5  # steps over which the gap has to fall as much
+
+
+@jit
+def _gap(task, margins, work):
+    """J, and the gap to the bound of the answers."""
+    z, k = work.lines[POINT], work.F.shape[1] * task.d
+    risk = gap = 0.0
+    for i in range(len(task.p)):
+        f, truth = work.F[i], int(task.y[i])
+        loss, meant = loss_of(margins, i, f, z[k:], truth), 0.0
+        for j in range(f.size):
+            meant += work.answers[i, j] * (margins.costs[margins.row[i], j] + f[j] - f[truth])
+        risk += task.p[i] * loss
+        gap += task.p[i] * (loss - meant)
+    gradient = work.lines[GRADIENT]  # zero after sweeps
+    gap += dense_dot(gradient[:k], gradient[:k]) / (2.0 * task.alpha)
+    return risk + 0.5 * task.alpha * dense_dot(z[:k], z[:k]), gap
+
+
+@jit
+def _centre(task, margins, work, factor):
+    """The next guess of the dual solution, about which less is rounded off."""
+    for i in range(len(task.p)):
+        for k in range(work.F.shape[1]):
+            margins.centre[i, k] = work.answers[i, k]
+    margins.c[0] *= factor
+
+
+@jit
+def _ahead(task, m):
+    """How many sweeps take as long as Newton's method."""
+    n, d = len(task.p), task.d
+    step = 1.5 * n * d * d + (m * d) ** 3 / 18.0 + 20.0 * n * m
+    return STEPS * step / (n * (1.5 * m * d + 80.0))
+
+
+@jit
+def fit(task, margins, weight, tol, work, proof, W, excess):
+    """What is proved at the end, whatever it is; without offsets. See `small_curved_fit.fit`."""
+    sound = is_sound(task, weight)
+    z, k = work.lines[POINT], work.F.shape[1] * task.d
+    proved = Proved(0.0, 0.0, math.inf, 0.0, 0.0, 0.0, 0.0, 0.0)
+    m, newton, samples = work.F.shape[1], len(work.matrix) > 0, proof.column
+    aim, ahead = ENOUGH_MET * tol, _ahead(task, m) if newton else FAR_AHEAD
+    if sound and sweeps(task, margins, work, W, samples, aim, ahead):
+        proved = prove_curved(task, margins, work.answers, W, z[k:], proof, excess, None)
+    if not sound or relative_gap(proved) <= tol or not newton:
+        return proved
+    for j in range(k):
+        z[j] = W[j % task.d * m + j // task.d]
+    put_scores(task, z, work.F)
+    J, left = _gap(task, margins, work)
+    last, aim, steps = left, ENOUGH * tol, MANY
+    margins.c[0] = FIRST
+    for turn in range(MOST):
+        _centre(task, margins, work, SHARPEN_MORE if steps <= EASY else SHARPEN)
+        work.passed[0] = 0
+        risk = evaluate(task, margins, work, z[k:])
+        _, going = descend(task, margins, work, risk, 0.0, SOLVED * min(left, J))
+        steps = work.passed[0]
+        J, left = _gap(task, margins, work)
+        work.passed[0], work.way[0, 0], work.way[1, 0] = 1, J, left
+        if left <= aim * J or not going:
+            for j in range(k):
+                W[j % task.d * m + j // task.d] = z[j]
+            proved = prove_curved(task, margins, work.answers, W, z[k:], proof, excess, None)
+            aim *= 0.1
+            if relative_gap(proved) <= tol or not going:
+                break
+        if turn % PATIENCE == PATIENCE - 1:
+            if left > HEADWAY * last:
+                break
+            last = left
+    return proved
