@@ -43,7 +43,10 @@ MODELS = {
     "structures": (StructuredClassifier(Labels(3), alpha=1e-3), np.digitize(Y, [-1, 1])),
 }
 # small fits that nobody watches go another way, to the same optimum
-IN_ONE_CALL = ("classifier", "one against the rest", "regressor")
+IN_ONE_CALL = (
+    "classifier", "one against the rest", "regressor", "levels", "kernel", "kernel, pairs of classes",
+    "kernel regressor", "kernel novelty",
+)  # fmt: skip
 every_model = pytest.mark.parametrize("name", MODELS)
 
 
