@@ -239,6 +239,14 @@ def test_groups_of_weights_are_zero_together():
     assert (zero.all(axis=1) == zero.any(axis=1)).all() and 0 < zero.sum() < 30 and model.converged_
 
 
+@pytest.fixture
+def default_ctrl_c():
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # other libraries leave theirs
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("default_ctrl_c")
 def test_a_fit_has_a_budget_an_interrupt_and_a_checkpoint(tmp_path):
     X, y = make_classification(20_000, 60, random_state=0)
     began = time.monotonic()
