@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
-from .objective import EPSILON, NU
+from .objective import EPSILON
 
 
 class Machine(NamedTuple):
@@ -32,7 +32,7 @@ def gram(X):
     return rbf_kernel(X, gamma=1 / (X.shape[1] * (square - mean**2)))
 
 
-def value(kind, C, machine):
+def value(kind, C, nu, machine):
     """J."""
     K, y, v, b = machine
     f = K @ v
@@ -40,14 +40,14 @@ def value(kind, C, machine):
     if kind == "svr":
         return square + C * np.maximum(0, np.abs(y - f - b) - EPSILON).sum()
     if kind == "one_class":  # rho is -b
-        return square + NU * len(f) * b + np.maximum(0, -b - f).sum()
+        return square + nu * len(f) * b + np.maximum(0, -b - f).sum()
     if kind == "nu_svc":
-        rho = NU / np.abs(v).sum()
-        return rho**2 * square - NU * rho + np.maximum(0, rho - rho * y * (f + b)).mean()
+        rho = nu / np.abs(v).sum()
+        return rho**2 * square - nu * rho + np.maximum(0, rho - rho * y * (f + b)).mean()
     return square + C * np.maximum(0, 1 - y * (f + b)).sum()
 
 
-def bound(kind, C, machine):
+def bound(kind, C, nu, machine):
     """What v proves, but for rounding: the dual objective, where v is feasible."""
     K, y, v, _ = machine
     square = 0.5 * v @ K @ v
@@ -56,7 +56,7 @@ def bound(kind, C, machine):
     if kind == "one_class":
         return -square
     if kind == "nu_svc":
-        return -((NU / np.abs(v).sum()) ** 2) * square
+        return -((nu / np.abs(v).sum()) ** 2) * square
     return np.minimum(np.abs(v), C).sum() - square
 
 

@@ -15,7 +15,7 @@ from gapfit import (
 from gapfit.losses import OrdinalThresholds
 from gapfit.solvers.base import missing_need
 
-from .objective import EPSILON, NU
+from .objective import EPSILON
 from .problems import LABELS
 
 
@@ -42,9 +42,9 @@ def machine(task, tol):
     made = {
         "svc": lambda: KernelSVC(C=task.C, tol=tol),
         "multiclass_svc": lambda: KernelSVC(C=task.C, tol=tol),
-        "nu_svc": lambda: KernelSVC(nu=NU, tol=tol),
+        "nu_svc": lambda: KernelSVC(nu=task.nu, tol=tol),
         "svr": lambda: KernelSVR(C=task.C, epsilon=EPSILON, tol=tol),
-        "one_class": lambda: KernelNoveltyDetector(nu=NU, tol=tol),
+        "one_class": lambda: KernelNoveltyDetector(nu=task.nu, tol=tol),
     }[task.drawn.loss]()
     return made.fit(task.X, task.y)
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn import linear_model, svm
 
-from .objective import DELTA, EPSILON, L1_RATIO, NU, Q
+from .objective import DELTA, EPSILON, L1_RATIO, Q
 
 TOLS = (1e-2, 1e-3, 1e-4, 1e-6, 1e-8)
 MANY = 100_000  # iterations: the tolerance decides
@@ -294,7 +294,7 @@ TABLE = {
     ("ordinal", "l2"): _mord(),
     ("svc", "kernel"): _machine(svm.SVC, C=_C),
     ("multiclass_svc", "kernel"): _machine(svm.SVC, C=_C),
-    ("nu_svc", "kernel"): _machine(svm.NuSVC, nu=NU),
+    ("nu_svc", "kernel"): _machine(svm.NuSVC, nu=lambda task: task.nu),
     ("svr", "kernel"): _machine(svm.SVR, C=_C, epsilon=EPSILON),
-    ("one_class", "kernel"): _machine(svm.OneClassSVM, nu=NU),
+    ("one_class", "kernel"): _machine(svm.OneClassSVM, nu=lambda task: task.nu),
 }  # fmt: skip

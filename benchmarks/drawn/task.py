@@ -9,7 +9,7 @@ from gapfit import Problem, losses, penalties, solve
 
 from . import machines, objective
 from .data import make
-from .objective import DELTA, EPSILON, L1_RATIO, Q
+from .objective import DELTA, EPSILON, L1_RATIO, NU, Q
 
 LOSSES = {
     "quantile": lambda: losses.Quantile(q=Q),
@@ -36,12 +36,17 @@ class Task:
         self.C = 1 / (self.alpha * self.n)
         if self.kernel:
             self.C = float(np.clip(1e-2 / drawn.strength, 1e-2, 1e3))
+            self.nu = self._feasible_nu() if drawn.loss == "nu_svc" else NU
 
     @property
     def shape(self):
         """As the record has it: what was drawn of a real set is but the most."""
         density = self.X.nnz / (self.n * self.d) if sparse.issparse(self.X) else 1.0
         return {"n": self.n, "d": self.d, "density": density}
+
+    def _feasible_nu(self):
+        """Two classes allow twice the share of the smaller one."""
+        return min(NU, 1.8 * float(np.unique(self.y, return_counts=True)[1].min()) / self.n)
 
     @cached_property
     def columns(self):
@@ -105,7 +110,7 @@ class Task:
 
     def _of_machine(self, what, model):
         found = machines.machines(self._gram, self.y, model)
-        return sum(what(self.drawn.loss, self.C, each) for each in found)
+        return sum(what(self.drawn.loss, self.C, self.nu, each) for each in found)
 
     def _floor(self, y, loss, tol):
         return solve(self._problem(y, loss, self.alpha), tol=tol, max_time=LONGEST).certificate.dual

@@ -411,3 +411,18 @@ def test_few_samples_take_two_products_for_each_look(monkeypatch):
     X, y = two_clouds(120)
     solution = solve(Problem(KernelDesign(X, Gaussian(0.5)), y, "hinge", alpha=1e-2), "smo", tol=1e-3)
     assert solution.converged and len(products) == 2 * solution.n_iter == 2
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_variables_stay_on_their_bounds_when_a_point_is_made_feasible(seed):
+    """One that makes up for the sum of all is moved by more than a last digit: it is not free for that."""
+    rng = np.random.default_rng(seed)
+    n = 300 + 100 * seed
+    design = KernelDesign(rng.normal(size=(n, 3)), Gaussian(0.5))
+    dual = Dual(Problem(design, np.ones(n), Novelty(0.2), alpha=1 / (0.2 * n), intercept=True), None)
+    dual.v = rng.permutation(np.clip(dual.v, dual.lower, dual.upper))
+    bounded = (dual.v == dual.lower) | (dual.v == dual.upper)
+    dual.v[~bounded] += 1e-10 * rng.normal(size=(~bounded).sum()) * np.abs(dual.v).max()
+    dual.settle()
+    assert bounded.sum() > n // 2
+    np.testing.assert_array_equal((dual.v == dual.lower) | (dual.v == dual.upper), bounded)

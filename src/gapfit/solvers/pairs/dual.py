@@ -143,12 +143,14 @@ class Dual(Kept):
         return minorant
 
     def _on_bounds(self, v: Vector) -> Vector:
-        """v with all that is at zero or at a bound up to rounding exactly there.
+        """v with all that is at zero or at a bound up to rounding exactly there, or was there before.
 
-        Projection moves such variables by a unit in the last place, and they would count as free.
+        Projection moves such variables by a unit in the last place, and they would count as free. One that
+        makes up for the sum of all is moved farther, and as a free one it would spoil the middle of slopes.
         """
-        near = _AT_BOUND * np.abs(v).max(initial=0.0)
+        size = np.abs(v).max(initial=0.0)
         for end in (np.zeros_like(v), self.lower, self.upper):
+            near = np.where(self.v == end, OUTSIDE, _AT_BOUND) * size
             v = np.where(np.abs(v - end) <= near, end, v)
         return v
 
