@@ -23,7 +23,10 @@ class HasForms:
 
     def form(self, kind: type[F]) -> F | None:
         """It in this form; None if it has none."""
-        return next((form for form in self.forms() if isinstance(form, kind)), None)
+        for form in self.forms():
+            if isinstance(form, kind):
+                return form
+        return None
 
     def has(self, kind: type) -> bool:
         """Has it this form?"""

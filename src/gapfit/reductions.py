@@ -61,6 +61,11 @@ class Multiset(NamedTuple):
         rows = np.arange(len(weight))
         return cls(rows, weight, rows)
 
+    @property
+    def reduces(self) -> bool:
+        """Are samples in other places, or fewer?"""
+        return self.rows is not self.place
+
     def ordered(self, order: NDArray[np.intp]) -> "Multiset":
         """The same in another order; those that are left out have no weight."""
         new = np.full(len(self.rows), -1)
@@ -69,13 +74,13 @@ class Multiset(NamedTuple):
 
     def apply(self, values: Any) -> Any:
         """The rows that stand for all; no copy is made if these are all of them, in their order."""
-        if values is None or self.rows is self.place:
+        if values is None or not self.reduces:
             return values
         return take_rows(values, self.rows)
 
     def invert(self, values: NDArray[Any], absent: Any) -> NDArray[Any]:
         """A value for every sample: `absent` where it had no weight."""
-        if self.rows is self.place:
+        if not self.reduces:
             return values
         everywhere, none = values[self.place], self.place < 0
         return np.where(none, absent, everywhere) if none.any() else everywhere
@@ -181,8 +186,9 @@ def two_numbers(y: NDArray[Any]) -> NDArray[Any] | None:
     """The labels in their order if they are two numbers, found without sorting."""
     if y.dtype.kind not in "fiub" or not len(y):
         return None
-    ends = np.array([y.min(), y.max()])
-    return ends if ends[0] != ends[1] and ((y == ends[0]) | (y == ends[1])).all() else None
+    low, high = y.min(), y.max()
+    there = low != high and np.count_nonzero(y == low) + np.count_nonzero(y == high) == len(y)
+    return np.array([low, high]) if there else None
 
 
 def class_factors(class_weight: Any, labels: Labels, y: NDArray[Any], weight: Vector) -> Vector:

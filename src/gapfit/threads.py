@@ -9,7 +9,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
 from itertools import pairwise
@@ -81,8 +81,7 @@ class _OneBlasThread:
     def __enter__(self) -> None:
         with self.lock:
             if not self.holders:
-                numbers = ((library, library.num_threads) for library in _blas())
-                self.found = [(library, number) for library, number in numbers if number != 1]
+                self.found = [(one, number) for one in _blas() if (number := one.num_threads) != 1]
                 self._limit([(library, 1) for library, _ in self.found])
             self.holders.append(threading.get_ident())
 
@@ -112,18 +111,18 @@ class _OneBlasThread:
 _one_blas_thread = _OneBlasThread()
 
 
-@contextmanager
-def using(n_jobs: int | None) -> Iterator[None]:
+def using(n_jobs: int | None) -> AbstractContextManager[None]:
     """Let the work inside use `n_jobs` threads: None for every core that is free to use, -1 for all.
 
     BLAS gets one: its sums would depend on the number, and to wake threads for short vectors costs more than
     they save. Inside a block for as many threads nothing is started anew.
     """
     size, outer = effective(n_jobs), _team.get(None)
-    if outer is not None and outer.size == size:
-        yield
-        return
-    team = _Team(size)
+    return nullcontext() if outer is not None and outer.size == size else _using(_Team(size))
+
+
+@contextmanager
+def _using(team: _Team) -> Iterator[None]:
     token = _team.set(team)
     try:
         with _one_blas_thread:

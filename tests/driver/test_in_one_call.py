@@ -181,7 +181,7 @@ def test_what_is_not_for_one_call_is_left_to_others():
     assert of(X=sparse.csr_matrix(X)) is not None
     assert of(X=X.astype(np.float32)) is None
     assert of(penalty=Box(l2, 0.0, 1.0)) is None
-    assert of(loss=as_loss("poisson")) is None
+    assert of(loss=as_loss("exponential")) is None
     assert of(loss=as_loss("f_beta")) is None
     assert of(X=np.zeros((100_000, 3))) is None
 
@@ -229,3 +229,35 @@ def test_statements_are_made_when_asked_for(loss, monkeypatch):
     assert model.certified_zeros_.shape == model.coef_.shape
     np.testing.assert_allclose(model.dual_coef_ @ X[model.support_], model.coef_, atol=0.05)
     assert [record.proved for record in model.history_[0]].count(True) == 1
+
+
+def counts(seed):
+    """Counts of any size, of few features or many that are sparse, some of them with outliers."""
+    rng = np.random.default_rng(seed)
+    n, few = int(rng.integers(20, 300)), rng.random() < 0.6
+    d = int(rng.integers(1, max(n // 4, 2))) if few else int(rng.integers(200, 800))
+    X = rng.normal(size=(n, d)) * 10 ** rng.uniform(-1, 1, d) if few else rng.normal(size=(n, d))
+    X *= 1.0 if few else rng.random((n, d)) < 0.05
+    f = X @ (rng.normal(size=d) * (rng.random(d) < 0.3))
+    y = rng.poisson(np.exp(np.clip(f / (f.std() + 1e-9) + rng.uniform(-1, 4), -20, 8))).astype(float)
+    y[0] += rng.choice([1.0, 1e4])
+    weight = np.ones(n) if rng.random() < 0.5 else 10 ** rng.uniform(-2, 2, n)
+    penalty, free = str(rng.choice(["l1", "elastic_net"] + ["l2"] * few)), bool(rng.random() < 0.6)
+    return X if few else sparse.csr_matrix(X), y, weight, penalty, free
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_counts_are_proved(seed):
+    X, y, weight, penalty, free = counts(seed)
+    problem = Problem(X, y, "poisson", penalty, 1.0, weight, free)
+    steepest = float(np.abs(X.T @ problem.tangent(np.zeros(len(y))).u).max())
+    alpha = (0.1 if penalty != "l2" else 1e-2) * steepest
+    small = Small.of(MemoryDesign(X), weight, as_loss("poisson"), as_penalty(penalty), alpha, free)
+    found, here = small.fit(y, 1e-6), problem.at(alpha)
+    assert found is not None
+    other = solve(here, "newton" if penalty == "l2" else "primal_cd", tol=1e-8, max_time=10).certificate
+    assert found.certificate.relative_gap <= 1e-6
+    assert found.certificate.dual <= other.primal and other.dual <= found.certificate.primal
+    assert found.solution(here).certificate.relative_gap <= 1.1e-6
+    least = here.best(found.w, np.zeros(here.n_offsets))[0]
+    assert found.certificate.primal <= least + 1e-11 * abs(least)

@@ -121,3 +121,25 @@ def test_large_data_are_not_copied_for_it():
         model.support_vectors_
     made = model.dual_coef_ @ rows[model.support_]
     assert_allclose(made, model.coef_, atol=0.1 * np.abs(model.coef_).max())
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("loss", ["hinge", "squared"])
+def test_what_is_said_later_is_of_the_samples_that_were_given(kind, loss):
+    """Rows that are many, and stay in their order, are copied: the user may write to them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12_000, 4)) * (rng.random((12_000, 4)) < 0.9)
+    y = X[:, 0] + 0.1 * rng.normal(size=12_000)
+    rows = sparse.csr_array(X) if kind == "sparse" else X
+    model, targets = LinearClassifier(alpha=0.1), np.where(y > 0, 1, -1)
+    if loss == "squared":
+        model, targets = LinearRegressor(loss="squared", alpha=0.1), y.copy()
+    at_once = clone(model).fit(rows, targets)
+    at_once.support_status_
+    later = model.fit(rows, targets)
+    assert "_later" in vars(later)
+    (rows.data if kind == "sparse" else rows)[...] = 1e3
+    targets[:] = 1
+    np.testing.assert_array_equal(later.support_status_, at_once.support_status_)
+    for mine, other in zip(later.score_bounds(X[:50]), at_once.score_bounds(X[:50]), strict=True):
+        np.testing.assert_array_equal(mine, other)

@@ -6,7 +6,8 @@ The loss of a sample at score f is rounded off around a guess of the dual soluti
                    (target - f) v - kink |v| - quad v^2 / 2 - (v - centre)^2 / (2 c p).
 
 One that has an entropy is round already: (target - f) v - entropy h((v - lower) / entropy) is maximised then,
-with h(a) = a log a + (1 - a) log(1 - a). The penalty is l1 |w|_1 + l2 |w|^2 / 2, alpha included.
+with h(a) = a log a + (1 - a) log(1 - a); so are counts (`small_counts`), whose entropy is negative. The penalty
+is l1 |w|_1 + l2 |w|^2 / 2, alpha included.
 """
 
 import math
@@ -14,6 +15,7 @@ import math
 from gapfit.compiled._jit import jit
 from gapfit.compiled.rows import TINY
 from gapfit.compiled.small_columns import learn, put_slopes, step_by_columns
+from gapfit.compiled.small_counts import of_count
 from gapfit.compiled.small_model import EPS, Course, Losses, Net, Place, add_rows, step_by_hessian
 
 __all__ = ["Course", "Losses", "Net", "Place", "descend", "improve"]
@@ -39,6 +41,8 @@ def _response(losses, i, f, centre, c):
         small, large = t / (1.0 + t), 1.0 / (1.0 + t)
         v = lower + entropy * (large if margin > 0.0 else small)
         return v, entropy * small * large, margin * lower + entropy * (max(margin, 0.0) + math.log1p(t))
+    if entropy < 0.0:
+        return of_count(losses, i, margin)
     kink, quad, upper = losses.kink[i], losses.quad[i], losses.upper[i]
     pull = 1.0 / (c * losses.p[i])
     drive = margin + pull * centre
@@ -53,7 +57,7 @@ def _response(losses, i, f, centre, c):
 @jit(fast=True)
 def _rounded_part(losses, i, f, v, loss):
     """By how much the loss is above the plane of v at f."""
-    if losses.entropy[i] > 0.0:
+    if losses.entropy[i] != 0.0:
         return 0.0
     return loss - (losses.target[i] - f) * v + losses.kink[i] * abs(v) + 0.5 * losses.quad[i] * v * v
 
@@ -81,7 +85,7 @@ def _look(X, losses, net, place, course, columns):
         mass += x
         bend += place.curvature[i]
         fall += f[i] * x
-        drop += x * x / max(place.curvature[i], TINY) if losses.entropy[i] > 0.0 else losses.quad[i] * x * x
+        drop += x * x / max(place.curvature[i], TINY) if losses.entropy[i] != 0.0 else losses.quad[i] * x * x
     if X is not None:
         add_rows(X, v, z)
     if columns is not None:

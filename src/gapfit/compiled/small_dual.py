@@ -14,6 +14,7 @@ from gapfit.compiled._jit import jit
 from gapfit.compiled.dual_coordinate import cost
 from gapfit.compiled.dual_sweeps import Dual, Place, sweep
 from gapfit.compiled.rows import dense_dot, row_dot
+from gapfit.compiled.small_counts import ENTROPY, LINES
 from gapfit.compiled.small_fit import best_kink, mean_row, relative_gap, weighted
 from gapfit.compiled.small_proof import Proved, prove
 
@@ -166,7 +167,7 @@ def _is_slow(gaps, turn, aim):
 def fit(data, net, entropy, tol, space):
     """b, and what is proved at the end, whatever it is."""
     losses, n = space.losses, len(space.table)
-    sound = weighted(data, losses, entropy)
+    sound = weighted(data, losses, ENTROPY if entropy else LINES)
     sound &= mean_row(data.rows, losses.p, space.mean)
     mean_sq, rho = _set_up(data, space, net.l2, net.free, entropy)
     dual = Dual(data.rows, space.table, entropy, 1.0 / net.l2, mean_sq, rho)

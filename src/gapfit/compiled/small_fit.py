@@ -8,6 +8,7 @@ import numpy as np
 from gapfit.compiled._jit import jit
 from gapfit.compiled.precise import sum_exactly
 from gapfit.compiled.small import descend
+from gapfit.compiled.small_counts import COUNTS, ENTROPY
 from gapfit.compiled.small_model import Net
 from gapfit.compiled.small_proof import prove
 from gapfit.compiled.small_start import start
@@ -42,7 +43,7 @@ class Room(NamedTuple):
 
 
 @jit(inner=True)
-def weighted(data, losses, entropy):
+def weighted(data, losses, kind):
     """Write the losses, weighted, in terms of v = sign * a. Are they of one kind, and not too large?
 
     Proofs allow for some roundings of the shares, however many samples there are.
@@ -59,12 +60,12 @@ def weighted(data, losses, entropy):
         losses.quad[i] = data.quad[i] / p
         losses.lower[i] = lo if sign > 0.0 else -hi
         losses.upper[i] = hi if sign > 0.0 else -lo
-        losses.entropy[i] = hi - lo if entropy else 0.0
+        losses.entropy[i] = hi - lo if kind == ENTROPY else -p if kind == COUNTS else 0.0
         losses.p[i] = p
-        large += not abs(data.lin[i]) <= LARGEST
+        large += not (abs(data.lin[i]) <= LARGEST and (kind != COUNTS or hi <= LARGEST))
         curved += data.quad[i] > 0.0
         one_sided += lo == 0.0 or hi == 0.0
-    return large == 0 and (curved == 0 or curved == n) and (one_sided == n or not entropy)
+    return large == 0 and (curved == 0 or curved == n) and (one_sided == n or kind != ENTROPY)
 
 
 @jit(inner=True)
@@ -172,11 +173,11 @@ def relative_gap(proved):
 
 
 @jit
-def fit(data, net, entropy, tol, room, place, corners, X, columns):
+def fit(data, net, kind, tol, room, place, corners, X, columns):
     """b, and what is proved at the end, whatever it is. w is in the place, the dual point in the room. X has
     room for the rows, densely; or it is None, and there are `small_columns.Columns`."""
     losses = room.losses
-    sound = weighted(data, losses, entropy)
+    sound = weighted(data, losses, kind)
     sound &= mean_row(data.rows, losses.p, room.mean)
     if not net.free or X is None:
         for j in range(len(room.mean)):

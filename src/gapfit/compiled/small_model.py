@@ -22,7 +22,7 @@ class Losses(NamedTuple):
     quad: Any
     lower: Any
     upper: Any
-    entropy: Any  # upper - lower where the loss has an entropy, else 0
+    entropy: Any  # upper - lower where the loss has an entropy, minus p for counts, else 0
     p: Any
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from gapfit.compiled._jit import jit
 from gapfit.compiled.atoms import maximum
+from gapfit.compiled.small_counts import conjugate_of_count, of_count, rise_of_count
 
 UNIT = 2.0**-53
 TINY = 2.3e-308  # what underflow may take from a product
@@ -50,6 +51,8 @@ def _loss(losses, i, margin):
     if entropy > 0.0:
         s = margin if losses.lower[i] == 0.0 else -margin
         return entropy * (max(s, 0.0) + math.log1p(math.exp(-abs(s))))
+    if entropy < 0.0:
+        return of_count(losses, i, margin)[2]
     return maximum(margin, losses.kink[i], losses.quad[i], losses.lower[i], losses.upper[i])[0]
 
 
@@ -57,7 +60,7 @@ def _loss(losses, i, margin):
 def _risk(rows, losses, w, b):
     """At w and b. Within what rounding leaves open of a score, a loss is highest at one of the ends."""
     data, indices, indptr = rows
-    n, risk, rise = len(losses.p), 0.0, 0.0
+    n, risk, rise, made = len(losses.p), 0.0, 0.0, 0.0
     for i in range(n):
         score, size, start = b, abs(b), indptr[i]
         for k in range(start, indptr[i + 1]):
@@ -70,10 +73,14 @@ def _risk(rows, losses, w, b):
         risk += here
         if losses.entropy[i] > 0.0:
             rise += losses.entropy[i] * slack  # it is nowhere steeper
+        elif losses.entropy[i] < 0.0:
+            up, terms_of_it = rise_of_count(losses, i, target - score, slack)
+            rise += up
+            made += terms_of_it
         else:
             ends = max(_loss(losses, i, target - score - slack), _loss(losses, i, target - score + slack))
             rise += max(ends - here, 0.0)
-    return risk, 1.01 * (rise + gamma(n + LOGARITHMS) * risk) + n * TINY
+    return risk, 1.01 * (rise + gamma(n + LOGARITHMS) * (risk + made)) + n * TINY
 
 
 @jit(inner=True)
@@ -184,6 +191,9 @@ def _height(losses, v):
             low, high = (a - losses.lower[i]) / entropy, (losses.upper[i] - a) / entropy
             second = entropy * (entropy_of(low) + entropy_of(high))
             size += entropy * (low + high)  # where a is rounded, by this much more
+        elif entropy < 0.0:
+            second, made = conjugate_of_count(losses, i, a)
+            size += made
         else:
             second = losses.kink[i] * abs(a) + 0.5 * losses.quad[i] * a * a
         height += first - second

@@ -79,6 +79,8 @@ def start(X, losses, net, place, b, told, columns):
         quad, reach = losses.quad[i], losses.upper[i] - losses.lower[i]
         if losses.entropy[i] > 0.0:
             curvature += 0.25 * losses.entropy[i]
+        elif losses.entropy[i] < 0.0:
+            curvature += max(losses.upper[i], -losses.entropy[i])
         elif quad > 0.0:
             curvature += 1.0 / quad
             first += min(reach, 2.0 * spread / quad) / (2.0 * spread)

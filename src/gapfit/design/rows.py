@@ -69,7 +69,7 @@ def row_norms(X: Data, centre: Vector, order: float = 2.0) -> Vector:
             less = X[first : first + size]
             if not plain:
                 less = np.subtract(less, centre, dtype=np.float64)
-            norms[first : first + size] = np.einsum("ij,ij->i", less, less)
+            norms[first : first + size] = np.vecdot(less, less)
         return np.asarray(np.sqrt(norms * (1 + 2 * (d + 2) * EPS)))
     size = max(1, _BLOCK_ELEMENTS // max(d, 1))
     for first in range(0, n, size):
@@ -104,12 +104,11 @@ def different_rows(
     Rows are equal only if their codes are.
     """
     from gapfit.compiled import duplicates
-    from gapfit.compiled.rows import as_rows
+    from gapfit.compiled.rows import Rows, as_rows
     from gapfit.design.memory import MemoryDesign
 
-    stored = as_rows(*MemoryDesign(X).rows())
-    word = np.uint64 if stored.data.dtype == np.float64 else np.uint32
-    words = stored._replace(data=stored.data.view(word))
+    data, indices, indptr = as_rows(*MemoryDesign(X).rows())
+    words = Rows(data.view(np.uint64 if data.dtype == np.float64 else np.uint32), indices, indptr)
     hashes = np.empty(count, np.uint64)
     threads.each(
         lambda rows: duplicates.hash_rows(words, codes, rows.start, rows.stop, hashes),

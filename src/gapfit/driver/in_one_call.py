@@ -18,12 +18,13 @@ from gapfit.certify import certify, judged
 from gapfit.checks import as_tolerance
 from gapfit.design.memory import MemoryDesign
 from gapfit.driver.claims import on_the_way
-from gapfit.driver.one_call_methods import Method, Task, method_for
+from gapfit.driver.one_call_methods import Method, Task, by_samples, method_for
 from gapfit.errors import as_positive
 from gapfit.losses.base import Loss
 from gapfit.losses.forms import Conjugate
 from gapfit.losses.piecewise import PiecewiseLoss
 from gapfit.losses.pointwise import PointwiseLoss
+from gapfit.losses.regression import Poisson
 from gapfit.penalties import Penalty
 from gapfit.penalties.forms import Everywhere, Net
 from gapfit.problem import Problem
@@ -78,9 +79,9 @@ class Small(NamedTuple):
         net = penalty.form(Net)
         if design.dtype != np.float64 or net is None or not penalty.has(Everywhere):
             return None
-        method = method_for(design, net)
-        if method is None or _numbers_of(loss) is None:
-            return None
+        method, numbers = method_for(design, net), _numbers_of(loss)
+        if method is None or numbers is None or (method is by_samples and numbers is _of_counts):
+            return None  # sweeps over samples know no counts
         alpha = float(as_positive("alpha", alpha))
         return cls(design, as_rows(*design.rows()), method, weight, loss, net, alpha, intercept)
 
@@ -91,13 +92,13 @@ class Small(NamedTuple):
         as_tolerance(tol)
         began, loss = perf_counter(), self.loss
         loss.check_target(y)
-        numbers, total, entropy = _numbers_of(loss)(loss, y)  # type: ignore[misc]  # `of` has seen some
+        numbers, total, kind = _numbers_of(loss)(loss, y)  # type: ignore[misc]  # `of` has seen some
         if total or (self.intercept and loss.unattained(y)):
             return None
         data = small_fit.Data(self.rows, *numbers, self.weight)  # type: ignore[call-arg]  # six of them
         l1, l2 = self.alpha * self.net.l1, self.alpha * self.net.l2
         net = small.Net(l1, l2, self.intercept, 0.0, 0.0, 0.0)
-        found = self.method(Task(self.design, data, net, entropy, float(tol)))
+        found = self.method(Task(self.design, data, net, kind, float(tol)))
         if found is None:
             return None
         certificate = certificate_of(found.proved, loss)
@@ -119,7 +120,7 @@ def history_of(way: Sequence[Sequence[float]], certificate: Certificate, seconds
     return [*on_the_way(way, 1, 0.0, seconds), Record(1, seconds, *certificate[:3])]
 
 
-def _numbers_of(loss: Loss) -> Callable[[Any, Vector], tuple[Any, float, bool]] | None:
+def _numbers_of(loss: Loss) -> Callable[[Any, Vector], tuple[Any, float, int]] | None:
     """How to put a loss into numbers, if it is a mean over samples that can be, and none of one's own making
     that does more."""
     kind = type(loss)
@@ -128,17 +129,31 @@ def _numbers_of(loss: Loss) -> Callable[[Any, Vector], tuple[Any, float, bool]] 
     if isinstance(loss, PiecewiseLoss):
         return _of_atoms if kind.bind is PiecewiseLoss.bind and loss.infimum == 0 else None
     if isinstance(loss, PointwiseLoss):
-        return _of_entropies if kind.bind is PointwiseLoss.bind and loss.has_entropy else None
+        if kind.bind is PointwiseLoss.bind and loss.has_entropy:
+            return _of_entropies
+        return _of_counts if kind is Poisson else None
     return None
 
 
-def _of_atoms(loss: PiecewiseLoss, y: Vector) -> tuple[Any, float, bool]:
-    """As `Atoms` has them, the slope in b that no sample carries, and whether the loss has an entropy."""
+def _of_atoms(loss: PiecewiseLoss, y: Vector) -> tuple[Any, float, int]:
+    """As `Atoms` has them, the slope in b that no sample carries, and what kind of losses they are."""
+    from gapfit.compiled.small_counts import LINES  # compiled code is loaded only when it is to run
+
     *numbers, total = loss.atoms(y)
-    return numbers, total, False
+    return numbers, total, LINES
 
 
-def _of_entropies(loss: PointwiseLoss, y: Vector) -> tuple[Any, float, bool]:
+def _of_entropies(loss: PointwiseLoss, y: Vector) -> tuple[Any, float, int]:
+    from gapfit.compiled.small_counts import ENTROPY
+
     lowest, highest = loss.slope_range(y)
     none = np.zeros(len(y))
-    return (np.ones(len(y)), none, none, none, -highest, -lowest), 0.0, True
+    return (np.ones(len(y)), none, none, none, -highest, -lowest), 0.0, ENTROPY
+
+
+def _of_counts(loss: Poisson, y: Vector) -> tuple[Any, float, int]:
+    from gapfit.compiled.small_counts import COUNTS
+
+    lowest, highest = loss.slope_range(y)
+    none = np.zeros(len(y))
+    return (np.ones(len(y)), loss.centre(y), none, none, -highest, -lowest), 0.0, COUNTS

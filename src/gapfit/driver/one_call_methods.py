@@ -24,7 +24,7 @@ class Task(NamedTuple):
     design: MemoryDesign
     data: Any  # `small_fit.Data`
     net: Any  # `small_model.Net`
-    entropy: bool
+    kind: int  # of the losses: see `compiled.small_counts`
     tol: float
 
 
@@ -74,7 +74,7 @@ def by_hessian(task: Task) -> Found:
 
 def by_columns(task: Task) -> Found | None:
     """The same, column by column: where few of many weights are in use. With lines, steps are very many."""
-    if not (task.entropy or task.data.quad.all()):
+    if not (task.kind or task.data.quad.all()):
         return None
     from gapfit.compiled.columns import Model
     from gapfit.compiled.small_column_model import Columns
@@ -114,7 +114,7 @@ def _by_steps(task: Task, hessian: Any, corners: Any, X: Any, columns: Any) -> F
         values=np.empty(small.MOST), gaps=np.empty(small.MOST),
     )  # fmt: skip
     room = small_fit.Room(mean, small.Losses(*of_losses), dual, slope, spread, np.empty((2, 2 * n)))
-    b, proved = small_fit.fit(task.data, task.net, task.entropy, task.tol, room, place, corners, X, columns)
+    b, proved = small_fit.fit(task.data, task.net, task.kind, task.tol, room, place, corners, X, columns)
     return Found(w, b, dual, proved, place, "small_newton")
 
 
@@ -122,6 +122,7 @@ def by_samples(task: Task) -> Found:
     """Coordinate descent in the dual: for easy problems of many weights."""
     from gapfit.compiled import small, small_dual
     from gapfit.compiled.rows import SAMPLE
+    from gapfit.compiled.small_counts import ENTROPY
 
     n, d = task.design.shape
     f, v, *of_losses = np.zeros((9, n))
@@ -130,5 +131,5 @@ def by_samples(task: Task) -> Found:
         small.Losses(*of_losses), np.zeros(n, SAMPLE), z, w, mean, f, v, slope, spread, np.empty((2, 2 * n)),
         np.zeros(1, np.int64), np.empty(small_dual.MOST), np.empty(small_dual.MOST), np.arange(n),
     )  # fmt: skip
-    b, proved = small_dual.fit(task.data, task.net, task.entropy, task.tol, space)
+    b, proved = small_dual.fit(task.data, task.net, task.kind == ENTROPY, task.tol, space)
     return Found(w, b, v, proved, space, "dual_cd")

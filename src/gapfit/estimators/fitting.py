@@ -6,7 +6,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial, wraps
 from inspect import cleandoc, signature
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -174,25 +174,19 @@ def _documented(fit: Fit) -> str:
     return "\n".join(parts)
 
 
-@contextmanager
-def kept(estimator: Any, data: Callable[[], Any]) -> Iterator[Checkpoint | None]:
+def kept(estimator: Any, data: Callable[[], Any]) -> AbstractContextManager[Checkpoint | None]:
     """The checkpoint that the estimator's parameter names, if any; the data that it is for are asked for. Or
     that of a larger fit, which has been opened for it."""
-    if (larger := vars(estimator).get(KEPT_IN)) is not None:
-        yield larger
-        return
-    path = estimator.checkpoint
-    if path is None:
-        yield None
-        return
+    path, larger = estimator.checkpoint, vars(estimator).get(KEPT_IN)
+    if larger is not None or path is None:
+        return nullcontext(larger)
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"checkpoint must be None or the path of a file, got {path!r}")
     parameters = {
         name: value for name, value in estimator.get_params(deep=False).items() if name not in _FREE
     }
     things = {"estimator": type(estimator).__name__, **parameters, "data": data()}
-    with Checkpoint(path, Identity.of(things)) as checkpoint:
-        yield checkpoint
+    return Checkpoint(path, Identity.of(things))
 
 
 def seeded(solver: Solver, random_state: Any) -> Solver:
@@ -220,19 +214,21 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
-@contextmanager
-def shown(verbose: int) -> Iterator[None]:
+def shown(verbose: int) -> AbstractContextManager[None]:
     """1 shows the log of the fit on stderr, 2 every step; 0 leaves it to the settings of `logging`."""
     if isinstance(verbose, bool | np.bool_):
         verbose = int(verbose)
     if not isinstance(verbose, int | np.integer) or verbose < 0:
         raise ValueError(f"verbose must be 0, 1 or 2, got {verbose!r}")
-    if not verbose:
-        yield
-        return
+    return _logged(logging.INFO if verbose == 1 else logging.DEBUG) if verbose else nullcontext()
+
+
+@contextmanager
+def _logged(detail: int) -> Iterator[None]:
+    """The log in so much detail on stderr."""
     handler, level = logging.StreamHandler(), logger.level
     logger.addHandler(handler)
-    logger.setLevel(logging.INFO if verbose == 1 else logging.DEBUG)
+    logger.setLevel(detail)
     try:
         yield
     finally:

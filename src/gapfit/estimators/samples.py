@@ -11,7 +11,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gapfit import threads
 from gapfit._types import Data, Vector
 from gapfit.checks import as_column, as_weights
 from gapfit.declaration import attribute, declared
@@ -27,6 +26,7 @@ from gapfit.persistence.values import COUNT, NAMES
 from gapfit.reductions import Labels, Multiset, weigh_classes
 from gapfit.rowwise import once
 
+_COPIED = 2**19  # entries of X up to which a copy costs less than to say all about the optimum at once
 _PLAIN = (np.ndarray, sparse.csr_matrix, sparse.csr_array)
 
 
@@ -51,7 +51,7 @@ class Samples(NamedTuple):
     @property
     def copied(self) -> bool:
         """Are the arrays no longer the user's, who may write to them?"""
-        return self.origin.rows is not self.origin.place
+        return self.origin.reduces or (not isinstance(self.X, Design) and _size(self.X) <= _COPIED)
 
     def ordered(self, order: NDArray[np.intp]) -> "Samples":
         """In another order, or some of them."""
@@ -66,6 +66,8 @@ class Samples(NamedTuple):
     def weighed(self, class_weight: Any) -> tuple["Samples", Labels]:
         """With the weights of their classes, and these; classes of weight zero are absent."""
         labels = Labels.of(self.y)
+        if class_weight is None and self.weight.all():  # as is most often so
+            return self, Labels(labels.classes, np.ones(len(labels.classes)))
         weight, factors = weigh_classes(class_weight, labels, self.y, self.weight)
         samples, there = self._replace(weight=weight), factors > 0
         if not weight.all():
@@ -104,10 +106,9 @@ class Rows(BaseEstimator):
             weight = once(weight)
             origin = Multiset.unlike(weight)
             return Samples(X, y, weight, offset, origin, y, weight)
-        with threads.using(self.n_jobs):
-            origin = Multiset.of(X, y, weight, offset)
-            X, apply = origin.apply(X), origin.apply
-            return Samples(X, apply(y), origin.weight, apply(offset), origin, y, weight)
+        origin = Multiset.of(X, y, weight, offset)
+        apply = origin.apply if origin.reduces or _size(X) > _COPIED else _copy
+        return Samples(apply(X), apply(y), origin.weight, apply(offset), origin, y, weight)
 
     def _placed(self, X: Data) -> Data | Design:
         """The rows where the fit is to run: here in memory."""
@@ -157,6 +158,15 @@ class Rows(BaseEstimator):
             return False
         numbers = X.reshape(-1) if kind is np.ndarray else X.data[: X.indptr[-1]]
         return isfinite(numbers @ numbers)  # which no number that is none survives
+
+
+def _size(X: Data) -> int:
+    """Stored entries."""
+    return int(X.nnz if sparse.issparse(X) else X.size)
+
+
+def _copy(values: Any) -> Any:
+    return None if values is None else values.copy()
 
 
 def indexable(X: Any) -> Any:

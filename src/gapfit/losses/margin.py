@@ -65,7 +65,7 @@ class _Likelihood(_Margin, PointwiseLoss):
     never_flat = True
 
     def unattained(self, y: Vector) -> str | None:
-        return None if np.ptp(y) > 0 else "y holds one class only, so the best intercept is infinite"
+        return None if y.min() < y.max() else "y holds one class only, so the best intercept is infinite"
 
 
 class Logistic(_Likelihood):
