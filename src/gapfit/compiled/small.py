@@ -6,8 +6,8 @@ The loss of a sample at score f is rounded off around a guess of the dual soluti
                    (target - f) v - kink |v| - quad v^2 / 2 - (v - centre)^2 / (2 c p).
 
 One that has an entropy is round already: (target - f) v - entropy h((v - lower) / entropy) is maximised then,
-with h(a) = a log a + (1 - a) log(1 - a); so are counts (`small_counts`), whose entropy is negative. The penalty
-is l1 |w|_1 + l2 |w|^2 / 2, alpha included.
+with h(a) = a log a + (1 - a) log(1 - a); so are counts (`small_counts`), whose entropy is negative. The
+penalty is l1 |w|_1 + l2 |w|^2 / 2, alpha included.
 """
 
 import math
