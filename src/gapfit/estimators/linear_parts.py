@@ -13,6 +13,7 @@ from gapfit.design.memory import MemoryDesign, design_of
 from gapfit.driver.at_once import at_once, is_plain
 from gapfit.driver.curved_in_one_call import Curved
 from gapfit.driver.in_one_call import Fitted, Small
+from gapfit.driver.moments_in_one_call import ByMoments
 from gapfit.errors import UnboundedProblem
 from gapfit.estimators.certified import Parts
 from gapfit.estimators.fitting import Solver
@@ -133,7 +134,8 @@ class LinearParts(Parts):
             given = (
                 self.design, samples.weight, self.loss, self.penalty, self.alpha, self.intercept,
             )  # fmt: skip
-            small = Small.of(*given) or Curved.of(*given)
+            one = ByMoments.of(*given) if self.count == 1 else None  # for several, X'X would be made for each
+            small = one or Small.of(*given) or Curved.of(*given)
             if small is not None:
                 self.fits = [small.fit(target, tol) for target in self.targets]
                 return self.fits

@@ -26,7 +26,7 @@ from gapfit.persistence.values import COUNT, NAMES
 from gapfit.reductions import Labels, Multiset, weigh_classes
 from gapfit.rowwise import once
 
-_COPIED = 2**19  # entries of X up to which a copy costs less than to say all about the optimum at once
+_COPIED = 2**20  # entries of X up to which a copy costs less than to say all about the optimum at once
 _PLAIN = (np.ndarray, sparse.csr_matrix, sparse.csr_array)
 
 
@@ -157,7 +157,8 @@ class Rows(BaseEstimator):
         elif "feature_names_in_" in known or X.shape[1] != known.get("n_features_in_"):
             return False
         numbers = X.reshape(-1) if kind is np.ndarray else X.data[: X.indptr[-1]]
-        return isfinite(numbers @ numbers)  # which no number that is none survives
+        with np.errstate(over="ignore"):
+            return isfinite(numbers @ numbers)  # which no number that is none survives
 
 
 def _size(X: Data) -> int:
