@@ -16,7 +16,7 @@ from gapfit.compiled._jit import jit
 from gapfit.compiled.rows import TINY
 from gapfit.compiled.small_columns import learn, put_slopes, step_by_columns
 from gapfit.compiled.small_model import EPS, Course, Losses, Net, Place, add_rows, step_by_hessian
-from gapfit.compiled.small_response import respond, response, rounded_part
+from gapfit.compiled.small_response import respond, rounded_part
 
 __all__ = ["Course", "Losses", "Net", "Place", "descend", "improve"]
 
@@ -96,12 +96,11 @@ def _along(losses, net, place, course, t, db):
         second += net.l2 * s * s
         if at == 0.0:
             rise += net.l1 * abs(s)
+    respond(losses, place, course.c, t)
     for i in range(len(f)):
-        score = f[i] + t * along[i]
-        v, curvature, loss = response(losses, i, score, centre[i], course.c)
-        place.v[i], place.curvature[i], place.loss[i] = v, curvature, loss
+        v, curvature, loss = place.v[i], place.curvature[i], place.loss[i]
         away = v - centre[i]
-        value += loss - rounded_part(losses, i, score, v, loss)
+        value += loss - rounded_part(losses, i, f[i] + t * along[i], v, loss)
         value -= 0.5 * away * away / (course.c * losses.p[i])
         first -= v * along[i]
         second += curvature * along[i] * along[i]
@@ -163,7 +162,7 @@ def _newton_step(X, losses, net, place, course, corners, columns):
     for i in range(len(place.f)):
         place.f[i] += t * place.along[i]
     if not known:
-        respond(losses, place, course.c)
+        respond(losses, place, course.c, 0.0)
     return course.b + t * db
 
 
@@ -192,13 +191,12 @@ def _best_offset(losses, net, place, b):
     low, high, before, gain = -math.inf, math.inf, math.inf, 0.0
     for _ in range(SEARCH):
         value, slope, bend, size = net.total * b, net.total, 0.0, abs(net.total)
+        respond(losses, place, math.inf, 0.0)
         for i in range(len(place.f)):
-            v, curvature, loss = response(losses, i, place.f[i], place.centre[i], math.inf)
-            place.v[i] = v
-            value += loss
-            slope -= v
-            bend += curvature
-            size += abs(v)
+            value += place.loss[i]
+            slope -= place.v[i]
+            bend += place.curvature[i]
+            size += abs(place.v[i])
         before = value if before == math.inf else before
         gain = before - value
         if abs(slope) <= 4.0 * EPS * size:
@@ -224,7 +222,7 @@ def _improve(X, losses, net, place, course, tol, corners, columns):
     do not: no code is compiled that is not needed."""
     aim, best, since = 0.0, math.inf, 0
     b, c, steps = course.b, course.c, course.steps
-    respond(losses, place, c)
+    respond(losses, place, c, 0.0)
     for turn in range(MOST):
         course = _look(X, losses, net, place, _at(course, b, c, steps, True), columns)
         place.passed[0], place.values[turn], place.gaps[turn] = turn, course.primal, course.gap
@@ -249,7 +247,7 @@ def _improve(X, losses, net, place, course, tol, corners, columns):
                 BLUNT if not solved else SHARPEN if steps <= EASY else 1.0 if steps <= HARD else 1.0 / SHARPEN
             )
             steps = 0
-            respond(losses, place, c)
+            respond(losses, place, c, 0.0)
         else:
             b = _newton_step(X, losses, net, place, course, corners, columns)
             steps += 1

@@ -1,23 +1,16 @@
 """What the losses of a small fit, rounded off around a centre, answer to scores. See `small`."""
 
-import math
-
 from gapfit.compiled._jit import jit
+from gapfit.compiled.exponentials import put_exponentials, put_logarithms
 from gapfit.compiled.rows import TINY
 from gapfit.compiled.small_counts import of_count
 
 
 @jit(fast=True, inner=True)
 def response(losses, i, f, centre, c):
-    """The maximiser v, the curvature of the rounded loss, and the true loss."""
-    margin = losses.target[i] - f
-    lower, entropy = losses.lower[i], losses.entropy[i]
-    if entropy > 0.0:
-        t = math.exp(-abs(margin))
-        small, large = t / (1.0 + t), 1.0 / (1.0 + t)
-        v = lower + entropy * (large if margin > 0.0 else small)
-        return v, entropy * small * large, margin * lower + entropy * (max(margin, 0.0) + math.log1p(t))
-    if entropy < 0.0:
+    """The maximiser v, the curvature of the rounded loss, and the true loss; for no logistic ones."""
+    margin, lower = losses.target[i] - f, losses.lower[i]
+    if losses.entropy[i] < 0.0:
         return of_count(losses, i, margin)
     kink, quad, upper = losses.kink[i], losses.quad[i], losses.upper[i]
     pull = 1.0 / (c * losses.p[i])
@@ -38,9 +31,25 @@ def rounded_part(losses, i, f, v, loss):
     return loss - (losses.target[i] - f) * v + losses.kink[i] * abs(v) + 0.5 * losses.quad[i] * v * v
 
 
-@jit(fast=True, inner=True)
-def respond(losses, place, c):
-    """Write the maximisers, the curvatures and the losses at the scores."""
+@jit(fast=True)
+def _respond_with_entropies(losses, place, t):
+    put_exponentials(losses.target, place.f, place.along, t, place.curvature)
+    put_logarithms(place.curvature, place.loss)
     for i in range(len(place.f)):
-        v, curvature, loss = response(losses, i, place.f[i], place.centre[i], c)
+        margin, entropy = losses.target[i] - (place.f[i] + t * place.along[i]), losses.entropy[i]
+        large = 1.0 / (1.0 + place.curvature[i])
+        small = place.curvature[i] * large
+        place.v[i] = losses.lower[i] + entropy * (large if margin > 0.0 else small)
+        place.curvature[i] = entropy * small * large
+        place.loss[i] = margin * losses.lower[i] + entropy * (max(margin, 0.0) + place.loss[i])
+
+
+@jit(fast=True, inner=True)
+def respond(losses, place, c, t):
+    """Write the maximisers, the curvatures and the losses at that share of the step."""
+    if losses.entropy[0] > 0.0:
+        _respond_with_entropies(losses, place, t)
+        return
+    for i in range(len(place.f)):
+        v, curvature, loss = response(losses, i, place.f[i] + t * place.along[i], place.centre[i], c)
         place.v[i], place.curvature[i], place.loss[i] = v, curvature, loss

