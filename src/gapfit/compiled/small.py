@@ -15,6 +15,7 @@ from gapfit.compiled._jit import jit
 from gapfit.compiled.rows import TINY
 from gapfit.compiled.small_columns import learn, put_slopes, step_by_columns
 from gapfit.compiled.small_model import EPS, Course, Losses, Net, Place, add_rows, step_by_hessian
+from gapfit.compiled.small_products import put_slopes_of_rows, step_by_products
 
 __all__ = ["Course", "Losses", "Net", "Place", "descend", "improve"]
 
@@ -67,7 +68,7 @@ def _respond(losses, place, c):
 
 
 @jit(fast=True)
-def _look(X, losses, net, place, course, columns):
+def _look(X, losses, net, place, course, columns, products):
     """Sum up what is known of all samples. The gap is that at this b, and what b may still gain."""
     w, f, v, z = place.w, place.f, place.v, place.z
     loss = bound = rounding = mass = bend = pull = fall = drop = 0.0
@@ -86,6 +87,8 @@ def _look(X, losses, net, place, course, columns):
         add_rows(X, v, z)
     if columns is not None:
         put_slopes(columns, v, z)
+    if products is not None:
+        put_slopes_of_rows(products.rows, v, z)
     one = two = steepest = beyond = 0.0
     for j in range(len(w)):
         one += abs(w[j])
@@ -182,7 +185,7 @@ def _length(losses, net, place, course, db):
 
 
 @jit(fast=True)
-def _newton_step(X, losses, net, place, course, corners, columns):
+def _newton_step(X, losses, net, place, course, aim, corners, columns, products):
     """Move to where the quadratic model of the rounded objective is least, as far as that helps."""
     w, step = place.w, place.step
     db = 0.0
@@ -190,6 +193,8 @@ def _newton_step(X, losses, net, place, course, corners, columns):
         db = step_by_hessian(X, net, place, course, corners)
     if columns is not None:
         db = step_by_columns(columns, losses, net, place, course)
+    if products is not None:
+        db = step_by_products(products, net, place, course, aim)
     t, known = _length(losses, net, place, course, db)
     if columns is not None:
         learn(columns, t)
@@ -205,13 +210,13 @@ def _newton_step(X, losses, net, place, course, corners, columns):
 @jit(fast=True)
 def improve(X, losses, net, place, course, corners):
     """For Python: see `descend`. A call leaves a hundredth of the gap."""
-    return descend(X, losses, net, place, course, 0.0, corners, None)
+    return descend(X, losses, net, place, course, 0.0, corners, None, None)
 
 
 @jit(fast=True, inner=True)
-def descend(X, losses, net, place, course, tol, corners, columns):
+def descend(X, losses, net, place, course, tol, corners, columns, products):
     """Newton steps as `_improve` makes them; and where losses are round, the best b."""
-    course = _improve(X, losses, net, place, course, tol, corners, columns)
+    course = _improve(X, losses, net, place, course, tol, corners, columns, products)
     if not (net.free and course.c == math.inf):
         return course
     b, gain, best = _best_offset(losses, net, place, course.b)
@@ -251,7 +256,7 @@ def _best_offset(losses, net, place, b):
 
 
 @jit(fast=True)
-def _improve(X, losses, net, place, course, tol, corners, columns):
+def _improve(X, losses, net, place, course, tol, corners, columns, products):
     """Newton steps until the gap has fallen to tol * J, if that is more than zero; else to a hundredth; or
     until nothing moves any more.
 
@@ -261,7 +266,7 @@ def _improve(X, losses, net, place, course, tol, corners, columns):
     b, c, steps = course.b, course.c, course.steps
     _respond(losses, place, c)
     for turn in range(MOST):
-        course = _look(X, losses, net, place, _at(course, b, c, steps, True), columns)
+        course = _look(X, losses, net, place, _at(course, b, c, steps, True), columns, products)
         place.passed[0], place.values[turn], place.gaps[turn] = turn, course.primal, course.gap
         if turn == 0:
             aim = PROGRESS * course.gap
@@ -271,6 +276,8 @@ def _improve(X, losses, net, place, course, tol, corners, columns):
             return course
         if columns is not None and turn >= LOOKS:
             return _at(course, b, c, steps, False)  # others are faster
+        if products is not None and products.left[0] <= 0:
+            return _at(course, b, c, steps, False)
         since += 1
         if course.gap < 0.9 * best:
             best, since = course.gap, 0
@@ -286,7 +293,7 @@ def _improve(X, losses, net, place, course, tol, corners, columns):
             steps = 0
             _respond(losses, place, c)
         else:
-            b = _newton_step(X, losses, net, place, course, corners, columns)
+            b = _newton_step(X, losses, net, place, course, aim, corners, columns, products)
             steps += 1
     return course
 
