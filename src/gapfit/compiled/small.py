@@ -274,7 +274,7 @@ def _improve(X, losses, net, place, course, tol, corners, columns, products):
             aim = tol * abs(course.primal)
         if course.gap <= aim and (turn > 0 or tol > 0.0):
             return course
-        if columns is not None and turn >= LOOKS:
+        if columns is not None and (turn >= LOOKS or columns.left[0] <= 0.0):
             return _at(course, b, c, steps, False)  # others are faster
         if products is not None and products.left[0] <= 0:
             return _at(course, b, c, steps, False)

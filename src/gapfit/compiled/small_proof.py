@@ -153,11 +153,13 @@ def unit_of(size):
 @jit(inner=True)
 def balanced(losses, v, unit):
     """Move v onto multiples of the unit whose sum is zero without rounding. Could it be done?"""
-    total = 0.0
+    total, per = 0.0, 1.0 / unit  # exact, as units are powers of two
     for i in range(len(v)):
-        v[i] = whole(v[i], unit)
+        v[i] = float(int(v[i] * per)) * unit
         total += v[i]
     for i in range(len(v)):
+        if total == 0.0:
+            return True
         room = v[i] - losses.lower[i] if total > 0.0 else losses.upper[i] - v[i]
         step = whole(min(room * (1.0 - 8.0 * UNIT), abs(total)), unit)
         if total < 0.0:

@@ -13,8 +13,6 @@ from gapfit.solvers.choice.shapes import is_small_shape
 from gapfit.solvers.choice.work import LOOKED_UP
 
 MANY = 4_000_000  # entries of X, up to which a call is worth a try: beyond, others may begin with some of them
-MANY_SPARSE = 2_100_000  # the same, for columns: beyond, `primal_cd` has more to offer
-MANY_DENSE = 500_000  # the same; to turn more of them takes longer than steps of `primal_cd`
 CROWD = 200  # samples for each feature, beyond which coordinate descent is not
 FEW = 64  # features, up to which a Hessian is sooner made than products where losses are round
 EASY = 0.3  # mean square of a row beside alpha n, up to which a few sweeps are all
@@ -22,7 +20,8 @@ VERY_LITTLE = 1e6  # multiply-adds for a Hessian of which many are needed
 CALLS = 1.5e7  # entries are passed in the time of the calls that others make: so much may always be tried
 SWEEPS = 16  # over all samples, and more where they are so little,
 VISIT = 100.0  # entries that take as long as what a sample takes beside its own
-PRODUCTS = 60  # the same,
+PASSES = 100.0  # the same, by columns,
+PRODUCTS = 60  # and of products,
 DIRECT = 0.1  # and so many for each row or column of a matrix that would have to be factorised
 
 
@@ -64,7 +63,7 @@ def method_for(design: MemoryDesign, net: Net) -> Method | None:
         many = n < 2 * d  # steps: few samples, and weights that may be zero
         if small and (not many or (n + d) * d**2 <= VERY_LITTLE):
             return by_hessian
-        return by_columns if entries <= (MANY_SPARSE if sparse.issparse(design.X) else MANY_DENSE) else None
+        return by_columns if entries <= MANY else None
     if small:
         return by_hessian_or_rows
     return by_rows if entries <= MANY else None
@@ -126,7 +125,7 @@ def by_columns(task: Task) -> Found | None:
     bounds = np.full(d, -np.inf), np.full(d, np.inf)
     columns = Columns(
         _stored_by_columns(task.design), np.zeros(d, np.int64), at, Model(h, m, r, D, 0.0), bounds,
-        np.zeros((5, d)), image, np.ones(1),
+        np.zeros((5, d)), image, np.ones(1), np.full(1, PASSES + CALLS / _passed(task.design)),
     )  # fmt: skip
     return _by_steps(task, np.zeros((0, 0)), columns=columns)._replace(solver="primal_cd")
 
