@@ -125,7 +125,14 @@ def test_entropies_have_the_digits_that_are_counted(seed):
     near = 10.0 ** rng.uniform(-17, 0, n)  # to an end of the box
     v = np.where(rng.random(n) < 0.5, near, 1 - near) * np.where(losses.upper > 0, losses.p, -losses.p)
     found = prove(
-        rows_of(X, rng), losses, Net(0.0, 1.0, False, 0.0, 0.0, 0.0), w, b, v, np.zeros(d), np.zeros(d),
+        rows_of(X, rng),
+        losses,
+        Net(0.0, 1.0, False, 0.0, 0.0, 0.0),
+        w,
+        b,
+        v,
+        np.zeros(d),
+        np.zeros(d),
         np.zeros((2, n)),
     )
     with mp.workdps(60):

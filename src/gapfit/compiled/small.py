@@ -1,12 +1,7 @@
 """A fit on small data: proximal point steps in the dual, Newton's method inside. See `small_newton`.
 
-The loss of a sample at score f is rounded off around a guess of the dual solution, the centre,
-
-    phi_c(f) = max over lower <= v <= upper of
-                   (target - f) v - kink |v| - quad v^2 / 2 - (v - centre)^2 / (2 c p).
-
-One that has an entropy is round already: (target - f) v - entropy h((v - lower) / entropy) is maximised then,
-with h(a) = a log a + (1 - a) log(1 - a). The penalty is l1 |w|_1 + l2 |w|^2 / 2, alpha included.
+Losses are rounded off about a guess of the dual solution (`small_losses`). The penalty is
+l1 |w|_1 + l2 |w|^2 / 2, alpha included.
 """
 
 import math
@@ -14,6 +9,7 @@ import math
 from gapfit.compiled._jit import jit
 from gapfit.compiled.rows import TINY
 from gapfit.compiled.small_columns import learn, put_slopes, step_by_columns
+from gapfit.compiled.small_losses import response, rounded_part
 from gapfit.compiled.small_model import EPS, Course, Losses, Net, Place, add_rows, step_by_hessian
 from gapfit.compiled.small_products import put_slopes_of_rows, step_by_products
 
@@ -31,39 +27,10 @@ LOOKS = 40  # at points, where steps go by columns
 
 
 @jit(fast=True)
-def _response(losses, i, f, centre, c):
-    """The maximiser v, the curvature of the rounded loss, and the true loss."""
-    margin = losses.target[i] - f
-    lower, entropy = losses.lower[i], losses.entropy[i]
-    if entropy > 0.0:
-        t = math.exp(-abs(margin))
-        small, large = t / (1.0 + t), 1.0 / (1.0 + t)
-        v = lower + entropy * (large if margin > 0.0 else small)
-        return v, entropy * small * large, margin * lower + entropy * (max(margin, 0.0) + math.log1p(t))
-    kink, quad, upper = losses.kink[i], losses.quad[i], losses.upper[i]
-    pull = 1.0 / (c * losses.p[i])
-    drive = margin + pull * centre
-    give = 1.0 / max(quad + pull, TINY)
-    v = min(max(give * (drive - min(max(drive, -kink), kink)), lower), upper)
-    inside = v > lower and v < upper and (kink == 0.0 or v != 0.0)
-    beyond = margin - min(max(margin, -kink), kink)
-    exact = min(max(beyond / max(quad, TINY), lower), upper)
-    return v, give if inside else 0.0, (beyond - 0.5 * quad * exact) * exact
-
-
-@jit(fast=True)
-def _rounded_part(losses, i, f, v, loss):
-    """By how much the loss is above the plane of v at f."""
-    if losses.entropy[i] > 0.0:
-        return 0.0
-    return loss - (losses.target[i] - f) * v + losses.kink[i] * abs(v) + 0.5 * losses.quad[i] * v * v
-
-
-@jit(fast=True)
 def _respond(losses, place, c):
     """Write the maximisers, the curvatures and the losses at the scores."""
     for i in range(len(place.f)):
-        v, curvature, loss = _response(losses, i, place.f[i], place.centre[i], c)
+        v, curvature, loss = response(losses, i, place.f[i], place.centre[i], c)
         place.v[i], place.curvature[i], place.loss[i] = v, curvature, loss
 
 
@@ -74,7 +41,7 @@ def _look(X, losses, net, place, course, columns, products):
     loss = bound = rounding = mass = bend = pull = fall = drop = 0.0
     for i in range(len(f)):
         x, value, away = v[i], place.loss[i], v[i] - place.centre[i]
-        lost = _rounded_part(losses, i, f[i], x, value)
+        lost = rounded_part(losses, i, f[i], x, value)
         loss += value
         rounding += lost
         pull += 0.5 * away * away / (course.c * losses.p[i])
@@ -136,10 +103,10 @@ def _along(losses, net, place, course, t, db):
             rise += net.l1 * abs(s)
     for i in range(len(f)):
         score = f[i] + t * along[i]
-        v, curvature, loss = _response(losses, i, score, centre[i], course.c)
+        v, curvature, loss = response(losses, i, score, centre[i], course.c)
         place.v[i], place.curvature[i], place.loss[i] = v, curvature, loss
         away = v - centre[i]
-        value += loss - _rounded_part(losses, i, score, v, loss)
+        value += loss - rounded_part(losses, i, score, v, loss)
         value -= 0.5 * away * away / (course.c * losses.p[i])
         first -= v * along[i]
         second += curvature * along[i] * along[i]
@@ -233,7 +200,7 @@ def _best_offset(losses, net, place, b):
     for _ in range(SEARCH):
         value, slope, bend, size = net.total * b, net.total, 0.0, abs(net.total)
         for i in range(len(place.f)):
-            v, curvature, loss = _response(losses, i, place.f[i], place.centre[i], math.inf)
+            v, curvature, loss = response(losses, i, place.f[i], place.centre[i], math.inf)
             place.v[i] = v
             value += loss
             slope -= v

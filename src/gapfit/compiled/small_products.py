@@ -1,12 +1,12 @@
-"""Newton steps of a small fit by products with X, under the L2 penalty: for sparse rows and for many. See `small`.
+"""Newton steps of a small fit by products with X, under the L2 penalty: for many weights. See `small`.
 
-A step solves its system by conjugate gradients, which ask for products with the Hessian only: each is one pass
-over the rows. What is to be solved is what is left once the intercept follows the weights,
+A step solves its system by conjugate gradients, which ask for products with the Hessian only: each is one
+pass over the rows. What is to be solved is what is left once the intercept follows the weights,
 
     (l2 + X'DX - m m' / bend) s = X'v - l2 w + m imbalance / bend,      m = X'D 1,  bend = 1'D 1,
 
-its diagonal goes before. Systems are solved as exactly as their steps deserve: in units of the gap that the
-slope itself leaves, |slope|^2 / (2 l2).
+scaled by its diagonal. It is solved as exactly as the step deserves: in units of the gap that the slope
+itself leaves, |slope|^2 / (2 l2).
 """
 
 from typing import Any, NamedTuple

@@ -19,8 +19,8 @@ from gapfit.solution import as_intercept
 
 ENTRIES = 500_000  # of X
 OF_MARGINS = 30_000  # the same, for a margin loss: its kinks cost many products
-WEIGHTS = 60_000  # of all scores
-ANSWERS = 30_000  # of all samples
+WEIGHTS = 200_000  # of all scores
+ANSWERS = 60_000  # of all samples
 COUNTED = 1_500  # samples of counts, beyond which others are faster
 MATRIX = 100  # features, up to which there is a Hessian of one score; and twice as many as samples at most
 ALL = 200  # weights of all classes, up to which a margin loss has a Hessian of them

@@ -12,17 +12,17 @@ from gapfit.penalties.forms import Net
 from gapfit.solvers.choice.shapes import is_small_shape
 from gapfit.solvers.choice.work import LOOKED_UP
 
-MANY = 4_000_000  # entries of X, up to which a call is worth a try: beyond, others may begin with some of them
+MANY = 4_000_000  # entries of X, up to which a call is worth a try: beyond, others begin with some of them
 CROWD = 200  # samples for each feature, beyond which coordinate descent is not
 FEW = 64  # features, up to which a Hessian is sooner made than products where losses are round
 EASY = 0.3  # mean square of a row beside alpha n, up to which a few sweeps are all
 VERY_LITTLE = 1e6  # multiply-adds for a Hessian of which many are needed
 CALLS = 1.5e7  # entries are passed in the time of the calls that others make: so much may always be tried
-SWEEPS = 16  # over all samples, and more where they are so little,
-VISIT = 100.0  # entries that take as long as what a sample takes beside its own
-PASSES = 100.0  # the same, by columns,
-PRODUCTS = 60  # and of products,
-DIRECT = 0.1  # and so many for each row or column of a matrix that would have to be factorised
+SWEEPS = 16  # over all samples, which may be left to come,
+VISIT = 100.0  # entries take as long as what a sample takes in a sweep beside its own
+PASSES = 100.0  # over all columns, before others are faster
+PRODUCTS = 60  # with the Hessian, the same,
+DIRECT = 0.1  # and so many for each row or column of a matrix that others would factorise
 
 
 class Task(NamedTuple):
@@ -98,7 +98,7 @@ def by_rows(task: Task) -> Found | None:
     n, d = task.design.shape
     if _is_parabola(task) or (_is_round(task) and (task.entropy or n >= d)):
         return by_products(task)
-    return by_samples(task) if n <= CROWD * d else None  # it would take very many sweeps if the penalty were weak
+    return by_samples(task) if n <= CROWD * d else None  # else sweeps are many where the penalty is weak
 
 
 def by_hessian(task: Task) -> Found:
@@ -172,7 +172,9 @@ def _by_steps(
         values=np.empty(small.MOST), gaps=np.empty(small.MOST),
     )  # fmt: skip
     room = small_fit.Room(mean, small.Losses(*of_losses), dual, slope, spread, np.empty((2, 2 * n)))
-    b, proved = small_fit.fit(task.data, task.net, task.entropy, task.tol, room, place, corners, X, columns, products)
+    b, proved = small_fit.fit(
+        task.data, task.net, task.entropy, task.tol, room, place, corners, X, columns, products
+    )
     return Found(w, b, dual, proved, place, "small_newton")
 
 
