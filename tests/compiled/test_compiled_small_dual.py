@@ -54,6 +54,7 @@ def test_the_intercept_moves_with_what_losses_need():
 def test_progress_is_judged_by_its_rate():
     slow = entry(small_dual._is_slow)
     turns = np.arange(10)
-    assert not slow(0.1**turns, 6, 1e-9)
-    assert slow(0.9**turns, 6, 1e-9)
-    assert slow(np.ones(10), 6, 1e-9)
+    assert not slow(0.1**turns, 6, 1e-9, 16.0)
+    assert slow(0.9**turns, 6, 1e-9, 16.0)
+    assert not slow(0.9**turns, 6, 1e-9, 300.0)
+    assert slow(np.ones(10), 6, 1e-9, 300.0)

@@ -60,19 +60,46 @@ def wide(seed):
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_wide_rows_go_by_samples(seed):
+def test_wide_rows_go_by_samples_or_by_products(seed):
     X, y, weight, loss, alpha, free = wide(seed)
     small = Small.of(MemoryDesign(X), weight, as_loss(loss), as_penalty("l2"), alpha, free)
     found = small.fit(y, 1e-4)
     if found is None:  # a few make no headway, and are left to others
         return
-    assert found.solver == "dual_cd"
+    assert found.solver == ("newton_cg" if loss in ("logistic", "squared") else "dual_cd")
     problem = Problem(X, y, loss, "l2", alpha, weight, free)
     mine, other = found.certificate, solve(problem, tol=1e-8).certificate
     assert mine.dual <= other.primal and other.dual <= mine.primal
     assert found.solution(problem).certificate.relative_gap <= 1.1e-4
     least = problem.best(found.w, np.zeros(problem.n_offsets))[0]
     assert mine.primal <= least + 1e-9 * abs(least)
+
+
+def tall(seed):
+    """One of more samples than columns, of losses that are round: at any alpha, with columns of all sizes."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(300, 2000)), int(rng.integers(70, 300))
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < rng.choice([0.02, 0.3, 1.0]))
+    X = X * 10.0 ** rng.uniform(-1, 1, d) + rng.choice([0.0, 1.0]) * rng.normal(size=(n, 1))
+    loss = str(rng.choice(["logistic", "squared", "squared_hinge", "squared_epsilon_insensitive", "huber"]))
+    f = X @ rng.normal(size=d) + rng.normal(size=n) + rng.choice([0.0, 5.0])
+    y = np.where(f > np.median(f), 1.0, -1.0) if loss in LABELS else f / f.std()
+    weight = np.ones(n) if rng.random() < 0.5 else rng.integers(1, 5, n).astype(float)
+    alpha = 10 ** rng.uniform(-5, 0) * float((X * X).sum() / n)
+    return sparse.csr_matrix(X) if (X == 0).any() else X, y, weight, loss, alpha, bool(rng.random() < 0.6)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_round_losses_of_many_weights_go_by_products(seed):
+    X, y, weight, loss, alpha, free = tall(seed)
+    small = Small.of(MemoryDesign(X), weight, as_loss(loss), as_penalty("l2"), alpha, free)
+    found = small.fit(y, 1e-6)
+    assert found.solver == "newton_cg"
+    problem = Problem(X, y, loss, "l2", alpha, weight, free)
+    mine, other = found.certificate, solve(problem, tol=1e-9).certificate
+    assert mine.relative_gap <= 1e-6
+    assert mine.dual <= other.primal and other.dual <= mine.primal
+    assert found.solution(problem).certificate.relative_gap <= 1.1e-6
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -183,7 +210,8 @@ def test_what_is_not_for_one_call_is_left_to_others():
     assert of(penalty=Box(l2, 0.0, 1.0)) is None
     assert of(loss=as_loss("exponential")) is None
     assert of(loss=as_loss("f_beta")) is None
-    assert of(X=np.zeros((100_000, 3))) is None
+    assert of(X=np.zeros((100_000, 60))) is None
+    assert of(X=np.zeros((100_000, 3))).fit(np.resize([1.0, -1.0], 100_000), 1e-4) is None  # too many sweeps
 
     class Mine(Hinge):
         def bind(self, y, weight, groups=None):

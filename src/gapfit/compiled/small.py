@@ -1,13 +1,7 @@
 """A fit on small data: proximal point steps in the dual, Newton's method inside. See `small_newton`.
 
-The loss of a sample at score f is rounded off around a guess of the dual solution, the centre,
-
-    phi_c(f) = max over lower <= v <= upper of
-                   (target - f) v - kink |v| - quad v^2 / 2 - (v - centre)^2 / (2 c p).
-
-One that has an entropy is round already: (target - f) v - entropy h((v - lower) / entropy) is maximised then,
-with h(a) = a log a + (1 - a) log(1 - a). So are counts (`small_counts`): their entropy is negative. The
-penalty is l1 |w|_1 + l2 |w|^2 / 2, alpha included.
+Losses are rounded off about a guess of the dual solution (`small_losses`). The penalty is
+l1 |w|_1 + l2 |w|^2 / 2, alpha included.
 """
 
 import math
@@ -15,8 +9,9 @@ import math
 from gapfit.compiled._jit import jit
 from gapfit.compiled.rows import TINY
 from gapfit.compiled.small_columns import learn, put_slopes, step_by_columns
+from gapfit.compiled.small_losses import respond, rounded_part
 from gapfit.compiled.small_model import EPS, Course, Losses, Net, Place, add_rows, step_by_hessian
-from gapfit.compiled.small_response import respond, rounded_part
+from gapfit.compiled.small_products import put_slopes_of_rows, step_by_products
 
 __all__ = ["Course", "Losses", "Net", "Place", "descend", "improve"]
 
@@ -32,7 +27,7 @@ LOOKS = 40  # at points, where steps go by columns
 
 
 @jit(fast=True)
-def _look(X, losses, net, place, course, columns):
+def _look(X, losses, net, place, course, columns, products):
     """Sum up what is known of all samples. The gap is that at this b, and what b may still gain."""
     w, f, v, z = place.w, place.f, place.v, place.z
     loss = bound = rounding = mass = bend = pull = fall = drop = 0.0
@@ -51,6 +46,8 @@ def _look(X, losses, net, place, course, columns):
         add_rows(X, v, z)
     if columns is not None:
         put_slopes(columns, v, z)
+    if products is not None:
+        put_slopes_of_rows(products.rows, v, z)
     one = two = steepest = beyond = 0.0
     for j in range(len(w)):
         one += abs(w[j])
@@ -146,7 +143,7 @@ def _length(losses, net, place, course, db):
 
 
 @jit(fast=True)
-def _newton_step(X, losses, net, place, course, corners, columns):
+def _newton_step(X, losses, net, place, course, aim, corners, columns, products):
     """Move to where the quadratic model of the rounded objective is least, as far as that helps."""
     w, step = place.w, place.step
     db = 0.0
@@ -154,6 +151,8 @@ def _newton_step(X, losses, net, place, course, corners, columns):
         db = step_by_hessian(X, net, place, course, corners)
     if columns is not None:
         db = step_by_columns(columns, losses, net, place, course)
+    if products is not None:
+        db = step_by_products(products, net, place, course, aim)
     t, known = _length(losses, net, place, course, db)
     if columns is not None:
         learn(columns, t)
@@ -169,13 +168,13 @@ def _newton_step(X, losses, net, place, course, corners, columns):
 @jit(fast=True)
 def improve(X, losses, net, place, course, corners):
     """For Python: see `descend`. A call leaves a hundredth of the gap."""
-    return descend(X, losses, net, place, course, 0.0, corners, None)
+    return descend(X, losses, net, place, course, 0.0, corners, None, None)
 
 
 @jit(fast=True, inner=True)
-def descend(X, losses, net, place, course, tol, corners, columns):
+def descend(X, losses, net, place, course, tol, corners, columns, products):
     """Newton steps as `_improve` makes them; and where losses are round, the best b."""
-    course = _improve(X, losses, net, place, course, tol, corners, columns)
+    course = _improve(X, losses, net, place, course, tol, corners, columns, products)
     if not (net.free and course.c == math.inf):
         return course
     b, gain, best = _best_offset(losses, net, place, course.b)
@@ -214,7 +213,7 @@ def _best_offset(losses, net, place, b):
 
 
 @jit(fast=True)
-def _improve(X, losses, net, place, course, tol, corners, columns):
+def _improve(X, losses, net, place, course, tol, corners, columns, products):
     """Newton steps until the gap has fallen to tol * J, if that is more than zero; else to a hundredth; or
     until nothing moves any more.
 
@@ -224,7 +223,7 @@ def _improve(X, losses, net, place, course, tol, corners, columns):
     b, c, steps = course.b, course.c, course.steps
     respond(losses, place, c, 0.0)
     for turn in range(MOST):
-        course = _look(X, losses, net, place, _at(course, b, c, steps, True), columns)
+        course = _look(X, losses, net, place, _at(course, b, c, steps, True), columns, products)
         place.passed[0], place.values[turn], place.gaps[turn] = turn, course.primal, course.gap
         if turn == 0:
             aim = PROGRESS * course.gap
@@ -232,8 +231,10 @@ def _improve(X, losses, net, place, course, tol, corners, columns):
             aim = tol * abs(course.primal)
         if course.gap <= aim and (turn > 0 or tol > 0.0):
             return course
-        if columns is not None and turn >= LOOKS:
+        if columns is not None and (turn >= LOOKS or columns.left[0] <= 0.0):
             return _at(course, b, c, steps, False)  # others are faster
+        if products is not None and products.left[0] <= 0:
+            return _at(course, b, c, steps, False)
         since += 1
         if course.gap < 0.9 * best:
             best, since = course.gap, 0
@@ -249,7 +250,7 @@ def _improve(X, losses, net, place, course, tol, corners, columns):
             steps = 0
             respond(losses, place, c, 0.0)
         else:
-            b = _newton_step(X, losses, net, place, course, corners, columns)
+            b = _newton_step(X, losses, net, place, course, aim, corners, columns, products)
             steps += 1
     return course
 

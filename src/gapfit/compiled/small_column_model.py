@@ -30,6 +30,7 @@ class Columns(NamedTuple):
     room: Any  # five rows
     image: Any  # of a step in the scores
     share: Any  # of the parabolas that stand for lines
+    left: Any  # passes over X that may still be made
 
 
 @jit(fast=True)
@@ -135,8 +136,8 @@ def minimise_by_columns(columns, net, model, count, goal, shift):
     """Sweeps and glides until no weight wants to move; one glide at least, for what sweeps alone have found
     may be far away where columns are alike."""
     terms, some = (net.l1, net.l2, columns.bounds[0], columns.bounds[1]), columns.chosen[:count]
-    passes = 0.0
-    while passes < MANY:
+    passes, share = 0.0, count / len(columns.chosen)
+    while passes < MANY and columns.left[0] > 0.0:
         for _ in range(BETWEEN):
             worst, shift = sweep_columns(columns.stored, some, model, terms, columns.at, shift)
             if worst <= goal:
@@ -144,8 +145,10 @@ def minimise_by_columns(columns, net, model, count, goal, shift):
         if worst <= goal and passes > 0.0:
             return
         passes += BETWEEN
+        columns.left[0] -= BETWEEN * share
         for _ in range(RUNS):
             shift, products, kink = _glide(columns, net, model, count, ENOUGH * goal, shift)
             passes += products
+            columns.left[0] -= products * share
             if not kink:
                 break

@@ -25,12 +25,12 @@ def of_count(losses, i, margin):
 
 @jit(inner=True)
 def rise_of_count(losses, i, margin, slack):
-    """How much higher the loss may be within the slack of the score, rounding on the way to it included; and
-    the sum of what it is made of, in absolute values."""
+    """The loss, how much higher it may be within the slack of the score, and the sum of what it is made of,
+    in absolute values."""
     v, mean, loss = of_count(losses, i, margin)
     steep, most = abs(v), losses.upper[i]
     rise = slack * (steep + (mean + most) * math.expm1(slack))
-    return rise, steep * (1.0 + abs(margin)) + most * abs(margin) + mean + abs(loss)
+    return loss, rise, steep * (1.0 + abs(margin)) + most * abs(margin) + mean + abs(loss)
 
 
 @jit(inner=True)

@@ -15,15 +15,14 @@ from gapfit.compiled.dual_coordinate import cost
 from gapfit.compiled.dual_sweeps import Dual, Place, sweep
 from gapfit.compiled.rows import dense_dot, row_dot
 from gapfit.compiled.small_counts import ENTROPY, LINES
-from gapfit.compiled.small_fit import best_kink, mean_row, relative_gap, weighted
+from gapfit.compiled.small_fit import best_kink, is_reasonable, put_mean_row, relative_gap, weighted
 from gapfit.compiled.small_proof import Proved, prove
 
 RHO = 0.01  # of the coordinates' own curvature is that of the slope in b,
 SWEEPS = 6  # over active rows, at most, before all are visited again
 ACTIVE = 0.1  # of the gap, left in the active rows: then all are visited
 PATIENCE = 4  # visits to all rows, by which their progress is judged
-AHEAD = 16  # such visits that may still be needed, at that rate: else others are faster
-MOST = 60  # such visits
+MOST = 100  # such visits
 ENOUGH = 0.3  # of the tolerance: a gap that sweeps see is worth a proof
 STEPS = 40  # of Newton's method in b
 
@@ -70,9 +69,6 @@ def _set_up(data, space, alpha, free, entropy):
     """Write the table. Returns the squared length of the mean row, and rho."""
     rows, losses, table, mean = data.rows, space.losses, space.table, space.mean
     indptr, entries = rows.indptr, rows.data
-    if not free:
-        for j in range(len(mean)):
-            mean[j] = 0.0
     mean_sq, curvature = dense_dot(mean, mean), 0.0
     for i in range(len(table)):
         square = 0.0
@@ -153,22 +149,25 @@ def _proved(data, net, space, place, dual):
         b = _best_b(losses, space.f, b, space.kinks)
     for i in range(len(space.v)):
         space.v[i] = space.table[i]["v"]
-    return b, prove(data.rows, losses, net, w, b, space.v, space.slope, space.spread)
+    return b, prove(data.rows, losses, net, w, b, space.v, space.slope, space.spread, space.kinks)
 
 
 @jit
-def _is_slow(gaps, turn, aim):
-    """Would it take many more visits to all rows, at the rate of the last ones?"""
+def _is_slow(gaps, turn, aim, ahead):
+    """Would it take more visits to all rows than that, at the rate of the last ones?"""
     fall = math.log(gaps[turn - 1] / gaps[turn - 1 - PATIENCE]) / PATIENCE
-    return not fall < 0.0 or math.log(aim / gaps[turn - 1]) < AHEAD * fall
+    return not fall < 0.0 or math.log(aim / gaps[turn - 1]) < ahead * fall
 
 
 @jit
-def fit(data, net, entropy, tol, space):
-    """b, and what is proved at the end, whatever it is."""
+def fit(data, net, entropy, tol, ahead, space):
+    """b, and what is proved at the end, whatever it is. It is given up where more visits to all rows would
+    have to follow than `ahead`."""
     losses, n = space.losses, len(space.table)
     sound = weighted(data, losses, ENTROPY if entropy else LINES)
-    sound &= mean_row(data.rows, losses.p, space.mean)
+    sound &= is_reasonable(data.rows)
+    if net.free:
+        put_mean_row(data.rows, losses.p, space.mean)
     mean_sq, rho = _set_up(data, space, net.l2, net.free, entropy)
     dual = Dual(data.rows, space.table, entropy, 1.0 / net.l2, mean_sq, rho)
     z, s, c = space.z, 0.0, 0.0
@@ -201,7 +200,8 @@ def fit(data, net, entropy, tol, space):
                 best, proved = _proved(data, net, space, Place(z, b, s, c), dual)
                 if relative_gap(proved) <= tol:
                     break
-            if turn == MOST or (turn > PATIENCE and _is_slow(space.gaps, turn, ENOUGH * tol * abs(value))):
+            aim = ENOUGH * tol * abs(value)
+            if turn == MOST or (turn > PATIENCE and _is_slow(space.gaps, turn, aim, ahead)):
                 break
             whole = gap
         since += 1

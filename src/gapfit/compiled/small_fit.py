@@ -7,6 +7,7 @@ import numpy as np
 
 from gapfit.compiled._jit import jit
 from gapfit.compiled.precise import sum_exactly
+from gapfit.compiled.rows import row_add
 from gapfit.compiled.small import descend
 from gapfit.compiled.small_counts import COUNTS, ENTROPY
 from gapfit.compiled.small_model import Net
@@ -69,18 +70,21 @@ def weighted(data, losses, kind):
 
 
 @jit(inner=True)
-def mean_row(rows, p, mean):
-    """Write it. Are all entries of a reasonable size?"""
-    data, indices, indptr = rows
-    large = 0
+def is_reasonable(rows):
+    """Are all entries of such a size?"""
+    data, large = rows.data, 0
+    for k in range(data.size):
+        large += not abs(data[k]) <= LARGEST
+    return large == 0
+
+
+@jit(fast=True, inner=True)
+def put_mean_row(rows, p, mean):
+    """Write it."""
     for j in range(len(mean)):
         mean[j] = 0.0
     for i in range(len(p)):
-        start = indptr[i]
-        for k in range(start, indptr[i + 1]):
-            mean[indices[k] if indices.size else k - start] += p[i] * data[k]
-            large += not abs(data[k]) <= LARGEST
-    return large == 0
+        row_add(rows, i, p[i], mean)
 
 
 @jit
@@ -173,22 +177,21 @@ def relative_gap(proved):
 
 
 @jit
-def fit(data, net, kind, tol, room, place, corners, X, columns):
+def fit(data, net, kind, tol, room, place, corners, X, columns, products):
     """b, and what is proved at the end, whatever it is. w is in the place, the dual point in the room. X has
     room for the rows, densely; or it is None, and there are `small_columns.Columns`."""
     losses = room.losses
     sound = weighted(data, losses, kind)
-    sound &= mean_row(data.rows, losses.p, room.mean)
-    if not net.free or X is None:
-        for j in range(len(room.mean)):
-            room.mean[j] = 0.0
+    sound &= is_reasonable(data.rows)
     if X is not None:
+        if net.free:
+            put_mean_row(data.rows, losses.p, room.mean)
         _put_rows(data.rows, room.mean, X)
     plain = Net(net.l1, net.l2, net.free, 0.0, 0.0, 0.0)
     net, course = start(X, losses, plain, place, math.nan, False, columns)
     aim = ENOUGH * tol if sound else math.inf
     for _ in range(TRIES):
-        course = descend(X, losses, net, place, course, aim, corners, columns)
+        course = descend(X, losses, net, place, course, aim, corners, columns, products)
         b = course.b
         if net.free and course.c < math.inf:
             b = best_kink(losses, place.f, course.b, room.kinks)
@@ -197,7 +200,7 @@ def fit(data, net, kind, tol, room, place, corners, X, columns):
                 b -= room.mean[j] * place.w[j]
         for i in range(len(room.v)):
             room.v[i] = place.v[i]
-        proved = prove(data.rows, losses, net, place.w, b, room.v, room.slope, room.spread)
+        proved = prove(data.rows, losses, net, place.w, b, room.v, room.slope, room.spread, room.kinks)
         aim *= 0.1
         if relative_gap(proved) <= tol or not course.moving:
             break

@@ -12,9 +12,11 @@ numbers add up without any rounding, and what is left over is taken from samples
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from gapfit.compiled._jit import jit
 from gapfit.compiled.atoms import maximum
-from gapfit.compiled.small_counts import conjugate_of_count, of_count, rise_of_count
+from gapfit.compiled.small_counts import conjugate_of_count, rise_of_count
 
 UNIT = 2.0**-53
 TINY = 2.3e-308  # what underflow may take from a product
@@ -44,43 +46,84 @@ def gamma(k):
     return k * UNIT / (1.0 - k * UNIT)
 
 
-@jit
-def _loss(losses, i, margin):
-    """That of a sample whose score is below its target by the margin."""
-    entropy = losses.entropy[i]
-    if entropy > 0.0:
-        s = margin if losses.lower[i] == 0.0 else -margin
-        return entropy * (max(s, 0.0) + math.log1p(math.exp(-abs(s))))
-    if entropy < 0.0:
-        return of_count(losses, i, margin)[2]
-    return maximum(margin, losses.kink[i], losses.quad[i], losses.lower[i], losses.upper[i])[0]
-
-
-@jit
-def _risk(rows, losses, w, b):
-    """At w and b. Within what rounding leaves open of a score, a loss is highest at one of the ends."""
+@jit(fast=True, reorder=True)
+def _put_scores(rows, w, scores, sizes):
+    """Write X w, and what is added up to each. That goes in several lanes: any order will do."""
     data, indices, indptr = rows
+    for i in range(len(indptr) - 1):
+        start, stop = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        score = size = 0.0
+        if indices.size == 0:
+            for k in range(start, stop):
+                term = data[k] * w[k - start]
+                score += term
+                size += abs(term)
+        else:
+            for k in range(start, stop):
+                term = data[k] * w[indices[k]]
+                score += term
+                size += abs(term)
+        scores[i], sizes[i] = score, size
+
+
+@jit(inline=True)
+def _slack(rows, i, size, more):
+    """How far the margin may be from the exact one."""
+    terms = rows.indptr[i + 1] - rows.indptr[i] + 4
+    return 1.01 * (gamma(terms) * size + more) + terms * TINY
+
+
+@jit
+def _risk_of_atoms(rows, losses, b, scores, sizes):
+    """Within what rounding leaves open of a score, a loss is highest at one of the ends."""
+    n, risk, rise = len(losses.p), 0.0, 0.0
+    for i in range(n):
+        kink, quad, lower, upper = losses.kink[i], losses.quad[i], losses.lower[i], losses.upper[i]
+        slack = _slack(rows, i, sizes[i] + abs(b), 4.0 * UNIT * (abs(losses.target[i]) + kink))
+        margin = losses.target[i] - (scores[i] + b)
+        here = maximum(margin, kink, quad, lower, upper)[0]
+        below = maximum(margin - slack, kink, quad, lower, upper)[0]
+        above = maximum(margin + slack, kink, quad, lower, upper)[0]
+        risk += here
+        rise += max(max(below, above) - here, 0.0)
+    return risk, 1.01 * (rise + gamma(n + LOGARITHMS) * risk) + n * TINY
+
+
+@jit
+def _risk_of_entropies(rows, losses, b, scores, sizes):
+    """The same. Nowhere is a loss steeper than its entropy is wide."""
+    n, risk, rise = len(losses.p), 0.0, 0.0
+    for i in range(n):
+        entropy, margin = losses.entropy[i], losses.target[i] - (scores[i] + b)
+        rise += entropy * _slack(rows, i, sizes[i] + abs(b), 4.0 * UNIT * abs(losses.target[i]))
+        s = margin if losses.lower[i] == 0.0 else -margin
+        risk += entropy * (max(s, 0.0) + math.log1p(math.exp(-abs(s))))
+    return risk, 1.01 * (rise + gamma(n + LOGARITHMS) * risk) + n * TINY
+
+
+@jit
+def _risk_of_counts(rows, losses, b, scores, sizes):
+    """The same, for counts."""
     n, risk, rise, made = len(losses.p), 0.0, 0.0, 0.0
     for i in range(n):
-        score, size, start = b, abs(b), indptr[i]
-        for k in range(start, indptr[i + 1]):
-            term = data[k] * w[indices[k] if indices.size else k - start]
-            score += term
-            size += abs(term)
-        target, terms = losses.target[i], indptr[i + 1] - start + 4
-        slack = 1.01 * (gamma(terms) * size + 4.0 * UNIT * (abs(target) + losses.kink[i])) + terms * TINY
-        here = _loss(losses, i, target - score)
+        slack = _slack(rows, i, sizes[i] + abs(b), 4.0 * UNIT * abs(losses.target[i]))
+        here, up, terms = rise_of_count(losses, i, losses.target[i] - (scores[i] + b), slack)
         risk += here
-        if losses.entropy[i] > 0.0:
-            rise += losses.entropy[i] * slack  # it is nowhere steeper
-        elif losses.entropy[i] < 0.0:
-            up, terms_of_it = rise_of_count(losses, i, target - score, slack)
-            rise += up
-            made += terms_of_it
-        else:
-            ends = max(_loss(losses, i, target - score - slack), _loss(losses, i, target - score + slack))
-            rise += max(ends - here, 0.0)
+        rise += up
+        made += terms
     return risk, 1.01 * (rise + gamma(n + LOGARITHMS) * (risk + made)) + n * TINY
+
+
+@jit
+def _risk(rows, losses, w, b, room):
+    """At w and b, of samples of one kind."""
+    scores, sizes = room[0], room[1]
+    _put_scores(rows, w, scores, sizes)
+    if losses.entropy[0] > 0.0:
+        return _risk_of_entropies(rows, losses, b, scores, sizes)
+    if losses.entropy[0] < 0.0:
+        return _risk_of_counts(rows, losses, b, scores, sizes)
+    return _risk_of_atoms(rows, losses, b, scores, sizes)
 
 
 @jit(inner=True)
@@ -126,11 +169,13 @@ def unit_of(size):
 @jit(inner=True)
 def balanced(losses, v, unit):
     """Move v onto multiples of the unit whose sum is zero without rounding. Could it be done?"""
-    total = 0.0
+    total, per = 0.0, 1.0 / unit  # exact, as units are powers of two
     for i in range(len(v)):
-        v[i] = whole(v[i], unit)
+        v[i] = float(int(v[i] * per)) * unit
         total += v[i]
     for i in range(len(v)):
+        if total == 0.0:
+            return True
         room = v[i] - losses.lower[i] if total > 0.0 else losses.upper[i] - v[i]
         step = whole(min(room * (1.0 - 8.0 * UNIT), abs(total)), unit)
         if total < 0.0:
@@ -209,13 +254,19 @@ def put_slope(rows, v, z, spread):
     for j in range(len(z)):
         z[j] = spread[j] = 0.0
     for i in range(n):
-        a, start = v[i], indptr[i]
-        if a != 0.0:
-            for k in range(start, indptr[i + 1]):
-                j = indices[k] if indices.size else k - start
+        a, start, stop = v[i], np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        if a == 0.0:
+            continue
+        if indices.size == 0:
+            for k in range(start, stop):
                 term = a * data[k]
-                z[j] += term
-                spread[j] += abs(term)
+                z[k - start] += term
+                spread[k - start] += abs(term)
+        else:
+            for k in range(start, stop):
+                term = a * data[k]
+                z[indices[k]] += term
+                spread[indices[k]] += abs(term)
     for j in range(len(z)):
         spread[j] = 1.01 * gamma(n + 4) * spread[j] + n * TINY
 
@@ -238,10 +289,11 @@ def _conjugate(net, z, spread):
 
 
 @jit(inner=True)
-def prove(rows, losses, net, w, b, v, z, spread):
-    """What is proved of w and b by the dual point v, made feasible. X'v and its error are written."""
+def prove(rows, losses, net, w, b, v, z, spread, room):
+    """What is proved of w and b by the dual point v, made feasible. X'v and its error are written. There is
+    room for two numbers of each sample."""
     omega, omega_error = omega_of(net, w)
-    risk, risk_error = _risk(rows, losses, w, b)
+    risk, risk_error = _risk(rows, losses, w, b, room)
     conjugate = conjugate_error = math.inf
     for turn in range(SHRINKS + 1):
         if not feasible(losses, net, v):

@@ -17,9 +17,10 @@ from gapfit.penalties import Penalty
 from gapfit.penalties.forms import Everywhere, Net
 from gapfit.solution import as_intercept
 
-ENTRIES = 30_000  # of X
-WEIGHTS = 60_000  # of all scores
-ANSWERS = 30_000  # of all samples
+ENTRIES = 500_000  # of X
+OF_MARGINS = 30_000  # the same, for a margin loss: its kinks cost many products
+WEIGHTS = 200_000  # of all scores
+ANSWERS = 60_000  # of all samples
 COUNTED = 1_500  # samples of counts, beyond which others are faster
 MATRIX = 100  # features, up to which there is a Hessian of one score; and twice as many as samples at most
 ALL = 200  # weights of all classes, up to which a margin loss has a Hessian of them
@@ -60,6 +61,8 @@ class Curved(NamedTuple):
         kind, target, m, q, attained, costs = targets
         most = COUNTED if kind == small_curved.COUNTS else ANSWERS
         if d * m > WEIGHTS or n * q > most or (self.intercept and not attained):
+            return None
+        if costs is not None and self.design.size > OF_MARGINS:
             return None
         task = small_curved.Curved(self.rows, kind, d, target, np.empty(n), self.alpha, self.intercept)
         found = _fitted(task, self.weight, float(tol), targets)

@@ -18,7 +18,7 @@ from gapfit.certify import certify, judged
 from gapfit.checks import as_tolerance
 from gapfit.design.memory import MemoryDesign
 from gapfit.driver.claims import on_the_way
-from gapfit.driver.one_call_methods import Method, Task, by_samples, method_for
+from gapfit.driver.one_call_methods import Method, Task, method_for
 from gapfit.errors import as_positive
 from gapfit.losses.base import Loss
 from gapfit.losses.forms import Conjugate
@@ -80,8 +80,8 @@ class Small(NamedTuple):
         if design.dtype != np.float64 or net is None or not penalty.has(Everywhere):
             return None
         method, numbers = method_for(design, net), _numbers_of(loss)
-        if method is None or numbers is None or (method is by_samples and numbers is _of_counts):
-            return None  # sweeps over samples know no counts
+        if method is None or numbers is None:
+            return None
         alpha = float(as_positive("alpha", alpha))
         return cls(design, as_rows(*design.rows()), method, weight, loss, net, alpha, intercept)
 

@@ -1,4 +1,4 @@
-"""How a fit in one call is made: by a Hessian, by columns or by samples. See `in_one_call`."""
+"""How a fit in one call is made: by a Hessian, by columns, by products or by samples. See `in_one_call`."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -10,12 +10,19 @@ from gapfit._types import Slope, Vector
 from gapfit.design.memory import MemoryDesign
 from gapfit.penalties.forms import Net
 from gapfit.solvers.choice.shapes import is_small_shape
+from gapfit.solvers.choice.work import LOOKED_UP
 
-ENTRIES = 200_000  # of X, up to which coordinate descent is worth a try
-MANY_SPARSE = 2_100_000  # the same, for columns: beyond, `primal_cd` has more to offer
-MANY_DENSE = 500_000  # the same; to turn more of them takes longer than steps of `primal_cd`
-CROWD = 200  # samples for each feature, beyond which it is not
+MANY = 4_000_000  # entries of X, up to which a call is worth a try: beyond, others begin with some of them
+CROWD = 200  # samples for each feature, beyond which coordinate descent is not
+FEW = 64  # features, up to which a Hessian is sooner made than products where losses are round
+EASY = 0.3  # mean square of a row beside alpha n, up to which a few sweeps are all
 VERY_LITTLE = 1e6  # multiply-adds for a Hessian of which many are needed
+CALLS = 1.5e7  # entries are passed in the time of the calls that others make: so much may always be tried
+SWEEPS = 16  # over all samples, which may be left to come,
+VISIT = 100.0  # entries take as long as what a sample takes in a sweep beside its own
+PASSES = 100.0  # over all columns, before others are faster
+PRODUCTS = 60  # with the Hessian, the same,
+DIRECT = 0.1  # and so many for each row or column of a matrix that others would factorise
 
 
 class Task(NamedTuple):
@@ -51,14 +58,47 @@ Method = Callable[[Task], Found | None]  # None: others are faster
 def method_for(design: MemoryDesign, net: Net) -> Method | None:
     """The one that makes least of such a shape, if one does."""
     (n, d), entries = design.shape, design.size
-    many = net.l1 > 0 and n < 2 * d  # steps: few samples, and weights that may be zero
-    if is_small_shape(n, d) and (not many or (n + d) * d**2 <= VERY_LITTLE):
-        return by_hessian
+    small = is_small_shape(n, d)
     if net.l1 > 0:
-        return by_columns if entries <= (MANY_SPARSE if sparse.issparse(design.X) else MANY_DENSE) else None
-    if entries > ENTRIES:
-        return None
-    return by_samples if n <= CROWD * d else None  # it would take very many sweeps if the penalty were weak
+        many = n < 2 * d  # steps: few samples, and weights that may be zero
+        if small and (not many or (n + d) * d**2 <= VERY_LITTLE):
+            return by_hessian
+        return by_columns if entries <= MANY else None
+    if small:
+        return by_hessian_or_rows
+    return by_rows if entries <= MANY else None
+
+
+def _is_round(task: Task) -> bool:
+    """Have all losses a curvature?"""
+    return task.kind > 0 or bool(task.data.quad.all())
+
+
+def _is_parabola(task: Task) -> bool:
+    """Is each of them one parabola?"""
+    data = task.data
+    if task.kind or not data.quad.all() or data.kink.any():
+        return False
+    return bool(np.isinf(data.lo).all() and np.isinf(data.hi).all())
+
+
+def by_hessian_or_rows(task: Task) -> Found | None:
+    """Of few samples, or of few weights. Lines are hard for sweeps where the penalty is weak."""
+    X, (n, d) = task.design.X, task.design.shape
+    if _is_round(task):
+        return by_hessian(task) if d <= FEW else by_rows(task)
+    entries = X.data if sparse.issparse(X) else np.ravel(X)
+    hard = float(entries @ entries) > EASY * task.net.l2 * n**2
+    return by_hessian(task) if hard or n > CROWD * d else by_rows(task)
+
+
+def by_rows(task: Task) -> Found | None:
+    """By products or by samples. Where weights are many and losses have ends, the dual has fewer numbers, and
+    the more of them are at an end, the easier it is."""
+    n, d = task.design.shape
+    if _is_parabola(task) or (_is_round(task) and (task.kind or n >= d)):
+        return by_products(task)
+    return by_samples(task) if n <= CROWD * d else None  # else sweeps are many where the penalty is weak
 
 
 def by_hessian(task: Task) -> Found:
@@ -69,12 +109,12 @@ def by_hessian(task: Task) -> Found:
     corners = None
     if task.net.l1:
         corners = Corners(np.zeros(d), np.zeros((d, d)), np.zeros(d), np.zeros(d, np.int64))
-    return _by_steps(task, np.zeros((d, d)), corners, np.empty((n, d)), None)
+    return _by_steps(task, np.zeros((d, d)), corners=corners, X=np.empty((n, d)))
 
 
 def by_columns(task: Task) -> Found | None:
     """The same, column by column: where few of many weights are in use. With lines, steps are very many."""
-    if not (task.kind or task.data.quad.all()):
+    if not _is_round(task):
         return None
     from gapfit.compiled.columns import Model
     from gapfit.compiled.small_column_model import Columns
@@ -85,9 +125,9 @@ def by_columns(task: Task) -> Found | None:
     bounds = np.full(d, -np.inf), np.full(d, np.inf)
     columns = Columns(
         _stored_by_columns(task.design), np.zeros(d, np.int64), at, Model(h, m, r, D, 0.0), bounds,
-        np.zeros((5, d)), image, np.ones(1),
+        np.zeros((5, d)), image, np.ones(1), np.full(1, PASSES + CALLS / _passed(task.design)),
     )  # fmt: skip
-    return _by_steps(task, np.zeros((0, 0)), None, None, columns)._replace(solver="primal_cd")
+    return _by_steps(task, np.zeros((0, 0)), columns=columns)._replace(solver="primal_cd")
 
 
 def _stored_by_columns(design: MemoryDesign) -> Any:
@@ -102,7 +142,25 @@ def _stored_by_columns(design: MemoryDesign) -> Any:
     return Columns(np.ravel(X, "F"), np.empty(0, np.uint32), np.arange(0, n * d + 1, n))
 
 
-def _by_steps(task: Task, hessian: Any, corners: Any, X: Any, columns: Any) -> Found:
+def by_products(task: Task) -> Found:
+    """The same, by conjugate gradients: for any shape, where losses are round."""
+    from gapfit.compiled.small_products import Products
+
+    n, d = task.design.shape
+    most = PRODUCTS + CALLS / (_passed(task.design) + n + d) + DIRECT * min(n, d)
+    products = Products(task.data.rows, np.zeros((5, d)), _is_parabola(task), np.full(1, int(most)))
+    return _by_steps(task, np.zeros((0, 0)), products=products)._replace(solver="newton_cg")
+
+
+def _passed(design: MemoryDesign) -> float:
+    """Entries in a product with X and one with its transpose, in terms of dense ones."""
+    return 2.0 * design.size * (LOOKED_UP if sparse.issparse(design.X) else 1.0)
+
+
+def _by_steps(
+    task: Task, hessian: Any, *, corners: Any = None, X: Any = None, columns: Any = None, products: Any = None
+) -> Found:
+    """Steps of one kind: what is None is not for them."""
     from gapfit.compiled import small, small_fit
 
     n, d = task.design.shape
@@ -114,7 +172,9 @@ def _by_steps(task: Task, hessian: Any, corners: Any, X: Any, columns: Any) -> F
         values=np.empty(small.MOST), gaps=np.empty(small.MOST),
     )  # fmt: skip
     room = small_fit.Room(mean, small.Losses(*of_losses), dual, slope, spread, np.empty((2, 2 * n)))
-    b, proved = small_fit.fit(task.data, task.net, task.kind, task.tol, room, place, corners, X, columns)
+    b, proved = small_fit.fit(
+        task.data, task.net, task.kind, task.tol, room, place, corners, X, columns, products
+    )
     return Found(w, b, dual, proved, place, "small_newton")
 
 
@@ -131,5 +191,6 @@ def by_samples(task: Task) -> Found:
         small.Losses(*of_losses), np.zeros(n, SAMPLE), z, w, mean, f, v, slope, spread, np.empty((2, 2 * n)),
         np.zeros(1, np.int64), np.empty(small_dual.MOST), np.empty(small_dual.MOST), np.arange(n),
     )  # fmt: skip
-    b, proved = small_dual.fit(task.data, task.net, task.kind == ENTROPY, task.tol, space)
+    ahead = SWEEPS + CALLS / (_passed(task.design) + VISIT * n)
+    b, proved = small_dual.fit(task.data, task.net, task.kind == ENTROPY, task.tol, ahead, space)
     return Found(w, b, v, proved, space, "dual_cd")

@@ -19,7 +19,7 @@ from gapfit.problem import Problem
 
 __all__ = ["Work", "product", "work_of"]
 
-_LOOKED_UP = 5.0  # multiply-adds take the time of an entry whose column has to be looked up
+LOOKED_UP = 5.0  # multiply-adds take the time of an entry whose column has to be looked up
 _CACHED = 2**21  # entries that stay near the processor, about
 _FAR = 2.0  # times as much is the work of an entry that comes from far
 _SCALED = 1e7  # beyond that a problem is not hard but badly scaled
@@ -67,7 +67,7 @@ def product(design: Design) -> float:
     """The work of A w."""
     matrix = design.form(RowSums) or design.form(WideSums)
     is_sparse = matrix is not None and sparse.issparse(getattr(matrix.matrix, "X", None))
-    return design.size * (_LOOKED_UP if is_sparse else 1.0) * (_FAR if design.size > _CACHED else 1.0)
+    return design.size * (LOOKED_UP if is_sparse else 1.0) * (_FAR if design.size > _CACHED else 1.0)
 
 
 def _mean_square(problem: Problem) -> float:

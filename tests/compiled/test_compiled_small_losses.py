@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from gapfit.compiled import small_response
+from gapfit.compiled import small_losses
 from gapfit.compiled.small_model import Losses
 from kernels import entry
 
-response = entry(small_response.response)
+response = entry(small_losses.response)
 
 
 @pytest.mark.parametrize("seed", range(60))

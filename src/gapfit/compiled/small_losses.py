@@ -1,4 +1,14 @@
-"""What the losses of a small fit, rounded off around a centre, answer to scores. See `small`."""
+"""Losses of single scores, rounded off, for small fits: see `small`.
+
+The loss of a sample at score f is rounded off around a guess of the dual solution, the centre,
+
+    phi_c(f) = max over lower <= v <= upper of
+                   (target - f) v - kink |v| - quad v^2 / 2 - (v - centre)^2 / (2 c p).
+
+One that has an entropy is round already: (target - f) v - entropy h((v - lower) / entropy) is maximised then,
+with h(a) = a log a + (1 - a) log(1 - a). So are counts (`small_counts`): their entropy is negative. All
+samples are of one kind.
+"""
 
 from gapfit.compiled._jit import jit
 from gapfit.compiled.exponentials import put_exponentials, put_logarithms
