@@ -35,7 +35,7 @@ def columns_of(X, dense):
     bounds = np.full(d, -np.inf), np.full(d, np.inf)
     return Columns(
         stored, np.zeros(d, np.int64), np.zeros(d), model, bounds, np.zeros((5, d)), np.zeros(n),
-        np.ones(1),
+        np.ones(1), np.full(1, np.inf),
     )  # fmt: skip
 
 
