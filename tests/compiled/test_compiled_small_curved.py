@@ -12,7 +12,7 @@ from kernels import entry
 
 evaluate, descend = entry(small_curved_newton.evaluate), entry(small_curved_newton.descend)
 slopes, bend = entry(small_curved.slopes), entry(small_curved.bend)
-KINDS = (small_curved.CLASSES, small_curved.LEVELS, small_curved.NEIGHBOURS, small_curved.COUNTS)
+KINDS = (small_curved.CLASSES, small_curved.LEVELS, small_curved.NEIGHBOURS)
 
 
 def drawn(seed, kind, *, dense):
@@ -20,7 +20,7 @@ def drawn(seed, kind, *, dense):
     rng = np.random.default_rng([seed, kind])
     n, d, K = int(rng.integers(8, 30)), int(rng.integers(1, 5)), int(rng.integers(2, 5))
     X, y = rng.normal(size=(n, d)), rng.permutation(np.arange(n) % K).astype(float)
-    m, q = (K, K) if kind == small_curved.CLASSES else (1, 1) if kind == small_curved.COUNTS else (1, K - 1)
+    m, q = (K, K) if kind == small_curved.CLASSES else (1, K - 1)
     free = rng.random() < 0.6 or m < q
     rows = as_rows(*MemoryDesign(sparse.csr_matrix(X) if rng.random() < 0.5 else X).rows())
     task = small_curved.Curved(rows, kind, d, y, np.full(n, 1 / n), 10 ** rng.uniform(-3, 0), free)

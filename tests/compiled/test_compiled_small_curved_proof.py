@@ -13,7 +13,7 @@ from gapfit.design.memory import MemoryDesign
 from kernels import entry
 
 prove = entry(small_curved_proof.prove_curved)
-KINDS = (small_curved.CLASSES, small_curved.LEVELS, small_curved.NEIGHBOURS, small_curved.COUNTS)
+KINDS = (small_curved.CLASSES, small_curved.LEVELS, small_curved.NEIGHBOURS)
 
 
 def drawn(seed, kind):
@@ -25,17 +25,13 @@ def drawn(seed, kind):
     p = 10.0 ** rng.uniform(-rng.choice([0, 6]), 0, n)
     p /= p.sum()
     y = rng.integers(0, K, n).astype(float)
-    if kind == small_curved.COUNTS:
-        y = np.floor(10.0 ** rng.uniform(-1, rng.choice([0.5, 5.0]), n))
-    m, q = (K, K) if kind == small_curved.CLASSES else (1, 1) if kind == small_curved.COUNTS else (1, K - 1)
+    m, q = (K, K) if kind == small_curved.CLASSES else (1, K - 1)
     W = rng.normal(size=d * m) * 10.0 ** rng.uniform(-3, 0) / np.repeat(np.abs(X).max(axis=0) + 1, m)
     b = rng.normal(size=q)
     near = 10.0 ** rng.uniform(-rng.choice([1, 20]), 0, (n, q))
     answers = np.where(rng.random((n, q)) < 0.5, near, 1 - near)
     if kind == small_curved.CLASSES:
         answers /= answers.sum(axis=1, keepdims=True)
-    elif kind == small_curved.COUNTS:
-        answers *= 2 * y[:, None] + 1
     level = y.astype(int)[:, None] - np.arange(q)
     if kind == small_curved.NEIGHBOURS:
         answers *= (level == 0) | (level == 1)
@@ -55,9 +51,6 @@ def loss_of(task, i, f, b):
     y = task.y[i]
     if task.kind == small_curved.CLASSES:
         return mp.log(sum(mp.exp(f[k] + b[k] - f[int(y)] - b[int(y)]) for k in range(len(b))))
-    if task.kind == small_curved.COUNTS:
-        log = mp.log(y) if y else mp.mpf(0)
-        return mp.exp(f[0] + b[0]) - y * (f[0] + b[0]) + y * log - y
     total = mp.mpf(0)
     for k in range(len(b)):
         if task.kind == small_curved.LEVELS or y in (k, k + 1):
@@ -77,12 +70,6 @@ def conjugate_of(task, i, dual):
         slopes = [mp.mpf(x) + (p if k == int(y) else 0) for k, x in enumerate(dual)]
         assert min(slopes) >= 0
         return p * entropy(*(x / p for x in slopes))
-    if task.kind == small_curved.COUNTS:
-        mean = mp.mpf(y) - mp.mpf(dual[0]) / p
-        assert mean >= -1e-15 * y  # within what weights are rounded by
-        mean = max(mean, mp.mpf(0))
-        u = mean - mp.mpf(y)
-        return p * (entropy(mean) - u - (y * mp.log(y) if y else 0))
     total = mp.mpf(0)
     for k, x in enumerate(dual):
         sign = 1 if y > k else -1

@@ -1,11 +1,10 @@
-"""Smooth losses that are more than one function of one score, for small fits: softmax, thresholds, counts.
+"""Smooth losses that are more than one function of one score, for small fits: softmax and thresholds.
 
 A sample has scores f, of which there are several for classes, and offsets b. It answers with one number for
-each class, threshold or count, from which the loss, its slopes and its second derivatives follow:
+each class or threshold, from which the loss, its slopes and its second derivatives follow:
 
     classes     pi_k = exp(f_k + b_k) / sum of all      loss  -log pi_y
     thresholds  v_k = 1 / (1 + exp(s_k (f - b_k)))      loss  -sum of log(1 - v_k), s_k = +1 above, else -1
-    counts      mu = exp(f + b)                         loss  mu - y (f + b) + y log y - y
 
 Answers are what a dual point is made of as well (`small_curved_proof`), so this code is compiled strictly.
 """
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 from gapfit.compiled._jit import jit
 from gapfit.compiled.small_margins import bend_rounded, curvature_rounded, rounded
 
-CLASSES, LEVELS, NEIGHBOURS, COUNTS = range(4)  # levels have all thresholds, or the ones next to them
+CLASSES, LEVELS, NEIGHBOURS = range(3)  # levels have all thresholds, or the ones next to them
 
 
 class Curved(NamedTuple):
@@ -25,7 +24,7 @@ class Curved(NamedTuple):
     rows: Any  # `rows.Rows`
     kind: Any
     d: Any  # columns
-    y: Any  # the class, the level or the count
+    y: Any  # the class or the level
     p: Any  # shares of the weights
     alpha: Any
     free: Any  # are there offsets?
@@ -64,18 +63,6 @@ def _of_levels(f, b, level, everywhere, answer):
 
 
 @jit(inner=True)
-def _of_count(f, y, answer):
-    """By the distance from log y, so that large counts do not cancel."""
-    if y > 0.0:
-        r = f - math.log(y)
-        grown = math.expm1(r)
-        answer[0] = y * (grown + 1.0)
-        return y * (grown - r)
-    answer[0] = math.exp(f)
-    return answer[0]
-
-
-@jit(inner=True)
 def respond(task, margins, i, f, b, answer):
     """Write the answer of sample i at its scores, and return its loss. `margins` are None, or those of
     `small_margins`."""
@@ -83,8 +70,6 @@ def respond(task, margins, i, f, b, answer):
         return rounded(margins, i, f, b, int(task.y[i]), answer)
     if task.kind == CLASSES:
         return _of_classes(f, b, int(task.y[i]), answer)
-    if task.kind == COUNTS:
-        return _of_count(f[0] + b[0], task.y[i], answer)
     return _of_levels(f[0], b, int(task.y[i]), task.kind == LEVELS, answer)
 
 
@@ -99,8 +84,6 @@ def slopes(task, answers, U, e):
         for k in range(e.size):
             if task.kind == CLASSES:
                 U[i, k] = slope = p * (answers[i, k] - (y == k))
-            elif task.kind == COUNTS:
-                U[i, k] = slope = p * (answers[i, k] - y)
             else:
                 slope = p * answers[i, k] if y > k else -p * answers[i, k]
                 U[i, 0] -= slope
@@ -126,9 +109,6 @@ def bend(task, margins, answers, V, t, e):
             for k in range(e.size):
                 V[i, k] = p * answer[k] * (V[i, k] - mean)
                 e[k] += V[i, k]
-        elif task.kind == COUNTS:
-            V[i, 0] = p * answer[0] * (V[i, 0] + t[0])
-            e[0] += V[i, 0]
         else:
             total = 0.0
             for k in range(e.size):
@@ -149,13 +129,13 @@ def curvature(task, margins, i, answer, border):
         border[0] = 0.0
         return p * curvature_rounded(margins, answer)
     for k in range(answer.size):
-        here = p * answer[k] * (1.0 if task.kind == COUNTS else 1.0 - answer[k])
+        here = p * answer[k] * (1.0 - answer[k])
         total += here
         if task.kind == LEVELS or task.kind == NEIGHBOURS:
             border[k] = -here
     if task.kind == CLASSES:
         total /= answer.size - 1
-    if task.kind == CLASSES or task.kind == COUNTS:
+    if task.kind == CLASSES:
         border[0] = total
     return total
 
@@ -170,7 +150,7 @@ def bend_of_offsets(task, answers, B):
     for i in range(len(answers)):
         p, answer = task.p[i], answers[i]
         for k in range(q):
-            B[k, k] += p * answer[k] * (1.0 if task.kind == COUNTS else 1.0 - answer[k])
+            B[k, k] += p * answer[k] * (1.0 - answer[k])
             if task.kind == CLASSES:
                 for j in range(k):
                     B[k, j] -= p * answer[k] * answer[j]

@@ -4,7 +4,7 @@ import math
 
 from gapfit.compiled._jit import jit
 from gapfit.compiled.precise import sum_exactly
-from gapfit.compiled.small_curved import CLASSES, COUNTS, LEVELS
+from gapfit.compiled.small_curved import CLASSES, LEVELS
 from gapfit.compiled.small_curved_newton import POINT, STEP, descend, evaluate, settle_offsets
 from gapfit.compiled.small_curved_proof import prove_curved
 from gapfit.compiled.small_fit import ENOUGH, LARGEST, TRIES, relative_gap
@@ -27,10 +27,8 @@ def is_sound(task, weight):
 @jit
 def _begin(task, b, there):
     """Write the best offsets where all scores are zero, from the weights on both sides."""
-    mean = 0.0
     for i in range(len(task.p)):
         y, p = task.y[i], task.p[i]
-        mean += p * y
         for k in range(b.size):
             if task.kind == CLASSES:
                 b[k] += p if y == k else 0.0
@@ -39,7 +37,7 @@ def _begin(task, b, there):
                 b[k] += p if y <= k else 0.0
                 there[k] += p if y > k else 0.0
     for k in range(b.size):
-        b[k] = math.log(mean if task.kind == COUNTS else b[k] / there[k])
+        b[k] = math.log(b[k] / there[k])
 
 
 @jit

@@ -1,6 +1,6 @@
 """What is proved of a small fit of the losses of `small_curved`; see `small_proof`, whose sums are used.
 
-A dual point has slopes in the scores of classes, or in each threshold, or in the count. They are moved onto
+A dual point has slopes in the scores of classes, or in each threshold. They are moved onto
 multiples of a power of two, which add up without rounding: those of a sample to zero over its classes, and
 those of all samples to zero for each offset, exactly.
 """
@@ -9,13 +9,12 @@ import math
 from typing import Any, NamedTuple
 
 from gapfit.compiled._jit import jit
-from gapfit.compiled.small_curved import CLASSES, COUNTS, NEIGHBOURS, respond
+from gapfit.compiled.small_curved import CLASSES, NEIGHBOURS, respond
 from gapfit.compiled.small_margins import cost_of, loss_of
 from gapfit.compiled.small_model import Losses, Net
 from gapfit.compiled.small_proof import (
     LOGARITHMS,
     TINY,
-    UNIT,
     Proved,
     balanced,
     entropy_of,
@@ -44,7 +43,7 @@ def _risk(task, margins, W, b, proof):
     """At W and b: `small_proof._risk`, for several scores."""
     data, indices, indptr = task.rows
     most, f, answer, d, m = proof.features[2], proof.f, proof.answer, task.d, proof.f.size
-    risk, made, rise, highest = 0.0, 0.0, 0.0, 0.0
+    risk, rise, highest = 0.0, 0.0, 0.0
     for j in range(d):
         most[j] = 0.0
         for k in range(m):
@@ -68,24 +67,14 @@ def _risk(task, margins, W, b, proof):
             else respond(task, margins, i, f, b, answer)
         )
         risk += p * loss
-        made += p * loss
-        if task.kind == CLASSES:
-            rise += 2.0 * p * slack  # the score of one class against that of the truth
-        elif task.kind != COUNTS:
-            rise += p * slack * b.size
-        else:
-            log = math.log(y) if y > 0.0 else 0.0
-            r = abs(f[0] + b[0] - log)
-            slack += 4.0 * UNIT * (abs(log) + r)
-            steep = abs(answer[0] - y) + 4.0 * UNIT * y
-            rise += p * slack * (steep + (answer[0] + y) * math.expm1(slack))
-            made += p * (steep * (1.0 + size + r) + y * r + answer[0] * (y == 0.0))
-    return risk, 1.01 * (rise + gamma(len(task.p) + m + LOGARITHMS) * made) + len(task.p) * TINY
+        # of classes, the score of one against that of the truth
+        rise += p * slack * (2.0 if task.kind == CLASSES else b.size)
+    return risk, 1.01 * (rise + gamma(len(task.p) + m + LOGARITHMS) * risk) + len(task.p) * TINY
 
 
 @jit(inner=True)
 def _put_columns(task, answers, proof, box):
-    """Write a dual point of thresholds or counts. Could it be made feasible?"""
+    """Write a dual point of thresholds. Could it be made feasible?"""
     v, lower, upper = proof.column, box[0], box[1]
     n, q = len(task.p), proof.dual.shape[1]
     losses = Losses(v, v, v, lower, upper, v, task.p)
@@ -95,13 +84,9 @@ def _put_columns(task, answers, proof, box):
         for k in range(q):
             for i in range(n):
                 p, y = task.p[i], task.y[i]
-                if task.kind == COUNTS:
-                    lower[i], upper[i] = -math.inf, p * y
-                    v[i] = p * (y - answers[i, k])
-                else:
-                    here = p if task.kind != NEIGHBOURS or y == k or y == k + 1 else 0.0
-                    lower[i], upper[i] = (0.0, here) if y > k else (-here, 0.0)
-                    v[i] = p * answers[i, k] if y > k else -p * answers[i, k]
+                here = p if task.kind != NEIGHBOURS or y == k or y == k + 1 else 0.0
+                lower[i], upper[i] = (0.0, here) if y > k else (-here, 0.0)
+                v[i] = p * answers[i, k] if y > k else -p * answers[i, k]
                 if turn == 1:
                     v[i] = proof.dual[i, k]
             if turn == 0:
@@ -123,16 +108,6 @@ def _conjugates(task, margins, i, dual):
         return cost_of(margins, i, dual, p, int(y))
     if task.kind == CLASSES:
         return shares_entropy(dual, p, int(y))
-    if task.kind == COUNTS:
-        u = -dual[0] / p
-        mean = max(u + y, 0.0)
-        log_y = math.log(y) if y > 0.0 else 0.0
-        log = math.log(max(mean, TINY)) - log_y
-        if y > 0.0:
-            value = u * log_y + (mean * math.log1p(max(u / y, -1.0)) if mean > 0.0 else 0.0) - u
-        else:
-            value = entropy_of(mean) - u
-        return value, abs(u) * (2.0 + abs(log_y) + abs(log)) + abs(mean * log) + abs(value)
     for k in range(dual.size):
         a = abs(dual[k]) / p
         value += entropy_of(a) + entropy_of(1.0 - a)

@@ -1,5 +1,5 @@
 """As `in_one_call`, for losses that are no function of one score made of lines, parabolas or the logistic
-entropy: softmax, the multiclass support vector machine, ordered levels by logistic thresholds, counts."""
+entropy: softmax, the multiclass support vector machine, ordered levels by logistic thresholds."""
 
 from time import perf_counter
 from typing import Any, NamedTuple, Self
@@ -21,7 +21,6 @@ ENTRIES = 500_000  # of X
 OF_MARGINS = 30_000  # the same, for a margin loss: its kinks cost many products
 WEIGHTS = 200_000  # of all scores
 ANSWERS = 60_000  # of all samples
-COUNTED = 1_500  # samples of counts, beyond which others are faster
 MATRIX = 100  # features, up to which there is a Hessian of one score; and twice as many as samples at most
 ALL = 200  # weights of all classes, up to which a margin loss has a Hessian of them
 
@@ -59,8 +58,7 @@ class Curved(NamedTuple):
         began, (n, d) = perf_counter(), self.design.shape
         targets = targets_of(self.loss, y)
         kind, target, m, q, attained, costs = targets
-        most = COUNTED if kind == small_curved.COUNTS else ANSWERS
-        if d * m > WEIGHTS or n * q > most or (self.intercept and not attained):
+        if d * m > WEIGHTS or n * q > ANSWERS or (self.intercept and not attained):
             return None
         if costs is not None and self.design.size > OF_MARGINS:
             return None

@@ -1,4 +1,4 @@
-"""What losses of several scores, thresholds or counts make of targets for a fit in one call.
+"""What losses of several scores or thresholds make of targets for a fit in one call.
 See `curved_in_one_call`."""
 
 from collections.abc import Callable
@@ -12,7 +12,6 @@ from gapfit.losses.crammer_singer import CrammerSinger
 from gapfit.losses.multiclass import count_classes
 from gapfit.losses.ordinal import MANY, OrdinalThresholds
 from gapfit.losses.ranking import levels_of
-from gapfit.losses.regression import Poisson
 from gapfit.losses.softmax import Softmax
 
 
@@ -64,13 +63,6 @@ def _levels(loss: Any, y: Vector) -> Targets:
     return Targets(kind, level.astype(np.float64), 1, len(levels) - 1)
 
 
-def _counts(loss: Any, y: Vector) -> Targets:
-    from gapfit.compiled.small_curved import COUNTS
-
-    loss.check_target(y)
-    return Targets(COUNTS, y, 1, 1, attained=bool(y.any()))
-
-
 KNOWN: dict[type[Loss], Callable[[Any, Vector], Targets]] = {
-    Softmax: _softmax, CrammerSinger: _margins, OrdinalThresholds: _levels, Poisson: _counts,
+    Softmax: _softmax, CrammerSinger: _margins, OrdinalThresholds: _levels,
 }  # fmt: skip
