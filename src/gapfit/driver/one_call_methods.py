@@ -13,14 +13,17 @@ from gapfit.solvers.choice.shapes import is_small_shape
 from gapfit.solvers.choice.work import LOOKED_UP
 
 MANY = 4_000_000  # entries of X, up to which a call is worth a try: beyond, others begin with some of them
-CROWD = 200  # samples for each feature, beyond which coordinate descent is not
+SWEPT = 8e6  # the same, times two, for sweeps: entries of dense rows; a fifth, of sparse ones
+CROWD = 200  # samples for each feature, beyond which sweeps are many, and products, if the penalty is weak
+WEAK = 1e-3  # times the mean square of a row is the weight of such a penalty
 FEW = 64  # features, up to which a Hessian is sooner made than products where losses are round
-EASY = 0.3  # mean square of a row beside alpha n, up to which a few sweeps are all
+EASY = 0.3  # times alpha n is the mean square of a row at most, where a few sweeps are all
 VERY_LITTLE = 1e6  # multiply-adds for a Hessian of which many are needed
 CALLS = 1.5e7  # entries are passed in the time of the calls that others make: so much may always be tried
 SWEEPS = 16  # over all samples, which may be left to come,
 VISIT = 100.0  # entries take as long as what a sample takes in a sweep beside its own
-PASSES = 100.0  # over all columns, before others are faster
+STEPS = 2e8  # entries are passed in the time of the steps that others make by columns,
+PASSES = 100.0  # or columns are passed so often, before they are faster
 PRODUCTS = 60  # with the Hessian, the same,
 DIRECT = 0.1  # and so many for each row or column of a matrix that others would factorise
 
@@ -84,21 +87,30 @@ def _is_parabola(task: Task) -> bool:
 
 def by_hessian_or_rows(task: Task) -> Found | None:
     """Of few samples, or of few weights. Lines are hard for sweeps where the penalty is weak."""
-    X, (n, d) = task.design.X, task.design.shape
+    n, d = task.design.shape
     if _is_round(task):
         return by_hessian(task) if d <= FEW else by_rows(task)
-    entries = X.data if sparse.issparse(X) else np.ravel(X)
-    hard = float(entries @ entries) > EASY * task.net.l2 * n**2
-    return by_hessian(task) if hard or n > CROWD * d else by_rows(task)
+    hard = n > CROWD * d or EASY * task.net.l2 * n < _mean_square(task.design)
+    return by_hessian(task) if hard else by_rows(task)
 
 
 def by_rows(task: Task) -> Found | None:
     """By products or by samples. Where weights are many and losses have ends, the dual has fewer numbers, and
-    the more of them are at an end, the easier it is."""
-    n, d = task.design.shape
-    if _is_parabola(task) or (_is_round(task) and (task.kind or n >= d)):
+    the more of them are at an end, the easier it is. Crowds of samples are left to those who begin with some
+    of them."""
+    (n, d), crowd = task.design.shape, task.design.shape[0] > CROWD * task.design.shape[1]
+    if _is_parabola(task):
         return by_products(task)
-    return by_samples(task) if n <= CROWD * d else None  # else sweeps are many where the penalty is weak
+    if _is_round(task) and (task.kind or n >= d):
+        weak = crowd and task.net.l2 < WEAK * _mean_square(task.design)
+        return None if weak else by_products(task)
+    return None if crowd or _passed(task.design) > SWEPT else by_samples(task)
+
+
+def _mean_square(design: MemoryDesign) -> float:
+    """Of the lengths of rows."""
+    entries = design.X.data if sparse.issparse(design.X) else np.ravel(design.X)
+    return float(entries @ entries) / design.shape[0]
 
 
 def by_hessian(task: Task) -> Found:
@@ -123,9 +135,11 @@ def by_columns(task: Task) -> Found | None:
     at, h, m = np.zeros((3, d))
     r, D, image = np.zeros((3, n))
     bounds = np.full(d, -np.inf), np.full(d, np.inf)
+    # others need the second derivatives of parabolas but once
+    most = DIRECT * d + PRODUCTS if n >= d and _is_parabola(task) else PASSES + STEPS / _passed(task.design)
     columns = Columns(
         _stored_by_columns(task.design), np.zeros(d, np.int64), at, Model(h, m, r, D, 0.0), bounds,
-        np.zeros((5, d)), image, np.ones(1), np.full(1, PASSES + CALLS / _passed(task.design)),
+        np.zeros((5, d)), image, np.ones(1), np.full(1, most),
     )  # fmt: skip
     return _by_steps(task, np.zeros((0, 0)), columns=columns)._replace(solver="primal_cd")
 
