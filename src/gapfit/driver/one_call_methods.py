@@ -13,19 +13,19 @@ from gapfit.solvers.choice.shapes import is_small_shape
 from gapfit.solvers.choice.work import LOOKED_UP
 
 MANY = 4_000_000  # entries of X, up to which a call is worth a try: beyond, others begin with some of them
-SWEPT = 8e6  # the same, times two, for sweeps: entries of dense rows; a fifth, of sparse ones
-CROWD = 200  # samples for each feature, beyond which sweeps are many, and products, if the penalty is weak
+SWEPT = 8e6  # entries for a product and one with the transpose, up to which sweeps are worth a try
+CROWD = 200  # samples for each feature: with more, sweeps are many, and products where the penalty is weak
 WEAK = 1e-3  # times the mean square of a row is the weight of such a penalty
 FEW = 64  # features, up to which a Hessian is sooner made than products where losses are round
 EASY = 0.3  # times alpha n is the mean square of a row at most, where a few sweeps are all
 VERY_LITTLE = 1e6  # multiply-adds for a Hessian of which many are needed
 CALLS = 1.5e7  # entries are passed in the time of the calls that others make: so much may always be tried
-SWEEPS = 16  # over all samples, which may be left to come,
+STEPS = 2e8  # entries are passed in the time of the steps that others make by columns: the same
+SWEEPS = 16  # over all samples may be left to come, and more where CALLS allow it
 VISIT = 100.0  # entries take as long as what a sample takes in a sweep beside its own
-STEPS = 2e8  # entries are passed in the time of the steps that others make by columns,
-PASSES = 100.0  # or columns are passed so often, before they are faster
-PRODUCTS = 60  # with the Hessian, the same,
-DIRECT = 0.1  # and so many for each row or column of a matrix that others would factorise
+PASSES = 100.0  # over all columns at most, and more where STEPS allow it
+PRODUCTS = 60  # with the Hessian at most, and more where CALLS allow it
+DIRECT = 0.1  # products more for each row or column of a matrix that others would factorise
 
 
 class Task(NamedTuple):
