@@ -17,13 +17,13 @@ SWEPT = 8e6  # entries for a product and one with the transpose, up to which swe
 CROWD = 200  # samples for each feature: with more, sweeps are many, and products where the penalty is weak
 WEAK = 1e-3  # times the mean square of a row is the weight of such a penalty
 FEW = 64  # features, up to which a Hessian is sooner made than products where losses are round
-EASY = 0.3  # times alpha n is the mean square of a row at most, where a few sweeps are all
+EASY = 0.1  # times alpha n is the mean square of a row at most, where a few sweeps are all
 VERY_LITTLE = 1e6  # multiply-adds for a Hessian of which many are needed
 CALLS = 1.5e7  # entries are passed in the time of the calls that others make: so much may always be tried
 STEPS = 2e8  # entries are passed in the time of the steps that others make by columns: the same
 SWEEPS = 16  # over all samples may be left to come, and more where CALLS allow it
 VISIT = 100.0  # entries take as long as what a sample takes in a sweep beside its own
-PASSES = 100.0  # over all columns at most, and more where STEPS allow it
+PASSES = 60.0  # over all columns at most, times what an entry takes, and more where STEPS allow it
 PRODUCTS = 60  # with the Hessian at most, and more where CALLS allow it
 DIRECT = 0.1  # products more for each row or column of a matrix that others would factorise
 
@@ -135,8 +135,10 @@ def by_columns(task: Task) -> Found | None:
     at, h, m = np.zeros((3, d))
     r, D, image = np.zeros((3, n))
     bounds = np.full(d, -np.inf), np.full(d, np.inf)
-    # others need the second derivatives of parabolas but once
-    most = DIRECT * d + PRODUCTS if n >= d and _is_parabola(task) else PASSES + STEPS / _passed(task.design)
+    one, entries = _passed(task.design), task.design.size
+    most = PASSES * one / entries + STEPS / one  # for others, too, a sparse pass takes as long
+    if n >= d and _is_parabola(task):
+        most = DIRECT * d + PRODUCTS  # they need its second derivatives but once
     columns = Columns(
         _stored_by_columns(task.design), np.zeros(d, np.int64), at, Model(h, m, r, D, 0.0), bounds,
         np.zeros((5, d)), image, np.ones(1), np.full(1, most),
