@@ -99,9 +99,7 @@ def by_rows(task: Task) -> Found | None:
     the more of them are at an end, the easier it is. Crowds of samples are left to those who begin with some
     of them."""
     (n, d), crowd = task.design.shape, task.design.shape[0] > CROWD * task.design.shape[1]
-    if _is_parabola(task):
-        return by_products(task)
-    if _is_round(task) and (task.entropy or n >= d):
+    if _is_parabola(task) or (_is_round(task) and (task.entropy or n >= d)):
         weak = crowd and task.net.l2 < WEAK * _mean_square(task.design)
         return None if weak else by_products(task)
     return None if crowd or _passed(task.design) > SWEPT else by_samples(task)
