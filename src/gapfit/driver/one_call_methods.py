@@ -23,7 +23,7 @@ CALLS = 1.5e7  # entries are passed in the time of the calls that others make: s
 STEPS = 2e8  # entries are passed in the time of the steps that others make by columns: the same
 SWEEPS = 16  # over all samples may be left to come, and more where CALLS allow it
 VISIT = 100.0  # entries take as long as what a sample takes in a sweep beside its own
-PASSES = 60.0  # over all columns at most, times what an entry takes, and more where STEPS allow it
+PASSES = 100.0  # over all dense columns at most, and more where STEPS allow it
 PRODUCTS = 60  # with the Hessian at most, and more where CALLS allow it
 DIRECT = 0.1  # products more for each row or column of a matrix that others would factorise
 
@@ -133,8 +133,9 @@ def by_columns(task: Task) -> Found | None:
     at, h, m = np.zeros((3, d))
     r, D, image = np.zeros((3, n))
     bounds = np.full(d, -np.inf), np.full(d, np.inf)
-    one, entries = _passed(task.design), task.design.size
-    most = PASSES * one / entries + STEPS / one  # for others, too, a sparse pass takes as long
+    most = PASSES + STEPS / _passed(task.design)
+    if sparse.issparse(task.design.X):
+        most = np.inf  # others are no faster
     if n >= d and _is_parabola(task):
         most = DIRECT * d + PRODUCTS  # they need its second derivatives but once
     columns = Columns(
