@@ -13,19 +13,19 @@ from gapfit.solvers.choice.shapes import is_small_shape
 from gapfit.solvers.choice.work import LOOKED_UP
 
 MANY = 4_000_000  # entries of X, up to which a call is worth a try: beyond, others begin with some of them
-SWEPT = 8e6  # the same, times two, for sweeps: entries of dense rows; a fifth, of sparse ones
-CROWD = 200  # samples for each feature, beyond which sweeps are many, and products, if the penalty is weak
+SWEPT = 8e6  # entries for a product and one with the transpose, up to which sweeps are worth a try
+CROWD = 200  # samples for each feature: with more, sweeps are many, and products where the penalty is weak
 WEAK = 1e-3  # times the mean square of a row is the weight of such a penalty
 FEW = 64  # features, up to which a Hessian is sooner made than products where losses are round
-EASY = 0.3  # times alpha n is the mean square of a row at most, where a few sweeps are all
+EASY = 0.1  # times alpha n is the mean square of a row at most, where a few sweeps are all
 VERY_LITTLE = 1e6  # multiply-adds for a Hessian of which many are needed
 CALLS = 1.5e7  # entries are passed in the time of the calls that others make: so much may always be tried
-SWEEPS = 16  # over all samples, which may be left to come,
+STEPS = 2e8  # entries are passed in the time of the steps that others make by columns: the same
+SWEEPS = 16  # over all samples may be left to come, and more where CALLS allow it
 VISIT = 100.0  # entries take as long as what a sample takes in a sweep beside its own
-STEPS = 2e8  # entries are passed in the time of the steps that others make by columns,
-PASSES = 100.0  # or columns are passed so often, before they are faster
-PRODUCTS = 60  # with the Hessian, the same,
-DIRECT = 0.1  # and so many for each row or column of a matrix that others would factorise
+PASSES = 100.0  # over all dense columns at most, and more where STEPS allow it
+PRODUCTS = 60  # with the Hessian at most, and more where CALLS allow it
+DIRECT = 0.1  # products more for each row or column of a matrix that others would factorise
 
 
 class Task(NamedTuple):
@@ -99,9 +99,7 @@ def by_rows(task: Task) -> Found | None:
     the more of them are at an end, the easier it is. Crowds of samples are left to those who begin with some
     of them."""
     (n, d), crowd = task.design.shape, task.design.shape[0] > CROWD * task.design.shape[1]
-    if _is_parabola(task):
-        return by_products(task)
-    if _is_round(task) and (task.kind or n >= d):
+    if _is_parabola(task) or (_is_round(task) and (task.kind or n >= d)):
         weak = crowd and task.net.l2 < WEAK * _mean_square(task.design)
         return None if weak else by_products(task)
     return None if crowd or _passed(task.design) > SWEPT else by_samples(task)
@@ -135,8 +133,11 @@ def by_columns(task: Task) -> Found | None:
     at, h, m = np.zeros((3, d))
     r, D, image = np.zeros((3, n))
     bounds = np.full(d, -np.inf), np.full(d, np.inf)
-    # others need the second derivatives of parabolas but once
-    most = DIRECT * d + PRODUCTS if n >= d and _is_parabola(task) else PASSES + STEPS / _passed(task.design)
+    most = PASSES + STEPS / _passed(task.design)
+    if sparse.issparse(task.design.X):
+        most = np.inf  # others are no faster
+    if n >= d and _is_parabola(task):
+        most = DIRECT * d + PRODUCTS  # they need its second derivatives but once
     columns = Columns(
         _stored_by_columns(task.design), np.zeros(d, np.int64), at, Model(h, m, r, D, 0.0), bounds,
         np.zeros((5, d)), image, np.ones(1), np.full(1, most),
