@@ -15,7 +15,8 @@ Without an intercept the last line of M is zero, and so are the centre and the l
 import math
 
 from gapfit.compiled._jit import jit
-from gapfit.compiled.small_proof import TINY, UNIT, Proved, gamma, omega_of
+from gapfit.compiled.small_feasible import UNIT
+from gapfit.compiled.small_proof import TINY, Proved, gamma, omega_of
 
 MADE = 32  # roundings of an entry of M beside those of its sum
 

@@ -10,21 +10,10 @@ from typing import Any, NamedTuple
 
 from gapfit.compiled._jit import jit
 from gapfit.compiled.small_curved import CLASSES, NEIGHBOURS, respond
+from gapfit.compiled.small_feasible import balanced, into_the_box, is_inside, unit_of
 from gapfit.compiled.small_margins import cost_of, loss_of
 from gapfit.compiled.small_model import Losses, Net
-from gapfit.compiled.small_proof import (
-    LOGARITHMS,
-    TINY,
-    Proved,
-    balanced,
-    entropy_of,
-    gamma,
-    into_the_box,
-    is_inside,
-    omega_of,
-    put_slope,
-    unit_of,
-)
+from gapfit.compiled.small_proof import LOGARITHMS, TINY, Proved, entropy_of, gamma, omega_of, put_slope
 from gapfit.compiled.small_simplices import put_shares, shares_entropy
 
 

@@ -6,7 +6,8 @@ rounding.
 """
 
 from gapfit.compiled._jit import jit
-from gapfit.compiled.small_proof import UNIT, entropy_of, unit_of, whole
+from gapfit.compiled.small_feasible import UNIT, unit_of, whole
+from gapfit.compiled.small_proof import entropy_of
 
 MOST = 2.0**52  # units: more than anything adds up to
 NEAR = 8.0 * UNIT  # of all shares that change hands: an excess that small is rounding
