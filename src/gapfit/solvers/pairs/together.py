@@ -19,13 +19,12 @@ class Machines:
     def __init__(self, problems: Problems) -> None:
         self._about(problems)
         self.v = self._start()
-        f = np.zeros_like(self.v)
-        if self.v.any():
-            problems.compiled.products(problems.K, problems.parts, self.v, f)
+        f = problems.scores(self.v) if self.v.any() else np.zeros_like(self.v)
         self.G = f - self.target
         self.scale = self._mean(np.abs(self.target))
-        self.scale[self.scale == 0] = np.sqrt(self._mean(f * f))[self.scale == 0]
-        self.scale[self.scale == 0] = 1.0
+        if not self.scale.all():
+            self.scale[self.scale == 0] = np.sqrt(self._mean(np.square(f)))[self.scale == 0]
+            self.scale[self.scale == 0] = 1.0
         count = len(problems.sizes)
         self.taken, self.violation = np.zeros(count, np.int64), np.full(count, np.inf)
         self.since, self.sides = np.zeros(len(self.v), np.int64), np.zeros(len(self.v))
