@@ -18,6 +18,7 @@ from gapfit.compiled._jit import jit
 from gapfit.compiled.blocks import row_of
 
 _MAGNITUDE, _SIGN, _HALF = np.int32(0x7FFFFFFF), np.int32(31), np.int64(32)
+_OFFSETS, _NEARLY = 6, 20  # offsets at a look, where the gap is at most so many times too large
 _FEW, _NEAREST, _FARTHEST = 4, 32, 4  # looks are at least so many steps apart, or so small a share of all
 _LEAST, _INDEX = np.int64(-0x7FFFFFFFFFFFFFFF), np.int64(0xFFFFFFFF)
 
@@ -51,21 +52,48 @@ def unseen():
 
 @jit(fast=True)
 def _see(G, v, limits, middle, way):
-    """The objective, at the offset that the middle of the slopes stands for, and the gap."""
-    value = gap = 0.0
+    """The dual objective, and at the offset that this middle of the slopes stands for the gap and its slope."""
+    value = gap = slope = 0.0
     for k in range(len(G)):
-        g, x, kink = G[k] - middle, v[k], limits.kink[k]
+        g, x, kink, lower, upper = G[k] - middle, v[k], limits.kink[k], limits.lower[k], limits.upper[k]
         value += 0.5 * x * (G[k] - way.goal[k]) + kink * abs(x)
-        least = min(0.0, g * limits.lower[k] + kink * abs(limits.lower[k]))
-        gap += g * x + kink * abs(x) - min(least, g * limits.upper[k] + kink * abs(limits.upper[k]))
-    return gap - value, gap
+        down, up = g * lower + kink * abs(lower), g * upper + kink * abs(upper)
+        gap += g * x + kink * abs(x) - min(0.0, min(down, up))
+        slope += (0.0 if min(down, up) >= 0.0 else lower if down < up else upper) - x
+    return -value, gap, slope
+
+
+@jit
+def _least_gap(G, v, limits, middle, way):
+    """The dual objective, and the gap at an offset that is nearly the best one, if the gap can be small enough
+    or nearly is: a convex function of the offset, known by its tangents."""
+    low, gap, slope = _see(G, v, limits, middle, way)
+    least = gap
+    left, right = (-math.inf, 0.0, -1.0), (math.inf, 0.0, 1.0)  # tangents that fall and that rise
+    for _ in range(_OFFSETS):
+        enough = way.aim * abs(least + low)
+        if least <= enough or slope == 0.0 or least > _NEARLY * enough:
+            break
+        if slope > 0.0:
+            right = (middle, gap, slope)
+        else:
+            left = (middle, gap, slope)
+        if math.isfinite(left[0]) and math.isfinite(right[0]):
+            middle = (right[1] - left[1] + left[2] * left[0] - right[2] * right[0]) / (left[2] - right[2])
+            if left[1] + left[2] * (middle - left[0]) > enough:  # where the tangents meet is below the function
+                break
+        else:
+            middle -= gap / slope
+        _, gap, slope = _see(G, v, limits, middle, way)
+        least = min(least, gap)
+    return low, least
 
 
 @jit
 def _look(G, v, limits, middle, taken, way):
     """By how much the gap is too large, as a logarithm: not, if that is negative."""
-    value, gap = _see(G, v, limits, middle, way)
-    at = way.looks[0]
+    low, gap = _least_gap(G, v, limits, middle, way)
+    value, at = low + gap, way.looks[0]
     if taken >= 4**at and at < len(way.values):
         way.values[at], way.gaps[at] = value, gap
         way.looks[0] = at + 1
