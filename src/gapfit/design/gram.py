@@ -145,7 +145,7 @@ class _Prepared(NamedTuple):
             )  # one compiled version
             squares = np.asarray(X.multiply(X).sum(axis=1), dtype=dtype).ravel()
         else:
-            X = np.subtract(X, centre, dtype=np.float64).astype(dtype)
+            X = np.subtract(X, centre, dtype=np.float64).astype(dtype, copy=False)
             squares = np.einsum("ij,ij->i", X, X)
         return cls(X, squares)
 
@@ -187,17 +187,17 @@ class FunctionTiles(Tiles):
             X = sparse.csr_array(X) if self.thin else X.toarray()
         self.X = X
         shift = function.centred and not self.thin
-        self.centre = (X.mean(axis=0, dtype=np.float64) if shift else 0.0) if centre is None else centre
+        self.centre = (X.sum(axis=0, dtype=np.float64) / n if shift else 0.0) if centre is None else centre
         self.work = 2.0 + (entries / max(n, 1) if self.thin else d)
         self.roundings = d + 16
-        self.width = int(np.clip(_BLOCK // max(d, 1), 32, _COLUMNS))
+        self.width = min(max(_BLOCK // max(d, 1), 32), _COLUMNS)
         self._known: dict[str, _Prepared] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_known": {}}  # which can be made again
 
     def prepared(self, dtype: Any) -> _Prepared:
-        key = np.dtype(dtype).name
+        key = np.dtype(dtype).char
         if key not in self._known:
             self._known[key] = _Prepared.of(self.X, dtype, self.centre)
         return self._known[key]
@@ -216,7 +216,7 @@ class FunctionTiles(Tiles):
         from gapfit.compiled.gram import mirror  # compiled code is loaded only when it is to run
 
         samples, out = self.prepared(np.float64), np.empty((self.n, self.n))
-        step = int(np.clip(_TILE // max(self.n, 1), 1, min(_STRIP, self.width)))
+        step = max(min(_TILE // max(self.n, 1), _STRIP, self.width), 1)
 
         def fill(first: int) -> None:
             limits.look()

@@ -206,20 +206,18 @@ class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
         Equal samples share their coefficient in the ratio of their weights.
         """
         origin = samples.origin
-        share = np.zeros(samples.given)
-        there = origin.place >= 0
-        share[there] = samples.given_weight[there] / origin.weight[origin.place[there]]
-        each = np.stack([machine.w for machine in machines])[:, origin.place] * share
-        support = order[each[:, order].any(axis=0)].astype(np.int32)
-        vectors = np.empty((0, 0)) if self._precomputed else take_rows(samples.X, origin.place[support])
+        each = machines[0].w[None] if len(machines) == 1 else np.stack([machine.w for machine in machines])
+        place, weight = origin.place[order], samples.given_weight[order]
+        used = each.any(axis=0)[place] & (place >= 0) & (weight > 0)
+        place, support = place[used], order[used].astype(np.int32)
+        vectors = np.empty((0, 0)) if self._precomputed else take_rows(samples.X, place)
         if isinstance(self._fitted_kernel, ObjectKernel):
             vectors = self._fitted_kernel.named(vectors)
         return {
             "support_": support,
             "support_vectors_": vectors,
-            "dual_coef_": np.asarray(each[:, support]),
+            "dual_coef_": each[:, place] * (weight[used] / origin.weight[place]),
             "intercept_": np.array([machine.b for machine in machines]),
-            "_support": self._support_design(vectors),
         }
 
     # -- predicting -----------------------------------------------------------------------------------
@@ -234,13 +232,16 @@ class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
     def _precomputed(self) -> bool:
         return isinstance(self._fitted_kernel, str)
 
-    def _restore(self) -> None:
-        """Set what follows from the support vectors, after a fit or when a file was loaded."""
-        self._support = self._support_design(self.support_vectors_)
-
-    def _support_design(self, vectors: Data) -> KernelDesign | None:
+    @property
+    def _support(self) -> KernelDesign | None:
+        """The kernel at the support vectors, once it is asked for."""
+        vectors, known = self.support_vectors_, vars(self).get("_expansion")
+        if known is not None and known[0] is vectors:
+            return known[1]
         there = vectors.ndim == 2 and vectors.shape[0] and not self._precomputed
-        return KernelDesign(vectors, self._fitted_kernel, 0) if there else None
+        made = KernelDesign(vectors, self._fitted_kernel, 0) if there else None
+        self._expansion = (vectors, made)
+        return made
 
     def _expansions(self, X: Data, coefficients: Vector) -> Vector:
         """sum_i c_i k(x, x_i) for each row x and each row c of coefficients of the support vectors."""

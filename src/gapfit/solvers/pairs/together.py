@@ -68,19 +68,19 @@ class Machines:
         limits = Limits(self.lower, self.upper, self.problems.risk.atoms.kink, False)
         target, problems = enough * self.scale, self.problems
         count, compiled = len(problems.sizes), problems.compiled
-        values, gaps = np.zeros((2, count, _LOOKS))
+        seen = np.zeros((2, count, _LOOKS))
         way = compiled.Way(
-            self.target, values, gaps, np.zeros(count, np.int64), np.zeros(count, np.bool_), aim
+            self.target, *seen, np.zeros(count, np.int64), np.zeros(count, np.bool_), aim
         )
         compiled.ascend(
             problems.K, problems.parts, self.G, self.v, limits, STEPS, target, self.taken, self.violation, way
         )
-        seen = np.stack([values, gaps], axis=2) * problems.alpha[:, None, None]
+        seen = seen.transpose(1, 2, 0) * problems.alpha[:, None, None]
         self.ways = [part[:looks].tolist() for part, looks in zip(seen, way.looks.tolist(), strict=True)]
         at_bound = (self.v == self.upper) | (self.v == self.lower)
         sides = np.sign(self.v) * (1 + at_bound)
         changed = sides != self.sides
-        self.since[changed] = np.repeat(self.taken, problems.sizes)[changed]
+        self.since[changed] = self.taken.repeat(problems.sizes)[changed]
         self.sides = sides
         return way.met | (self.violation <= target)
 
@@ -89,6 +89,6 @@ class Machines:
         problems = self.problems
         u = -problems.each_alpha * self.v
         largest = np.maximum.reduceat(np.abs(u), problems.first[:-1])
-        beyond = np.repeat(OUTSIDE * largest, problems.sizes)
+        beyond = (OUTSIDE * largest).repeat(problems.sizes)
         u = np.where(self.v >= self.upper, problems.lower - beyond, u)
         return np.where(self.v <= self.lower, problems.upper + beyond, u)
