@@ -22,22 +22,25 @@ PER_SAMPLE = 40  # steps, beyond which exact ones are better
 @jit
 def ascend(K, parts, G, v, limits, steps, target, taken, violation, way):
     """Steps on pairs in each machine whose violation is above its target; see `smo.second_order`."""
-    rows, first, most = parts.rows, parts.first, 1
+    rows, first, side = parts.rows, parts.first, 0  # of the largest copy
     for k in range(len(first) - 1):
-        most = max(most, first[k + 1] - first[k])
-    side = most if most < len(K) else 0  # of the largest copy
-    room, diagonal, there, known = np.empty(side * side), np.empty(most), np.empty(most, np.bool_), np.empty(2)
+        if first[k + 1] - first[k] < len(K):
+            side = max(side, first[k + 1] - first[k])
+    room, diagonal, there = np.empty(side * side), np.empty(len(K)), np.empty(side, np.bool_)
+    known = np.empty(2)
     for k in range(len(first) - 1):
         if not violation[k] > target[k]:
             continue
         start, stop = first[k], first[k + 1]
         n, largest = stop - start, 0.0
         for i in range(n):
-            diagonal[i], there[i] = K[rows[start + i], rows[start + i]], False
+            diagonal[i] = K[rows[start + i], rows[start + i]]
             largest = max(largest, abs(diagonal[i]))
         own, missing = K, 0  # itself, if the machine is about all samples
         if n < len(K):
             own, missing = room[: n * n].reshape(n, n), n
+            for i in range(n):
+                there[i] = False
         block = Block(own, there[:missing], diagonal[:n], K, parts, k)
         known[0] = known[1] = np.nan
         bounds = Limits(limits.lower[start:stop], limits.upper[start:stop], limits.kink[start:stop], False)

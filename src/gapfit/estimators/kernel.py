@@ -1,6 +1,7 @@
 """What kernel machines share: the kernel, attributes as libsvm has them, predictions and their bounds."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,6 +38,18 @@ from gapfit.persistence.values import COUNT, PLAIN, floats, integers
 from gapfit.registry import as_solver, is_auto
 from gapfit.solvers.pairs.whole import LARGEST
 from gapfit.solvers.smo import smo
+
+
+class _Support:
+    """The support vectors with their kernel; a design once somebody predicts."""
+
+    def __init__(self, vectors: Data, kernel: Any) -> None:
+        self.vectors, self.kernel = vectors, kernel
+
+    @cached_property
+    def design(self) -> KernelDesign | None:
+        there = self.vectors.ndim == 2 and self.vectors.shape[0] and not isinstance(self.kernel, str)
+        return KernelDesign(self.vectors, self.kernel, 0) if there else None
 
 
 @declared
@@ -218,6 +231,7 @@ class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
             "support_vectors_": vectors,
             "dual_coef_": each[:, place] * (weight[used] / origin.weight[place]),
             "intercept_": np.array([machine.b for machine in machines]),
+            "_support": _Support(vectors, self._fitted_kernel),
         }
 
     # -- predicting -----------------------------------------------------------------------------------
@@ -232,16 +246,9 @@ class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
     def _precomputed(self) -> bool:
         return isinstance(self._fitted_kernel, str)
 
-    @property
-    def _support(self) -> KernelDesign | None:
-        """The kernel at the support vectors, once it is asked for."""
-        vectors, known = self.support_vectors_, vars(self).get("_expansion")
-        if known is not None and known[0] is vectors:
-            return known[1]
-        there = vectors.ndim == 2 and vectors.shape[0] and not self._precomputed
-        made = KernelDesign(vectors, self._fitted_kernel, 0) if there else None
-        self._expansion = (vectors, made)
-        return made
+    def _restore(self) -> None:
+        """Set what follows from the support vectors, after a fit or when a file was loaded."""
+        self._support = _Support(self.support_vectors_, self._fitted_kernel)
 
     def _expansions(self, X: Data, coefficients: Vector) -> Vector:
         """sum_i c_i k(x, x_i) for each row x and each row c of coefficients of the support vectors."""
@@ -249,10 +256,11 @@ class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
             return np.asarray(np.asarray(X, dtype=np.float64)[:, self.support_] @ coefficients.T)
         if isinstance(self._fitted_kernel, ObjectKernel):
             return self._fitted_kernel.between(X, self.support_vectors_) @ coefficients.T
-        if self._support is None:
+        support = self._support.design
+        if support is None:
             return np.zeros((X.shape[0], len(coefficients)))
         with threads.using(self.n_jobs):
-            others = self._support.seen_by(X)
+            others = support.seen_by(X)
             return np.stack([others.scores(row) for row in coefficients], axis=1)
 
     def score_bounds(self, X: Any) -> tuple[Vector, Vector]:
@@ -273,6 +281,7 @@ class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
         scores, near = self._expansions(X, both).T
         with threads.using(self.n_jobs):
             diagonal = KernelDesign(X, self._fitted_kernel, 0).tiles.diagonal
-            others = None if self._support is None else self._support.seen_by(X)
+            support = self._support.design
+            others = None if support is None else support.seen_by(X)
             slack = [np.zeros(len(scores)) if others is None else others.slack(row) for row in both]
         return ball.score_bounds(scores, near, diagonal, (slack[0], slack[1]))
