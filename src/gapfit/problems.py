@@ -23,7 +23,6 @@ from gapfit.proofs import attained, balanced, bounded, left_over, near_square, s
 from gapfit.rounding import EPS, TINY, UNIT, Estimate, gamma
 from gapfit.solution import Certificate
 
-
 _SAME = 4 * EPS  # of their length, up to which two functions differ by rounding
 
 
@@ -158,9 +157,10 @@ class Problems:
         return bounded(alpha, Estimate(c, noise + more), near_square(omega, length, spread / alpha + moved))
 
     def _most(self, w: Vector) -> tuple[Estimate, Estimate, Vector]:
-        """1/2 |w|^2, and J_k at the points w with their best offsets, as `Objective.most` says it, and these."""
+        """1/2 |w|^2, J_k at the points w with their best offsets, as `Objective.most` says it, and these."""
         omega, scores, unit = self._squares(w)
-        alpha, sizes, b = *self._of_each(self.alpha, self.sizes), np.empty(len(self.alpha))
+        b = np.empty(len(self.alpha))
+        alpha, sizes = self._of_each(self.alpha, self.sizes)
         known = (self.lengths, np.atleast_1d(unit), UNIT)
         sums = self._sums(3, self.compiled.above, self.risk.atoms, self.parts, (scores, b), known)
         value, size, rise = self._of_each(*sums)
@@ -188,7 +188,7 @@ class Problems:
         return sums
 
     def _of_each(self, *vectors: Vector) -> Any:
-        """Vectors with an entry for each problem; numbers, with which NumPy is slow to begin, if there is one."""
+        """Vectors with an entry for each problem; of one, numbers: with these Python is faster than NumPy."""
         return vectors if len(self.alpha) > 1 else [vector[0].item() for vector in vectors]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from gapfit.compiled._jit import jit
 from gapfit.compiled.atoms import conjugate_sums, sums_around
-from gapfit.compiled.blocks import Block, Parts
+from gapfit.compiled.blocks import Block
 from gapfit.compiled.precise import sum_exactly
 from gapfit.compiled.projection import onto_balanced_box
 from gapfit.compiled.quantile import best_offset

@@ -52,7 +52,7 @@ def unseen():
 
 @jit(fast=True)
 def _see(G, v, limits, middle, way):
-    """The dual objective, and at the offset that this middle of the slopes stands for the gap and its slope."""
+    """The dual objective; at the offset that this middle of the slopes stands for, the gap and its slope."""
     value = gap = slope = 0.0
     for k in range(len(G)):
         g, x, kink, lower, upper = G[k] - middle, v[k], limits.kink[k], limits.lower[k], limits.upper[k]
@@ -65,8 +65,8 @@ def _see(G, v, limits, middle, way):
 
 @jit
 def _least_gap(G, v, limits, middle, way):
-    """The dual objective, and the gap at an offset that is nearly the best one, if the gap can be small enough
-    or nearly is: a convex function of the offset, known by its tangents."""
+    """The dual objective, and the gap at an offset that is nearly the best one, if it may be small enough
+    there: a convex function of the offset, known by its tangents."""
     low, gap, slope = _see(G, v, limits, middle, way)
     least = gap
     left, right = (-math.inf, 0.0, -1.0), (math.inf, 0.0, 1.0)  # tangents that fall and that rise
@@ -80,7 +80,7 @@ def _least_gap(G, v, limits, middle, way):
             left = (middle, gap, slope)
         if math.isfinite(left[0]) and math.isfinite(right[0]):
             middle = (right[1] - left[1] + left[2] * left[0] - right[2] * right[0]) / (left[2] - right[2])
-            if left[1] + left[2] * (middle - left[0]) > enough:  # where the tangents meet is below the function
+            if left[1] + left[2] * (middle - left[0]) > enough:  # the function is above where tangents meet
                 break
         else:
             middle -= gap / slope
@@ -97,17 +97,20 @@ def _look(G, v, limits, middle, taken, way):
     if taken >= 4**at and at < len(way.values):
         way.values[at], way.gaps[at] = value, gap
         way.looks[0] = at + 1
-    way.met[0] = gap <= way.aim * abs(value)
+    enough = way.aim * abs(value)
+    way.met[0] = gap <= enough
     if way.met[0]:
         return -1.0
-    return math.log(gap / (way.aim * abs(value)))  # infinite where nothing is small enough
+    return math.log(gap / enough) if enough > 0.0 else math.inf
 
 
 @jit
 def _next_look(taken, before, excess, excess_before):
     """When to look again: half the way to where the gap will be small enough, if it goes on to fall by the
     same factors. A look costs as much as a step or two, and gaps do not fall evenly."""
-    ahead = 0.5 * excess * (taken - before) / (excess_before - excess)
+    fallen, ahead = excess_before - excess, 0.0
+    if 0.0 < fallen < math.inf:
+        ahead = 0.5 * excess * (taken - before) / fallen
     nearest = max(taken // _NEAREST, min(taken, _FEW))
     farthest = max(taken // _FARTHEST, nearest)
     return taken + (int(min(max(ahead, nearest), farthest)) if ahead > 0.0 else farthest)

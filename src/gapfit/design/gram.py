@@ -221,7 +221,8 @@ class FunctionTiles(Tiles):
         def fill(first: int) -> None:
             limits.look()
             rows, columns = slice(first, first + step), slice(0, min(first + step, self.n))
-            tile = self.function.apply(samples.between(rows, columns), samples.squares[rows], samples.squares[columns])
+            dots, squares = samples.between(rows, columns), samples.squares
+            tile = self.function.apply(dots, squares[rows], squares[columns])
             if not np.isfinite(tile).all():
                 raise ValueError(INFINITE)
             out[rows, columns] = tile

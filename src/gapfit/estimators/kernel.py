@@ -221,7 +221,7 @@ class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
         origin = samples.origin
         each = machines[0].w[None] if len(machines) == 1 else np.stack([machine.w for machine in machines])
         place, weight = origin.place[order], samples.given_weight[order]
-        used = each.any(axis=0)[place] & (place >= 0) & (weight > 0)
+        used = np.any(each, axis=0)[place] & (place >= 0) & (weight > 0)
         place, support = place[used], order[used].astype(np.int32)
         vectors = np.empty((0, 0)) if self._precomputed else take_rows(samples.X, place)
         if isinstance(self._fitted_kernel, ObjectKernel):

@@ -69,9 +69,7 @@ class Machines:
         target, problems = enough * self.scale, self.problems
         count, compiled = len(problems.sizes), problems.compiled
         seen = np.zeros((2, count, _LOOKS))
-        way = compiled.Way(
-            self.target, *seen, np.zeros(count, np.int64), np.zeros(count, np.bool_), aim
-        )
+        way = compiled.Way(self.target, *seen, np.zeros(count, np.int64), np.zeros(count, np.bool_), aim)
         compiled.ascend(
             problems.K, problems.parts, self.G, self.v, limits, STEPS, target, self.taken, self.violation, way
         )
