@@ -321,7 +321,7 @@ def test_every_compiled_file_has_a_test_of_its_own() -> None:
         for part in node.names
     }
     there = {path.stem for path in FILES if unit_of(path) == "compiled"}
-    made_of = {"__init__", "_jit", "_part", "_pause", "_store", "_watch"}  # the decorator: see `test_jit`
+    made_of = {"__init__", "_jit", "_part", "_passes", "_pause", "_store", "_watch"}  # see `test_jit`
     assert called == there - made_of
 
 

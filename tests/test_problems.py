@@ -70,13 +70,44 @@ def test_rounding_is_counted_as_in_each_problem(many):
     problems, each = many
     w, u = DRAW.normal(size=(2, problems.first[-1]))
     near = problems._feasible(u)
-    lower, upper, b = problems._least(near), *problems._most(w)
+    omega, upper, b = problems._most(w)
+    lower = problems._least(near, w, omega)
     for k, problem in enumerate(each):
         here = slice(*problems.first[k : k + 2])
         alone = problem.least(problem.minorant_at(near[here]))
         assert 0.7 * alone.error <= lower.error[k] <= 5 * alone.error
         alone = problem.most(w[here], b[k : k + 1])
         assert 0.7 * alone.error <= upper.error[k] <= 5 * alone.error
+
+
+def test_a_minimiser_that_is_the_point_is_not_squared_again(many, monkeypatch):
+    """Up to rounding; what is proved stays true, and as sharp. From farther away its own square is taken."""
+    problems, each = many
+    u = problems._feasible(1e-3 * DRAW.normal(size=problems.first[-1]))
+    square, taken = Problems._squares, []
+    monkeypatch.setattr(Problems, "_squares", lambda self, w: taken.append(w) or square(self, w))
+    mu = u / -problems.each_alpha
+    for w, squares in ((mu * (1 + 2.0**-52), 1), (mu * (1 + 1e-9), 2)):
+        taken.clear()
+        proved = problems.proved(w, u)
+        assert len(taken) == squares
+        for k, problem in enumerate(each):
+            here = slice(*problems.first[k : k + 2])
+            least = problem.least(problem.minorant_at(u[here]))
+            assert proved.certificates[k].dual == pytest.approx(least.value, rel=1e-12, abs=1e-14)
+
+
+def test_one_problem_is_proved_as_many_are(many):
+    """With numbers in place of arrays."""
+    problems, _ = many
+    w, u = 1e-2 * DRAW.normal(size=(2, problems.first[-1]))
+    proved = problems.proved(w, u)
+    for k in range(len(problems.sizes)):
+        chosen = np.arange(len(problems.sizes)) == k
+        here = np.arange(*problems.first[k : k + 2])
+        alone = problems.some(chosen, here).proved(w[here], u[here])
+        assert alone.b[0] == proved.b[k]
+        np.testing.assert_allclose(alone.certificates[0][:3], proved.certificates[k][:3], rtol=1e-11)
 
 
 def test_bounds_enclose_the_optimum(many):

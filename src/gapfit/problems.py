@@ -23,6 +23,8 @@ from gapfit.proofs import attained, balanced, bounded, left_over, near_square, s
 from gapfit.rounding import EPS, TINY, UNIT, Estimate, gamma
 from gapfit.solution import Certificate
 
+_SAME = 4 * EPS  # of their length, up to which two functions differ by rounding
+
 
 class Part(Protocol):
     """Some of the samples, their targets, and the weight of the penalty."""
@@ -53,17 +55,17 @@ class Problems:
     """
 
     def __init__(self, K: Matrix, rows: Indices, sizes: Any, alpha: Vector, risk: PiecewiseRisk) -> None:
-        from gapfit.compiled import machines  # compiled code is loaded only when it is to run
+        from gapfit.compiled import blocks, machines  # compiled code is loaded only when it is to run
 
         self.compiled, self.K, self.rows, self.sizes = machines, K, rows, sizes
         self.alpha, self.risk = alpha, risk
-        self.first = np.concatenate([[0], np.cumsum(sizes)])
+        self.first = np.concatenate([[0], sizes.cumsum()])
         self.most = int(sizes.max())
-        self.each_alpha = np.repeat(alpha, sizes)
-        self.parts = machines.Parts(rows, self.first, *_runs(rows, self.first))
+        self.each_alpha = alpha.repeat(sizes)
+        self.parts = blocks.Parts(rows, self.first, *_runs(rows, self.first))
         self.lower, self.upper = risk._dual_box
-        self.lengths = np.sqrt(np.maximum(np.diagonal(K)[rows], 0.0)) * (1 + 8 * EPS)  # of the samples
-        self.zeros = np.zeros(len(rows))
+        self.lengths = np.sqrt(np.maximum(K.diagonal()[rows], 0.0)) * (1 + 8 * EPS)  # of the samples
+        self.grown = 1 + gamma(self.most + 8)  # by which a sum over samples may be too small
 
     @classmethod
     def of(cls, design: KernelDesign, parts: Sequence[Part], loss: Loss, weight: Vector) -> Self | None:
@@ -72,13 +74,13 @@ class Problems:
         if kept is None or not isinstance(loss, PiecewiseLoss) or design.indefinite is not None:
             return None
         sizes = np.array([len(part.target) for part in parts])
-        rows: Indices = np.concatenate([part.rows for part in parts])
-        y = np.concatenate([part.target for part in parts])
-        total = np.add.reduceat(weight[rows], np.cumsum(sizes) - sizes)
-        p = weight[rows] / np.repeat(total, sizes)
+        rows: Indices = _joined([part.rows for part in parts])
+        y, each = _joined([part.target for part in parts]), weight[rows]
+        total = np.add.reduceat(each, sizes.cumsum() - sizes)
+        p = each / total.repeat(sizes)
         loss.check_target(y)
         risk = PiecewiseRisk(loss, loss.atoms(y).weighted(p).whole(), y, p, loss.infimum)
-        if risk.atoms.quad.any():
+        if risk.curved:
             return None
         made = cls(np.ascontiguousarray(kept.K), rows, sizes, np.array([part.alpha for part in parts]), risk)
         return made if made._can_be_balanced() else None
@@ -97,28 +99,32 @@ class Problems:
         """Are there planes that lean either way in b? Those at the ends of the boxes are the steepest."""
         if not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all()):
             return False
-        low, high = (
-            self._sums(5, self.compiled.conjugates, self.risk.atoms, self.parts, end)
-            for end in (self.lower, self.upper)
-        )
+        low, high = self._below(self.lower), self._below(self.upper)
         least, most = low[2], high[2]  # their slopes in b
         if not ((least < 0).all() and (most > 0).all()):
             return False
-        self.price = 1.01 / np.minimum(most, -least)
-        self.highest = np.maximum(np.abs(low[0]), np.abs(high[0]))  # where scores and b are zero
-        self.reach_of_ends = self._reach(np.maximum(-self.lower, self.upper))
+        highest = np.maximum(np.abs(low[0]), np.abs(high[0]))  # where scores and b are zero
+        reach = (low[5] + high[5]) * self.grown
+        self.price, self.highest, self.reach_of_ends = self._of_each(
+            1.01 / np.minimum(most, -least), highest, reach
+        )
         return True
 
     def proved(self, w: Vector, u: Vector) -> Proved:
         """What the points w with their best offsets, and the dual points nearest to u, prove."""
         near = self._feasible(np.where(np.isfinite(u), u, 0.0))
-        lower, (upper, b) = self._least(near), self._most(w)
-        numbers = np.stack([*upper, *lower], axis=1).tolist()
+        omega, upper, b = self._most(w)
+        lower = self._least(near, w, omega)
+        numbers = np.array([*upper, *lower]).reshape(4, -1).T.tolist()
         certificates = [
             judged(Estimate(most, above), Estimate(least, below), "conjugate", self.risk.loss)
             for most, above, least, below in numbers
         ]
         return Proved(b, near, certificates)
+
+    def scores(self, w: Vector) -> Vector:
+        """K w, each problem's own part of it."""
+        return self._squares(w)[1]
 
     def _feasible(self, u: Vector) -> Vector:
         """The nearest dual points that are feasible and balanced; most are near, and found in one call."""
@@ -130,57 +136,50 @@ class Problems:
             near[here] = project_dual_box(u[here], lower, upper, p, balance[0])
         return near
 
-    def _least(self, u: Vector) -> Estimate:
-        """The lower bounds that the dual points u prove, as `Problem.minorant_at` and `Problem.least` do."""
-        conjugate, size, total, lost, lost_size = self._sums(
-            5, self.compiled.conjugates, self.risk.atoms, self.parts, u
-        )
+    def _least(self, u: Vector, w: Vector, omega: Estimate) -> Estimate:
+        """The lower bounds that the dual points u prove, as `Problem.minorant_at` and `Problem.least` do.
+
+        Most of the minimisers mu = -u / alpha are the points w, whose squares are known, up to rounding.
+        """
+        conjugate, size, total, lost, lost_size, reach, moved = self._of_each(*self._below(u, w))
+        alpha, sizes = self._of_each(self.alpha, self.sizes)
+        reach, moved = reach * self.grown, moved * self.grown
         c = -conjugate
-        noise = self.risk.sum_error(size, self.sizes) + UNIT * abs(c) + balanced(c, c, c)
+        noise = self.risk.sum_error(size, sizes) + UNIT * abs(c) + balanced(c, c, c)
         e = total + lost
-        error = UNIT * abs(e) + gamma(self.most) * lost_size + self.sizes * (TINY * UNIT)
-        reach = self._reach(u)
+        error = UNIT * abs(e) + gamma(self.most) * lost_size + sizes * (TINY * UNIT)
         share = self.price * left_over(e, e, error)
         more, spread = taken_away(share, c, self.highest, reach, self.reach_of_ends)
-        spread = spread + gamma(4) * reach + self.sizes * TINY
-        mu = u / -self.each_alpha
-        here, _, _ = self._squares(mu)
-        conjugate_of_penalty = near_square(here, self._reach(mu), spread / self.alpha)
-        return bounded(self.alpha, Estimate(c, noise + more), conjugate_of_penalty)
+        spread = spread + gamma(4) * reach + sizes * TINY
+        length = reach / alpha
+        if np.any(moved > _SAME * length):
+            omega, moved = self._squares(u / -self.each_alpha)[0], 0.0
+        return bounded(alpha, Estimate(c, noise + more), near_square(omega, length, spread / alpha + moved))
 
-    def _most(self, w: Vector) -> tuple[Estimate, Vector]:
-        """J_k at the points w with their best offsets, as `Objective.most` says it, and these."""
-        omega, scores, slack = self._squares(w)
-        b = self._best_offsets(scores)
-        return attained(self.alpha, omega, self._risks(scores, slack, b)), b
+    def _most(self, w: Vector) -> tuple[Estimate, Estimate, Vector]:
+        """1/2 |w|^2, J_k at the points w with their best offsets, as `Objective.most` says it, and these."""
+        omega, scores, unit = self._squares(w)
+        b = np.empty(len(self.alpha))
+        alpha, sizes = self._of_each(self.alpha, self.sizes)
+        known = (self.lengths, np.atleast_1d(unit), UNIT)
+        sums = self._sums(3, self.compiled.above, self.risk.atoms, self.parts, (scores, b), known)
+        value, size, rise = self._of_each(*sums)
+        (offset,), total = self._of_each(b), self.risk.atoms.total
+        error = self.risk.sum_error(size + 2 * abs(total * offset), sizes) + 1.01 * rise
+        return omega, attained(alpha, omega, Estimate(value + total * offset, error)), b
 
-    def _squares(self, w: Vector) -> tuple[Estimate, Vector, Vector]:
-        """1/2 w'Kw, the scores, and how far these may be from the exact ones."""
+    def _squares(self, w: Vector) -> tuple[Estimate, Vector, Any]:
+        """1/2 w'Kw, the scores, and how far that of a sample of length one may be from the exact one."""
         scores = np.empty_like(w)
-        self.compiled.products(self.K, self.parts, w, scores)
-        length = self._reach(w)
-        unit = gamma(self.most + 5) * 2 * length  # of a sample of length one
-        dot, size = self._sums(2, self.compiled.dots, self.parts, w, scores)
-        slack = self.lengths * np.repeat(unit, self.sizes)
-        return square(dot, size, length * unit, self.most), scores, slack
+        sums = self._sums(3, self.compiled.products, self.K, self.parts, w, self.lengths, scores)
+        dot, size, reach = self._of_each(*sums)
+        length = reach * self.grown
+        unit = gamma(self.most + 5) * 2 * length
+        return square(dot, size, length * unit, self.most), scores, unit
 
-    def _reach(self, u: Vector) -> Vector:
-        """Sums of |u_i| times the length of the sample."""
-        sums = self._sums(2, self.compiled.dots, self.parts, u, self.lengths)
-        return np.asarray(sums[1] * (1 + gamma(self.most + 8)))
-
-    def _best_offsets(self, scores: Vector) -> Vector:
-        room, ends = np.empty((2, 2 * self.most)), np.empty((2, len(self.alpha)))
-        self.compiled.offsets(self.risk.atoms, self.parts, scores, room, *ends)
-        finite = np.isfinite(ends)
-        known = np.where(finite, ends, 0.0).sum(axis=0)
-        return np.asarray(known / np.maximum(finite.sum(axis=0), 1))
-
-    def _risks(self, scores: Vector, slack: Vector, b: Vector) -> Estimate:
-        around = (scores, self.zeros, slack, UNIT)
-        value, size, rise = self._sums(3, self.compiled.values, self.risk.atoms, self.parts, around, b)
-        own = self.risk.atoms.total * b
-        return Estimate(value + own, self.risk.sum_error(size + 2 * abs(own), self.sizes) + 1.01 * rise)
+    def _below(self, u: Vector, w: Vector | None = None) -> Matrix:
+        at = (u, u if w is None else w, self.alpha, self.lengths)
+        return self._sums(7, self.compiled.below, self.risk.atoms, self.parts, *at)
 
     def _sums(self, count: int, function: Any, *arguments: Any) -> Matrix:
         """So many sums for each problem, as compiled code writes them."""
@@ -188,10 +187,20 @@ class Problems:
         function(*arguments, sums)
         return sums
 
+    def _of_each(self, *vectors: Vector) -> Any:
+        """Vectors with an entry for each problem; of one, numbers: with these Python is faster than NumPy."""
+        return vectors if len(self.alpha) > 1 else [vector[0].item() for vector in vectors]
+
+
+def _joined(vectors: list[Any]) -> Any:
+    """One after the other; a single one is not copied."""
+    return vectors[0] if len(vectors) == 1 else np.concatenate(vectors)
+
 
 def _runs(rows: Indices, first: Any) -> tuple[Any, Any]:
     """Where runs of rows one after the other begin, and which of them each part has."""
-    begins = np.concatenate([[True], np.diff(rows) != 1])
-    begins[first[:-1]] = True
-    run = np.flatnonzero(begins)
-    return np.append(run, len(rows)), np.append(np.searchsorted(run, first[:-1]), len(run))
+    begins = np.ones(len(rows) + 1, dtype=bool)  # and one where all end
+    np.not_equal(rows[1:], rows[:-1] + 1, out=begins[1:-1])
+    begins[first] = True
+    run = begins.nonzero()[0]
+    return run, run.searchsorted(first)

@@ -61,7 +61,8 @@ def shares(weight: Vector) -> Vector:
 
 def whole(x: Vector) -> Vector:
     """For compiled loops that want every number, one beside the other."""
-    return np.ascontiguousarray(x) if loops_of(x) is None else x
+    plain = isinstance(x, np.ndarray)
+    return x if (x.flags.c_contiguous if plain else loops_of(x) is not None) else np.ascontiguousarray(x)
 
 
 def short(x: Vector) -> Vector:

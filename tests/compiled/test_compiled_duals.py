@@ -10,6 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import xlogy
 
 from gapfit.compiled import (
+    blocks,
     dual,
     dual_coordinate,
     dual_prox,
@@ -495,7 +496,8 @@ def test_steps_on_pairs_reach_the_optimum(rng, apart):
     v = np.where(np.arange(N) % 2, 0.5, -0.5)
     limits = smo.Limits(np.full(N, -1.0), np.full(N, 1.0), np.full(N, 0.0 if apart else 0.2), apart)
     G, sums = Q.astype(float) @ v + p, (v[v > 0].sum(), v[v < 0].sum())
-    steps, violation = smo.second_order(Q, G, v, limits, 10**4, 1e-6, 1e-12, np.full(2, np.nan), smo.unseen())
+    block, known = blocks.alone(Q), np.full(2, np.nan)
+    steps, violation = smo.second_order(block, G, v, limits, 10**4, 1e-6, 1e-12, known, smo.unseen())
     assert 0 < steps < 10**4 and violation <= 1e-6
     close(G, Q.astype(float) @ v + p, atol=1e-4)
     if apart:

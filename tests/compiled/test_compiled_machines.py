@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from gapfit.compiled import machines, slopes, smo
+from gapfit.compiled import blocks, machines, slopes, smo
 from gapfit.losses.atoms import Atoms
 
 N, FIRST = 14, np.array([0, 5, 12, 26])
 ROWS = np.array([0, 1, 2, 7, 8, 1, 3, 4, 5, 9, 12, 13, *range(N)])
 RUN = np.array([0, 3, 5, 6, 9, 10, 12, 26])
-PARTS = machines.Parts(ROWS, FIRST, RUN, np.array([0, 2, 6, 7]))
+PARTS = blocks.Parts(ROWS, FIRST, RUN, np.array([0, 2, 6, 7]))
 PIECES = [slice(0, 5), slice(5, 12), slice(12, 26)]
 close = np.testing.assert_allclose
 
@@ -32,47 +32,41 @@ def hinges(rng):
 
 
 def test_products_in_blocks(rng, K):
-    w, scores = rng.normal(size=FIRST[-1]), np.empty(FIRST[-1])
+    w, scores, sums = rng.normal(size=FIRST[-1]), np.empty(FIRST[-1]), np.empty((3, 3))
     w[::3] = 0.0
-    machines.products(K, PARTS, w, scores)
-    for here in PIECES:
-        close(scores[here], K[np.ix_(ROWS[here], ROWS[here])] @ w[here], atol=1e-13)
-
-
-def test_sums_of_each_machine(rng):
-    x, y, sums = *rng.normal(size=(2, FIRST[-1])), np.empty((2, 3))
-    machines.dots(PARTS, x, y, sums)
-    close(sums, [[x[p] @ y[p] for p in PIECES], [np.abs(x[p]) @ np.abs(y[p]) for p in PIECES]])
-
-
-def test_losses_and_conjugates_of_each_machine(rng):
-    atoms, scores = hinges(rng), rng.normal(size=FIRST[-1])
-    slack, b, sums = np.full(FIRST[-1], 1e-3), rng.normal(size=3), np.empty((3, 3))
-    machines.values(atoms, PARTS, (scores, np.zeros_like(slack), slack, 2.0**-53), b, sums)
+    lengths = rng.random(FIRST[-1])
+    machines.products(K, PARTS, w, lengths, scores, sums)
     for k, here in enumerate(PIECES):
-        losses = atoms.hi[here] * np.maximum(0.0, 1 - atoms.sign[here] * (scores[here] + b[k]))
-        close(sums[:2, k], losses.sum())
-        assert 0 < sums[2, k] <= 1.001e-3 * atoms.hi[here].sum()
-    u, sums = -atoms.sign * atoms.hi * rng.random(FIRST[-1]), np.empty((5, 3))
-    machines.conjugates(atoms, PARTS, u, sums)
+        close(scores[here], K[np.ix_(ROWS[here], ROWS[here])] @ w[here], atol=1e-13)
+        mine, size = w[here] * scores[here], np.abs(w[here])
+        close(sums[:, k], (mine.sum(), np.abs(mine).sum(), size @ lengths[here]), atol=1e-13)
+
+
+def test_what_dual_points_prove_rests_on_sums_of_each_machine(rng):
+    atoms, lengths, alpha = hinges(rng), rng.random(FIRST[-1]), np.array([0.1, 2.0, 0.5])
+    u, w, sums = -atoms.sign * atoms.hi * rng.random(FIRST[-1]), rng.normal(size=FIRST[-1]), np.empty((7, 3))
+    machines.below(atoms, PARTS, u, w, alpha, lengths, sums)
     for k, here in enumerate(PIECES):
         close(
             (sums[0, k], sums[2, k] + sums[3, k]), ((atoms.sign * u)[here].sum(), u[here].sum()), atol=1e-14
         )
+        moved = np.abs(u / -alpha[k] - w)[here] @ lengths[here]
+        close(sums[5:, k], (np.abs(u[here]) @ lengths[here], moved))
 
 
-def test_best_offsets_of_each_machine(rng):
-    atoms, scores = hinges(rng), rng.normal(size=FIRST[-1])
-    least, most = np.empty((2, 3))
-    machines.offsets(atoms, PARTS, scores, np.empty((2, 2 * N)), least, most)
+def test_losses_at_the_best_offset_of_each_machine(rng):
+    atoms, scores, b, sums = hinges(rng), rng.normal(size=FIRST[-1]), np.empty(3), np.empty((3, 3))
+    known = np.full(FIRST[-1], 1e-3), np.array([1.0, 2.0, 0.0]), 2.0**-53
+    machines.above(atoms, PARTS, (scores, b), known, sums)
     for k, here in enumerate(PIECES):
 
         def total(b, here=here):
             return (atoms.hi * np.maximum(0.0, 1 - atoms.sign * (scores + b)))[here].sum()
 
-        lowest = min(map(total, (atoms.sign - scores)[here]))
-        if np.isfinite(least[k]):
-            close(total(least[k]), lowest)
+        close(sums[0, k], total(b[k]))
+        close(sums[0, k], min(map(total, (atoms.sign - scores)[here])))
+        assert known[1][k] * 1e-4 * atoms.hi[here].sum() <= sums[2, k]
+        assert sums[2, k] <= known[1][k] * 1.001e-3 * atoms.hi[here].sum() + 1e-12
 
 
 def test_dual_points_are_balanced_machine_by_machine(rng):
@@ -124,6 +118,21 @@ def test_a_machine_ends_where_its_gap_is_small_enough(rng, K):
             assert way.met[k] == (aim > 0)
             assert J - low <= aim * J + 1e-9
     assert (steps[0] <= steps[1]).all() and (steps[1] < steps[2]).all()
+
+
+def test_rows_are_copied_when_they_are_asked_for(K):
+    """Each once, and no others; of a whole matrix none is."""
+    k, here = 1, PIECES[1]
+    own, there = np.full((7, 7), np.nan), np.zeros(7, bool)
+    block = blocks.Block(own, there, np.zeros(7), K, PARTS, k)
+    row = getattr(blocks.row_of, "py_func", blocks.row_of)
+    copy = getattr(blocks.copy_row, "py_func", blocks.copy_row)
+    blocks_of = K[np.ix_(ROWS[here], ROWS[here])]
+    copy(K, PARTS, k, 3, own[3])
+    close(own[3], blocks_of[3], rtol=0)
+    assert np.isnan(own[[0, 1, 2, 4, 5, 6]]).all() and blocks.alone(K).there.size == 0
+    assert row(blocks.alone(K), 4) is not None and not there.any()
+    assert block.K is own
 
 
 def test_slopes_of_all_variables(rng):

@@ -106,7 +106,7 @@ def machine_code(folder: Path) -> list[str]:
 
 def test_the_next_process_finds_the_machine_code(package: Path) -> None:
     assert run(package) == (4, 0)
-    assert machine_code(package / "gapfit") == ["caller.twice", "helper.rise"]
+    assert machine_code(package / "gapfit") == ["caller.twice"]
     assert run(package) == (4, 1)
 
 
@@ -128,7 +128,7 @@ def test_a_record_that_is_gone_is_no_trouble(package: Path) -> None:
 def test_a_read_only_package_is_cached_with_the_user(package: Path) -> None:
     (package / "gapfit" / "compiled" / "__pycache__").write_text("in the way of the folder")
     assert run(package) == (4, 0)
-    assert machine_code(package / "caches") == ["caller.twice", "helper.rise"]
+    assert machine_code(package / "caches") == ["caller.twice"]
     assert run(package) == (4, 1)
     (package / "gapfit" / "compiled" / "helper.py").write_text(HELPER.format(step=2), encoding="utf-8")
     assert run(package) == (6, 0)

@@ -86,3 +86,14 @@ def test_nobody_who_watches_is_left_out(monkeypatch):
     monkeypatch.setattr(kernel_parts, "together", lambda *_: pytest.fail("it was watched"))
     assert KernelSVC(max_time=1e6).fit(X, CLASSES).converged_
     assert KernelSVC(warm_start=True).fit(X, CLASSES).converged_
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_machines_go_on_until_their_gap_is_small_enough(seed):
+    """However little the slopes are violated by then: without exact steps, and in one round."""
+    rng = np.random.default_rng(seed)
+    n, C = int(rng.integers(80, 200)), float(10 ** rng.uniform(0, 1.5))
+    X = rng.normal(size=(n, 13))
+    y = np.digitize(X[:, 0] + 0.3 * rng.normal(size=n), [-0.5, 0.5])
+    model = KernelSVC(C=C, tol=1e-6).fit(X, y)
+    assert model.converged_ and model.n_iter_ == 1

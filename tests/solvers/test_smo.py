@@ -13,6 +13,7 @@ from sklearn.svm import SVC
 
 from gapfit import IncompatibleSolver, Problem, solve
 from gapfit.compiled import pairs as rules
+from gapfit.compiled.blocks import alone
 from gapfit.compiled.smo import Limits, second_order, unseen
 from gapfit.design.gram import FunctionTiles
 from gapfit.design.kept import KeptColumns
@@ -361,7 +362,7 @@ def test_compiled_steps_agree_with_an_exhaustive_search():
             break
         before, slopes = v.copy(), G.copy()
         limits = Limits(lower, upper, np.zeros(12), False)
-        second_order(K, G, v, limits, 1, 1e-12, 1e-12, np.full(2, np.nan), unseen())
+        second_order(alone(K), G, v, limits, 1, 1e-12, 1e-12, np.full(2, np.nan), unseen())
         (i,), (j,) = np.flatnonzero(v > before), np.flatnonzero(v < before)
         assert slopes[i] <= lowest + 1e-6
         gains = [
@@ -382,7 +383,7 @@ def test_compiled_steps_keep_the_two_sides_apart():
     lower, upper, start = np.full(12, -1.0), np.full(12, 1.0), v.copy()
     limits = Limits(lower, upper, np.zeros(12), True)
     taken, violation = second_order(
-        K, K @ v + p, v, limits, 10_000, 1e-10, 1e-12, np.full(2, np.nan), unseen()
+        alone(K), K @ v + p, v, limits, 10_000, 1e-10, 1e-12, np.full(2, np.nan), unseen()
     )
     assert taken > 10 and violation <= 1e-10
     for side in (1, -1):

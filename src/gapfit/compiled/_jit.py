@@ -7,8 +7,8 @@ it sum in several lanes. Infinities and NaN keep their meaning throughout, and a
 gives one of them. ``inline=True`` is for what is called for every row: a call that passes some
 arrays takes as long as a dozen entries.
 
-Functions for compiled code alone are compiled as parts of their callers (`_part`): those with ``inner=True``,
-or ``inline=True``, and those whose names begin with an underscore.
+In compiled code all functions are parts of their callers (`_part`). Those with ``inner=True`` or
+``inline=True``, and those whose names begin with an underscore, are nothing else.
 
 Compiled code is kept on disk: `_store` says where.
 """
@@ -25,7 +25,7 @@ with paused():
     from numba.core import cgutils, event, types
     from numba.extending import intrinsic
 
-from gapfit.compiled._part import part
+from gapfit.compiled._part import WholeCompiler, part
 from gapfit.compiled._store import Store
 from gapfit.compiled._watch import Watch
 
@@ -50,10 +50,15 @@ def jit(
     }  # fmt: skip
 
     def decorate(function: Function) -> Function:
-        if (inner or inline or function.__name__.startswith("_")) and not numba.config.DISABLE_JIT:
-            return part(function, options)
-        compiled = numba.njit(**options)(function)
-        if os.environ.get("GAPFIT_CACHE", "1") != "0" and not numba.config.DISABLE_JIT:
+        if numba.config.DISABLE_JIT:
+            return function
+        inside = part(function, options)
+        if inner or inline or function.__name__.startswith("_"):
+            return inside
+        compiled: Any = numba.njit(pipeline_class=WholeCompiler, **options)(function)
+        # in compiled code it is a part of what calls it, without machine code of its own
+        compiled.get_call_template, compiled.get_overload = inside.get_call_template, inside.get_overload
+        if os.environ.get("GAPFIT_CACHE", "1") != "0":
             compiled._cache = Store(function)
         return compiled
 

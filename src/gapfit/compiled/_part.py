@@ -1,4 +1,4 @@
-"""Functions that compiled code alone calls are compiled once, as a part of what calls them.
+"""Functions that compiled code calls are compiled as a part of what calls them: ours, and numba's own.
 
 numba would optimise each of them, turn it into machine code and keep that on disk, and then do all of it
 again inside of every caller. Here the first time is left out: a caller gets them as numba's front end leaves
@@ -13,7 +13,8 @@ from gapfit.compiled._pause import paused
 with paused():
     import numba
     from numba.core.codegen import JITCodeLibrary
-    from numba.core.compiler import Compiler
+
+from gapfit.compiled._passes import Lean
 
 
 class _Part(JITCodeLibrary):
@@ -37,12 +38,28 @@ class _Part(JITCodeLibrary):
         """What an exception would say: the caller's environment says it."""
 
 
-class _PartCompiler(Compiler):
+class WholeCompiler(Lean):
+    """Of functions that Python calls. All that they call is a part of them: numba's own functions, too."""
+
+    def _compile_core(self) -> Any:
+        state = self.state
+        codegen = state.targetctx.codegen()
+        if state.library is None:
+            state.library = codegen.create_library(state.func_id.func_qualname)
+            state.library.enable_object_caching()
+        known, codegen._library_class = codegen._library_class, _Part  # numba's lock is held
+        try:
+            return super()._compile_core()
+        finally:
+            codegen._library_class = known
+
+
+class _PartCompiler(Lean):
     def __init__(self, typing: Any, target: Any, library: Any, *rest: Any) -> None:
         super().__init__(typing, target, _Part(target.codegen(), "part"), *rest)
 
 
-def part(function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
+def part(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """The function for compiled code; called from Python, it says that it is not for that."""
     compiled = numba.njit(no_cpython_wrapper=True, pipeline_class=_PartCompiler, **options)(function)
 

@@ -102,10 +102,10 @@ def take_kept(kept, slots, rows, columns, out):
 
 @jit(fast=True)
 def mirror(K, first, last):
-    """Below the diagonal, the rows from `first` to `last` from the columns above it; block by block, for both
+    """Above the diagonal, the columns from `first` to `last` from the rows below it; block by block, for both
     are to be in the processor's cache."""
-    for c0 in range(0, last, _SIDE):
-        for r0 in range(first, last, _SIDE):
+    for c0 in range(first, last, _SIDE):
+        for r0 in range(0, last, _SIDE):
             for r in range(r0, min(r0 + _SIDE, last)):
-                for c in range(c0, min(c0 + _SIDE, r)):
+                for c in range(max(c0, r + 1), min(c0 + _SIDE, last)):
                     K[r, c] = K[c, r]

@@ -4,12 +4,13 @@ The k-th machine is about the samples rows[first[k]:first[k + 1]]. What belongs 
 arrays, one machine after the other; what belongs to machines in arrays with an entry for each.
 """
 
-from typing import Any, NamedTuple
+import math
 
 import numpy as np
 
 from gapfit.compiled._jit import jit
 from gapfit.compiled.atoms import conjugate_sums, sums_around
+from gapfit.compiled.blocks import Block
 from gapfit.compiled.precise import sum_exactly
 from gapfit.compiled.projection import onto_balanced_box
 from gapfit.compiled.quantile import best_offset
@@ -18,56 +19,39 @@ from gapfit.compiled.smo import Limits, Way, second_order
 PER_SAMPLE = 40  # steps, beyond which exact ones are better
 
 
-class Parts(NamedTuple):
-    """Which samples each machine is about. Most come in runs of rows one after the other: the r-th run is
-    the places run[r] to run[r + 1], and the k-th machine has the runs runs[k] to runs[k + 1]."""
-
-    rows: Any
-    first: Any
-    run: Any
-    runs: Any
-
-
 @jit
 def ascend(K, parts, G, v, limits, steps, target, taken, violation, way):
     """Steps on pairs in each machine whose violation is above its target; see `smo.second_order`."""
-    first, most = parts.first, 0
+    rows, first, side = parts.rows, parts.first, 0  # of the largest copy
     for k in range(len(first) - 1):
         if first[k + 1] - first[k] < len(K):
-            most = max(most, first[k + 1] - first[k])
-    room, known = np.empty(most * most), np.empty(2)
+            side = max(side, first[k + 1] - first[k])
+    room, diagonal, there = np.empty(side * side), np.empty(len(K)), np.empty(side, np.bool_)
+    known = np.empty(2)
     for k in range(len(first) - 1):
         if not violation[k] > target[k]:
             continue
         start, stop = first[k], first[k + 1]
-        n, largest, block = stop - start, 0.0, K  # itself, if the machine is about all samples
-        if n < len(K):
-            block = room[: n * n].reshape(n, n)
-            _copy_block(K, parts, k, block)
+        n, largest = stop - start, 0.0
         for i in range(n):
-            largest = max(largest, abs(block[i, i]))
+            diagonal[i] = K[rows[start + i], rows[start + i]]
+            largest = max(largest, abs(diagonal[i]))
+        own, missing = K, 0  # itself, if the machine is about all samples
+        if n < len(K):
+            own, missing = room[: n * n].reshape(n, n), n
+            for i in range(n):
+                there[i] = False
+        block = Block(own, there[:missing], diagonal[:n], K, parts, k)
         known[0] = known[1] = np.nan
         bounds = Limits(limits.lower[start:stop], limits.upper[start:stop], limits.kink[start:stop], False)
         looks, met = way.looks[k : k + 1], way.met[k : k + 1]
-        own = Way(way.goal[start:stop], way.values[k], way.gaps[k], looks, met, way.aim)
+        seen = Way(way.goal[start:stop], way.values[k], way.gaps[k], looks, met, way.aim)
         more, left = second_order(
             block, G[start:stop], v[start:stop], bounds, max(steps, PER_SAMPLE * n), target[k],
-            1e-12 * largest if largest > 0.0 else 1e-12, known, own,
+            1e-12 * largest if largest > 0.0 else 1e-12, known, seen,
         )  # fmt: skip
         taken[k] += more
         violation[k] = left
-
-
-@jit
-def _copy_block(K, parts, k, block):
-    """The rows and columns of K that the k-th machine is about."""
-    rows, run, start = parts.rows, parts.run, parts.first[k]
-    for i in range(len(block)):
-        row, out = K[rows[start + i]], block[i]
-        for r in range(parts.runs[k], parts.runs[k + 1]):
-            base = rows[run[r]] - run[r]
-            for j in range(run[r], run[r + 1]):
-                out[j - start] = row[base + j]
 
 
 @jit
@@ -85,56 +69,74 @@ def project(parts, k, u, p, lower, upper, balance, out):
 
 
 @jit(fast=True)
-def products(K, parts, w, scores):
-    """Write K w, each machine in its own rows and columns."""
+def _product(K, parts, k, w, scores):
+    """Write K w of the k-th machine."""
     rows, first, run = parts.rows, parts.first, parts.run
-    for k in range(len(first) - 1):
-        for i in range(first[k], first[k + 1]):
-            scores[i] = 0.0
-        for j in range(first[k], first[k + 1]):
-            if w[j] != 0.0:
-                row, share = K[rows[j]], w[j]
-                for r in range(parts.runs[k], parts.runs[k + 1]):
-                    base = rows[run[r]] - run[r]
-                    for i in range(run[r], run[r + 1]):
-                        scores[i] += share * row[base + i]
+    for i in range(first[k], first[k + 1]):
+        scores[i] = 0.0
+    for j in range(first[k], first[k + 1]):
+        if w[j] != 0.0:
+            row, share = K[rows[j]], w[j]
+            for r in range(parts.runs[k], parts.runs[k + 1]):
+                base = rows[run[r]] - run[r]
+                for i in range(run[r], run[r + 1]):
+                    scores[i] += share * row[base + i]
 
 
 @jit
-def offsets(atoms, parts, scores, room, least, most):
-    """Write the smallest and largest best offsets."""
-    first = parts.first
-    for k in range(len(first) - 1):
-        least[k], most[k] = best_offset(atoms, scores, first[k], first[k + 1], room)
+def _dots(parts, k, w, scores, lengths):
+    """<w, scores>, the same of absolute values, and the sum of |w_i| times the length of the sample."""
+    dot = size = reach = 0.0
+    for i in range(parts.first[k], parts.first[k + 1]):
+        dot += w[i] * scores[i]
+        size += abs(w[i] * scores[i])
+        reach += abs(w[i]) * lengths[i]
+    return dot, size, reach
 
 
 @jit
-def values(atoms, parts, around, b, sums):
-    """Write the sums of `sums_around`, each machine at its own offset."""
-    first = parts.first
-    scores, low, slack, unit = around
+def products(K, parts, w, lengths, scores, sums):
+    """Write K w, each machine in its own rows and columns, and the sums of `_dots`."""
+    for k in range(len(parts.first) - 1):
+        _product(K, parts, k, w, scores)
+        sums[0, k], sums[1, k], sums[2, k] = _dots(parts, k, w, scores, lengths)
+
+
+@jit
+def above(atoms, parts, at, known, sums):
+    """Write the best offsets, and on what J rests there: the sums of `sums_around`.
+
+    Scores are off by the length of the sample times `unit` of the machine.
+    """
+    scores, b = at
+    lengths, unit, rounding = known
+    first, most = parts.first, 0
     for k in range(len(first) - 1):
-        found = sums_around(atoms, (scores, low, b[k], slack, unit), first[k], first[k + 1])
+        most = max(most, first[k + 1] - first[k])
+    low, slack, room = np.zeros(len(scores)), np.empty(len(scores)), np.empty((2, 2 * most))
+    for k in range(len(first) - 1):
+        start, stop = first[k], first[k + 1]
+        for i in range(start, stop):
+            slack[i] = lengths[i] * unit[k]
+        least, largest = best_offset(atoms, scores, start, stop, room)
+        least = least if math.isfinite(least) else largest
+        largest = largest if math.isfinite(largest) else least
+        b[k] = 0.5 * (least + largest) if math.isfinite(least) else 0.0
+        found = sums_around(atoms, (scores, low, b[k], slack, rounding), start, stop)
         sums[0, k], sums[1, k], sums[2, k] = found
 
 
 @jit
-def conjugates(atoms, parts, u, sums):
-    """Write the sums of `conjugate_sums`, and of `sum_exactly`."""
+def below(atoms, parts, u, w, alpha, lengths, sums):
+    """Write on what the lower bounds of dual points rest: the sums of `conjugate_sums` and `sum_exactly`,
+    that of |u_i| times the length of the sample, and the same of how far u / -alpha is from w."""
     first = parts.first
     for k in range(len(first) - 1):
         start, stop = first[k], first[k + 1]
         sums[0, k], sums[1, k] = conjugate_sums(atoms, u, start, stop)
         sums[2, k], sums[3, k], sums[4, k] = sum_exactly(u, start, stop, atoms.total)
-
-
-@jit
-def dots(parts, x, y, sums):
-    """Write <x, y> of each machine, and the same of absolute values."""
-    first = parts.first
-    for k in range(len(first) - 1):
-        dot = size = 0.0
-        for i in range(first[k], first[k + 1]):
-            dot += x[i] * y[i]
-            size += abs(x[i] * y[i])
-        sums[0, k], sums[1, k] = dot, size
+        reach = moved = 0.0
+        for i in range(start, stop):
+            reach += abs(u[i]) * lengths[i]
+            moved += abs(u[i] / -alpha[k] - w[i]) * lengths[i]
+        sums[5, k], sums[6, k] = reach, moved

@@ -9,14 +9,17 @@ If the two sides are to stay apart, the sums of the positive and of the negative
 of a pair are on one side of zero, and each side has its own middle of the slopes.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gapfit.compiled._jit import jit
+from gapfit.compiled.blocks import row_of
 
 _MAGNITUDE, _SIGN, _HALF = np.int32(0x7FFFFFFF), np.int32(31), np.int64(32)
-_APART = 8  # looks are so small a share of the steps apart
+_OFFSETS, _NEARLY = 6, 20  # offsets at a look, where the gap is at most so many times too large
+_FEW, _NEAREST, _FARTHEST = 4, 32, 4  # looks are at least so many steps apart, or so small a share of all
 _LEAST, _INDEX = np.int64(-0x7FFFFFFFFFFFFFFF), np.int64(0xFFFFFFFF)
 
 
@@ -30,8 +33,8 @@ class Limits(NamedTuple):
 
 
 class Way(NamedTuple):
-    """What is seen on the way of a machine whose losses are lines: looks are an eighth of all steps apart.
-    Those after 1, 4, 16 steps and so on are written down."""
+    """What is seen on the way of a machine whose losses are lines, at looks that are apart as `_next_look`
+    says. Those after 1, 4, 16 steps and so on are written down."""
 
     goal: Any  # the scores less G, where v is zero
     values: Any  # the objective over alpha; as many looks as there is room for
@@ -49,26 +52,68 @@ def unseen():
 
 @jit(fast=True)
 def _see(G, v, limits, middle, way):
-    """The objective, at the offset that the middle of the slopes stands for, and the gap."""
-    value = gap = 0.0
+    """The dual objective; at the offset that this middle of the slopes stands for, the gap and its slope."""
+    value = gap = slope = 0.0
     for k in range(len(G)):
-        g, x, kink = G[k] - middle, v[k], limits.kink[k]
+        g, x, kink, lower, upper = G[k] - middle, v[k], limits.kink[k], limits.lower[k], limits.upper[k]
         value += 0.5 * x * (G[k] - way.goal[k]) + kink * abs(x)
-        least = min(0.0, g * limits.lower[k] + kink * abs(limits.lower[k]))
-        gap += g * x + kink * abs(x) - min(least, g * limits.upper[k] + kink * abs(limits.upper[k]))
-    return gap - value, gap
+        down, up = g * lower + kink * abs(lower), g * upper + kink * abs(upper)
+        gap += g * x + kink * abs(x) - min(0.0, min(down, up))
+        slope += (0.0 if min(down, up) >= 0.0 else lower if down < up else upper) - x
+    return -value, gap, slope
+
+
+@jit
+def _least_gap(G, v, limits, middle, way):
+    """The dual objective, and the gap at an offset that is nearly the best one, if it may be small enough
+    there: a convex function of the offset, known by its tangents."""
+    low, gap, slope = _see(G, v, limits, middle, way)
+    least = gap
+    left, right = (-math.inf, 0.0, -1.0), (math.inf, 0.0, 1.0)  # tangents that fall and that rise
+    for _ in range(_OFFSETS):
+        enough = way.aim * abs(least + low)
+        if least <= enough or slope == 0.0 or least > _NEARLY * enough:
+            break
+        if slope > 0.0:
+            right = (middle, gap, slope)
+        else:
+            left = (middle, gap, slope)
+        if math.isfinite(left[0]) and math.isfinite(right[0]):
+            middle = (right[1] - left[1] + left[2] * left[0] - right[2] * right[0]) / (left[2] - right[2])
+            if left[1] + left[2] * (middle - left[0]) > enough:  # the function is above where tangents meet
+                break
+        else:
+            middle -= gap / slope
+        _, gap, slope = _see(G, v, limits, middle, way)
+        least = min(least, gap)
+    return low, least
 
 
 @jit
 def _look(G, v, limits, middle, taken, way):
-    """Is the gap small enough?"""
-    value, gap = _see(G, v, limits, middle, way)
-    at = way.looks[0]
+    """By how much the gap is too large, as a logarithm: not, if that is negative."""
+    low, gap = _least_gap(G, v, limits, middle, way)
+    value, at = low + gap, way.looks[0]
     if taken >= 4**at and at < len(way.values):
         way.values[at], way.gaps[at] = value, gap
         way.looks[0] = at + 1
-    way.met[0] = gap <= way.aim * abs(value)
-    return way.met[0]
+    enough = way.aim * abs(value)
+    way.met[0] = gap <= enough
+    if way.met[0]:
+        return -1.0
+    return math.log(gap / enough) if enough > 0.0 else math.inf
+
+
+@jit
+def _next_look(taken, before, excess, excess_before):
+    """When to look again: half the way to where the gap will be small enough, if it goes on to fall by the
+    same factors. A look costs as much as a step or two, and gaps do not fall evenly."""
+    fallen, ahead = excess_before - excess, 0.0
+    if 0.0 < fallen < math.inf:
+        ahead = 0.5 * excess * (taken - before) / fallen
+    nearest = max(taken // _NEAREST, min(taken, _FEW))
+    farthest = max(taken // _FARTHEST, nearest)
+    return taken + (int(min(max(ahead, nearest), farthest)) if ahead > 0.0 else farthest)
 
 
 @jit(fast=True)
@@ -157,17 +202,16 @@ def _move(i, j, step, v, limits):
 
 
 @jit(fast=True)
-def second_order(K, G, v, limits, steps, target, least, known, way):
+def second_order(block, G, v, limits, steps, target, least, known, way):
     """Steps on pairs chosen by the second-order rule until the violation is at most `target`, or the gap as
     small as `way` has it.
 
     Returns the number of steps and the violation, and updates G and v in place. `known`, which begins as NaN,
     holds the middles of the slopes: another call with it goes on as if there had been one call for all steps.
     """
-    size, apart = len(G), limits.apart
-    diagonal, rise, fall = np.empty(size), np.empty((2, size)), np.empty((2, size))
+    size, apart, diagonal = len(G), limits.apart, block.diagonal
+    rise, fall = np.empty((2, size)), np.empty((2, size))
     for k in range(size):
-        diagonal[k] = K[k, k]
         _open(k, v, limits, rise, fall)
     middle = known.copy()
     for side in range(0 if middle[0] == middle[0] else 2 if apart else 1):
@@ -175,13 +219,14 @@ def second_order(K, G, v, limits, steps, target, least, known, way):
         i, down = _extremes(G, rise[side], fall[side], 0.0)
         if np.isfinite(rise[side, i]) and np.isfinite(fall[side, down]):
             middle[side] = 0.5 * (G[i] - rise[side, i] + G[down] + fall[side, down])
-    i = j = taken = 0
-    step, next_look = 0.0, 1
+    taken, step = 0, 0.0
+    row_i = row_j = row_of(block, 0)  # for a step that changes nothing
+    next_look, last_look, excess = 1, 0, math.inf
     while True:
         for side in range(known.size):  # numba's own way to copy is a second's work to compile
             known[side] = middle[side]
         side = 0
-        i, down = _update(G, K[i], K[j], step, rise[0], fall[0], middle[0])
+        i, down = _update(G, row_i, row_j, step, rise[0], fall[0], middle[0])
         slope = G[i] - rise[0, i]
         violation = G[down] + fall[0, down] - slope
         middle[0] = slope + 0.5 * violation if np.isfinite(violation) else 0.0
@@ -195,11 +240,14 @@ def second_order(K, G, v, limits, steps, target, least, known, way):
         if not violation > target or taken >= steps:
             return taken, violation
         if taken >= next_look and way.goal.size:
-            if _look(G, v, limits, middle[0], taken, way):
+            before, excess = excess, _look(G, v, limits, middle[0], taken, way)
+            if excess < 0.0:
                 return taken, violation
-            next_look = taken + max(taken // _APART, 1)
-        j = _partner(G, K[i], diagonal, diagonal[i], slope, fall[side], least)
-        curvature = max(diagonal[i] + diagonal[j] - 2 * np.float64(K[i, j]), least)
+            next_look, last_look = _next_look(taken, last_look, excess, before), taken
+        row_i = row_of(block, i)
+        j = _partner(G, row_i, diagonal, diagonal[i], slope, fall[side], least)
+        row_j = row_of(block, j)
+        curvature = max(diagonal[i] + diagonal[j] - 2 * np.float64(row_i[j]), least)
         step = _move(i, j, (G[j] + fall[side, j] - slope) / curvature, v, limits)
         _open(i, v, limits, rise, fall)
         _open(j, v, limits, rise, fall)

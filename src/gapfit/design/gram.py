@@ -21,6 +21,7 @@ from gapfit.design.rows import take_rows
 from gapfit.rounding import EPS
 
 _ROWS, _COLUMNS = 256, 1024  # of a tile that is added up at once; more rows if there are fewer columns
+_TILE, _STRIP = 2**17, 96  # entries of a strip of a matrix that is kept, and its rows, at most
 _BLOCK = 2**22  # entries of a block of columns, where there are many features
 _SPARSE = 3  # times as many entries, most of them zero, are as quickly multiplied as stored zeros are skipped
 
@@ -144,11 +145,17 @@ class _Prepared(NamedTuple):
             )  # one compiled version
             squares = np.asarray(X.multiply(X).sum(axis=1), dtype=dtype).ravel()
         else:
-            X = np.subtract(X, centre, dtype=np.float64).astype(dtype)
+            X = np.subtract(X, centre, dtype=np.float64).astype(dtype, copy=False)
             squares = np.einsum("ij,ij->i", X, X)
         return cls(X, squares)
 
-    def across(self, columns: Indices) -> Any:
+    def between(self, few: slice, many: slice) -> Any:
+        """Inner products of some samples with others, few of which may be dense."""
+        if sparse.issparse(self.X):
+            return np.ascontiguousarray(self.dots(np.arange(many.stop)[many], self.across(few)).T)
+        return self.X[few] @ self.X[many].T
+
+    def across(self, columns: Indices | slice) -> Any:
         """The transpose of some samples, dense."""
         some = self.X[columns]
         return np.ascontiguousarray(some.toarray().T) if sparse.issparse(some) else some.T
@@ -180,17 +187,17 @@ class FunctionTiles(Tiles):
             X = sparse.csr_array(X) if self.thin else X.toarray()
         self.X = X
         shift = function.centred and not self.thin
-        self.centre = (X.mean(axis=0, dtype=np.float64) if shift else 0.0) if centre is None else centre
+        self.centre = (X.sum(axis=0, dtype=np.float64) / n if shift else 0.0) if centre is None else centre
         self.work = 2.0 + (entries / max(n, 1) if self.thin else d)
         self.roundings = d + 16
-        self.width = int(np.clip(_BLOCK // max(d, 1), 32, _COLUMNS))
+        self.width = min(max(_BLOCK // max(d, 1), 32), _COLUMNS)
         self._known: dict[str, _Prepared] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_known": {}}  # which can be made again
 
     def prepared(self, dtype: Any) -> _Prepared:
-        key = np.dtype(dtype).name
+        key = np.dtype(dtype).char
         if key not in self._known:
             self._known[key] = _Prepared.of(self.X, dtype, self.centre)
         return self._known[key]
@@ -205,18 +212,23 @@ class FunctionTiles(Tiles):
         return self.function.diagonal(self.prepared(np.float64).squares)
 
     def whole(self) -> Any:
-        """One half of K is computed, block by block, and the other is its mirror image."""
+        """One half of K is computed, strip by strip, and the other is its mirror image."""
         from gapfit.compiled.gram import mirror  # compiled code is loaded only when it is to run
 
-        each, out = np.arange(self.n), np.empty((self.n, self.n))
-        step = min(_ROWS, self.width)
-        for first in range(0, self.n, step):
-            last = min(first + step, self.n)
-            above = out[:last, first:last]
-            self.fill(each[:last], each[first:last], above)
-            if not np.isfinite(above).all():
+        samples, out = self.prepared(np.float64), np.empty((self.n, self.n))
+        step = max(min(_TILE // max(self.n, 1), _STRIP, self.width), 1)
+
+        def fill(first: int) -> None:
+            limits.look()
+            rows, columns = slice(first, first + step), slice(0, min(first + step, self.n))
+            dots, squares = samples.between(rows, columns), samples.squares
+            tile = self.function.apply(dots, squares[rows], squares[columns])
+            if not np.isfinite(tile).all():
                 raise ValueError(INFINITE)
-            mirror(out, first, last)
+            out[rows, columns] = tile
+            mirror(out, first, columns.stop)
+
+        threads.each(fill, range(0, self.n, step))
         return out
 
     def take(self, rows: Any) -> "FunctionTiles":

@@ -15,9 +15,10 @@ from gapfit.driver.claims import on_the_way
 from gapfit.problems import Problems
 from gapfit.solution import Certificate, Record, Status
 from gapfit.solvers.pairs.together import Machines
-from gapfit.solvers.pairs.whole import FACTOR, LAST
+from gapfit.solvers.pairs.whole import FACTOR
 
 ENOUGH = 0.9  # of the tolerance: what is proved counts rounding as well
+_LAST = 1e-9  # the violation, in units of the targets, at which steps end although the gap is still too large
 _ROUNDS = 3  # of steps and proofs, as long as steps on pairs are better than exact ones
 NOTHING = Certificate(np.inf, -np.inf, np.inf, "none")  # is known yet
 
@@ -67,7 +68,7 @@ def together(problems: Problems, tol: float) -> Together:
     before = 0.0
     with quietly(), limits.Interrupts() as interrupts:
         for n_iter in range(1, _ROUNDS + 1):
-            reached = machines.ascend(LAST, aim)
+            reached = machines.ascend(_LAST, aim)
             proved = machines.problems.proved(machines.v, machines.dual_points())
             seconds = perf_counter() - began
             found.w[places], found.u[places], found.since[places] = machines.v, proved.u, machines.since

@@ -1,6 +1,7 @@
 """What kernel machines share: the kernel, attributes as libsvm has them, predictions and their bounds."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,6 +38,18 @@ from gapfit.persistence.values import COUNT, PLAIN, floats, integers
 from gapfit.registry import as_solver, is_auto
 from gapfit.solvers.pairs.whole import LARGEST
 from gapfit.solvers.smo import smo
+
+
+class _Support:
+    """The support vectors with their kernel; a design once somebody predicts."""
+
+    def __init__(self, vectors: Data, kernel: Any) -> None:
+        self.vectors, self.kernel = vectors, kernel
+
+    @cached_property
+    def design(self) -> KernelDesign | None:
+        there = self.vectors.ndim == 2 and self.vectors.shape[0] and not isinstance(self.kernel, str)
+        return KernelDesign(self.vectors, self.kernel, 0) if there else None
 
 
 @declared
@@ -206,20 +219,19 @@ class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
         Equal samples share their coefficient in the ratio of their weights.
         """
         origin = samples.origin
-        share = np.zeros(samples.given)
-        there = origin.place >= 0
-        share[there] = samples.given_weight[there] / origin.weight[origin.place[there]]
-        each = np.stack([machine.w for machine in machines])[:, origin.place] * share
-        support = order[each[:, order].any(axis=0)].astype(np.int32)
-        vectors = np.empty((0, 0)) if self._precomputed else take_rows(samples.X, origin.place[support])
+        each = machines[0].w[None] if len(machines) == 1 else np.stack([machine.w for machine in machines])
+        place, weight = origin.place[order], samples.given_weight[order]
+        used = np.any(each, axis=0)[place] & (place >= 0) & (weight > 0)
+        place, support = place[used], order[used].astype(np.int32)
+        vectors = np.empty((0, 0)) if self._precomputed else take_rows(samples.X, place)
         if isinstance(self._fitted_kernel, ObjectKernel):
             vectors = self._fitted_kernel.named(vectors)
         return {
             "support_": support,
             "support_vectors_": vectors,
-            "dual_coef_": np.asarray(each[:, support]),
+            "dual_coef_": each[:, place] * (weight[used] / origin.weight[place]),
             "intercept_": np.array([machine.b for machine in machines]),
-            "_support": self._support_design(vectors),
+            "_support": _Support(vectors, self._fitted_kernel),
         }
 
     # -- predicting -----------------------------------------------------------------------------------
@@ -236,11 +248,7 @@ class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
 
     def _restore(self) -> None:
         """Set what follows from the support vectors, after a fit or when a file was loaded."""
-        self._support = self._support_design(self.support_vectors_)
-
-    def _support_design(self, vectors: Data) -> KernelDesign | None:
-        there = vectors.ndim == 2 and vectors.shape[0] and not self._precomputed
-        return KernelDesign(vectors, self._fitted_kernel, 0) if there else None
+        self._support = _Support(self.support_vectors_, self._fitted_kernel)
 
     def _expansions(self, X: Data, coefficients: Vector) -> Vector:
         """sum_i c_i k(x, x_i) for each row x and each row c of coefficients of the support vectors."""
@@ -248,10 +256,11 @@ class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
             return np.asarray(np.asarray(X, dtype=np.float64)[:, self.support_] @ coefficients.T)
         if isinstance(self._fitted_kernel, ObjectKernel):
             return self._fitted_kernel.between(X, self.support_vectors_) @ coefficients.T
-        if self._support is None:
+        support = self._support.design
+        if support is None:
             return np.zeros((X.shape[0], len(coefficients)))
         with threads.using(self.n_jobs):
-            others = self._support.seen_by(X)
+            others = support.seen_by(X)
             return np.stack([others.scores(row) for row in coefficients], axis=1)
 
     def score_bounds(self, X: Any) -> tuple[Vector, Vector]:
@@ -272,6 +281,7 @@ class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
         scores, near = self._expansions(X, both).T
         with threads.using(self.n_jobs):
             diagonal = KernelDesign(X, self._fitted_kernel, 0).tiles.diagonal
-            others = None if self._support is None else self._support.seen_by(X)
+            support = self._support.design
+            others = None if support is None else support.seen_by(X)
             slack = [np.zeros(len(scores)) if others is None else others.slack(row) for row in both]
         return ball.score_bounds(scores, near, diagonal, (slack[0], slack[1]))

@@ -1,7 +1,7 @@
 """Support vector classification with kernels."""
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -88,7 +88,8 @@ class KernelSVC(Judged, ClassifierMixin, Probabilities, WeightedClasses, KernelM
         if k > 2:  # then each pair of classes is two blocks of the kernel matrix on either side
             order = np.argsort(code, kind="stable")
             samples, code = samples.ordered(order), code[order]
-        members = [np.flatnonzero(code == one) for one in range(k)]
+        ends = code.searchsorted(np.arange(k + 1)).tolist() if k > 2 else []
+        members = [np.arange(start, stop) for start, stop in pairwise(ends)]
         parts = []
         for positive, negative in _pairs(k):
             rows = np.concatenate([members[positive], members[negative]]) if k > 2 else np.arange(len(code))
@@ -172,10 +173,11 @@ def _as_libsvm(each: Vector, of_support: Any, k: int) -> Vector:
     """Coefficients by pair as a table (k - 1, n_SV): a support vector of class c has row m for its pair with
     class m if m < c, and with class m + 1 otherwise."""
     table = np.zeros((k - 1, each.shape[1]))
+    ends = of_support.searchsorted(np.arange(k + 1)).tolist()  # they come class by class
+    members = [slice(start, stop) for start, stop in pairwise(ends)]
     for row, (first, second) in zip(each, _pairs(k), strict=True):
-        of_first, of_second = of_support == first, of_support == second
-        table[second - 1, of_first] = row[of_first]
-        table[first, of_second] = row[of_second]
+        table[second - 1, members[first]] = row[members[first]]
+        table[first, members[second]] = row[members[second]]
     return table
 
 

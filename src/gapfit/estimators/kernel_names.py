@@ -59,10 +59,10 @@ def _variance(X: Data, weight: Vector) -> float:
         first, second = (np.asarray(part.sum(axis=1)).ravel() for part in (each, each.multiply(each)))
         d = X.shape[1]
         return float(share @ second / d - (share @ first / d) ** 2)
-    mean = float(share @ X.mean(axis=1, dtype=np.float64))
+    mean = float(share @ (X.sum(axis=1, dtype=np.float64) / X.shape[1]))
     each = np.empty(len(X))
     step = max(1, _AT_ONCE // X.shape[1])
     for rows in (slice(first, first + step) for first in range(0, len(X), step)):
-        away = X[rows].astype(np.float64) - mean
+        away = np.subtract(X[rows], mean, dtype=np.float64)
         each[rows] = np.einsum("ij,ij->i", away, away) / X.shape[1]
     return float(share @ each)

@@ -138,14 +138,14 @@ class KernelParts(Parts):
     def takes_trace(self, solver: Solver) -> bool:
         """Can the solver tell when it identified which samples? The same one solves all parts."""
         if self.traced is None:
-            self.traced = "trace" in signature(solver).parameters
+            self.traced = inner_solver(solver) is smo or "trace" in signature(solver).parameters
         return self.traced
 
     def keep(self, problem: Problem, solution: Solution) -> None:
         part, trace = self.parts[len(self.machines)], self.under_way.trace
         machine = machine_of(problem, solution.w, float(solution.intercept))
         if solution.status in (Status.CERTIFIED, Status.STALLED):
-            check_margin(problem, machine)
+            check_margin(problem, machine, solution.w)
         steps = np.full(len(part.target), -1) if trace.since is None else trace.since
         self.solutions.append(solution)
         if self.again is None:
@@ -189,11 +189,12 @@ def machine_of(problem: Problem, w: Slope, b: float) -> Machine:
     return Machine(w / unit, b / unit, width)
 
 
-def check_margin(problem: Problem, machine: Machine) -> None:
-    """Raise one helpful sentence if nu is so small that it leaves no margin."""
+def check_margin(problem: Problem, machine: Machine, w: Slope) -> None:
+    """Raise one helpful sentence if nu is so small that it leaves no margin; w is in units of its own."""
     if not isinstance(problem.risk, NuRisk) or problem.risk.loss.tube:
         return
-    if not machine.width or np.abs(problem.scores(machine.w)).max() >= 1 / _NO_WIDTH:
+    scores = problem.scores(w)
+    if not machine.width or np.abs(scores).max() >= machine.width / _NO_WIDTH:
         raise UnboundedProblem(
             f"{problem.loss!r} has a margin of no width: f = 0 is optimal. Take a larger nu"
         )

@@ -19,7 +19,7 @@ from gapfit.losses.base import Loss, Risk
 from gapfit.losses.forms import Conjugate
 from gapfit.losses.margin import _Margin
 from gapfit.losses.weighted_quantile import weighted_quantile
-from gapfit.projections import project_box_hyperplane
+from gapfit.projections import project_dual_box
 from gapfit.rounding import EPS, TINY, Estimate, exact_dot, exact_sum, plain_sum
 
 
@@ -101,7 +101,8 @@ class NuRisk(Risk):
         end = self._end(r, p)
         higher, level = r > end, r == end
         before = float(p @ higher) + np.cumsum(np.where(level, p, 0.0))  # the first of equals count first
-        return np.where(level, np.clip(self.half - before + p, 0.0, p), np.where(higher, p, 0.0))
+        first = np.minimum(np.maximum(self.half - before + p, 0.0), p)
+        return np.where(level, first, np.where(higher, p, 0.0))
 
     def _end(self, r: Vector, p: Vector) -> float:
         """The least of the highest r."""
@@ -144,6 +145,5 @@ class NuRisk(Risk):
         for side, sign in ((self.above, 1.0), (self.below, -1.0)):
             p = self.p[side]
             total = min(self.half, float(p.sum()))
-            zero, one = np.zeros_like(p), np.ones_like(p)
-            out[side] = sign * project_box_hyperplane(sign * u[side], zero, p, one, total, weights=1.0 / p)
+            out[side] = sign * project_dual_box(sign * u[side], np.zeros_like(p), p, p, total)
         return out

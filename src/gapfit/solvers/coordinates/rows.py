@@ -16,6 +16,7 @@ from gapfit.problem import Problem
 from gapfit.solvers.coordinates.kinds import Piecewise
 
 MEMORY = 3  # ways of sweeps that are remembered
+_CACHED = 2**16  # sparse entries that a cache holds: in single precision they are read no faster
 
 
 class Store:
@@ -35,8 +36,9 @@ class Whole(Store):
 
         n, d = problem.design.shape
         self.problem, self.original = problem, as_rows(*problem.form(Rows).matrix.rows())
+        pays = self.original[1].size == 0 or problem.design.size > _CACHED
         moderate = 1e-20 < problem.design.largest < 1e20
-        self.precision = np.dtype(np.float32) if moderate else self.original[0].dtype
+        self.precision = np.dtype(np.float32) if pays and moderate else self.original[0].dtype
         table, self.total = kind.table(problem)
         squares, self.mean, self.rho = problem.distances**2, np.zeros(d), 0.0
         if problem.n_offsets:

@@ -8,6 +8,7 @@ a phantom variable with an empty row of K takes up whatever the others leave, an
 
 from collections.abc import Callable
 from functools import cached_property, partial
+from math import gcd
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ from gapfit.solution import Iterate
 from gapfit.solvers.coordinates.kinds import coordinates
 
 OUTSIDE = 1e-6  # of the largest variable: so far beyond its bound, one is projected right on to it
+_GOLDEN = 0.5 * (5**0.5 - 1)
 _AT_BOUND = 1e-13  # of the largest variable: as far as rounding may move one from its bound
 
 
@@ -225,11 +227,21 @@ class Dual(Kept):
 
 
 def filled(lower: Vector, upper: Vector, total: float) -> Vector:
-    """A point with this sum: some variables, at random, at their upper bounds, the others at their lower."""
+    """A point with this sum: some variables, here and there, at their upper bounds, the others at their
+    lower."""
     v = lower.copy()
-    order = np.random.default_rng(0).permutation(np.flatnonzero(upper > lower))
+    places = (upper > lower).nonzero()[0]
+    order = places[_here_and_there(len(places))]
     room = (upper - lower)[order]
-    before = np.concatenate([[0.0], np.cumsum(room)[:-1]])
-    share = np.clip(total - float(lower.sum()) - before, 0.0, room)
+    before = room.cumsum() - room
+    share = np.minimum(np.maximum(total - float(lower.sum()) - before, 0.0), room)
     v[order] = np.where(share == room, upper[order], lower[order] + share)
     return v
+
+
+def _here_and_there(n: int) -> Indices:
+    """All places, any first of which are spread evenly over all: steps of the golden ratio."""
+    step = int(_GOLDEN * n) or 1
+    while gcd(step, n) > 1:
+        step += 1
+    return np.arange(n) * step % n if n else np.arange(0)

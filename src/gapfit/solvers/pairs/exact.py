@@ -42,17 +42,19 @@ class Box:
 
     def pairs(self, steps: int, target: float) -> tuple[int, float]:
         """Steps on pairs by the second-order rule; their number, and the violation that is left."""
-        from gapfit.compiled.smo import Limits, second_order, unseen  # loaded only when it is to run
+        from gapfit.compiled.blocks import alone  # compiled code is loaded only when it is to run
+        from gapfit.compiled.smo import Limits, second_order, unseen
 
         taken, violation, known = 0, np.inf, np.full(2, np.nan)
+        block: Any = alone(self.K)  # type: ignore[no-untyped-call]  # compiled files have no types
         bounds = Limits(self.lower, self.upper, self.kink, self.sums == 2)
-        way: Any = unseen()  # type: ignore[no-untyped-call]  # compiled files have no types
+        way: Any = unseen()  # type: ignore[no-untyped-call]
         most = max(_AT_ONCE // len(self.v), 1)
         while violation > target and taken < steps:
             limits.look()
             at_once = min(steps - taken, most)
             more, violation = second_order(
-                self.K, self.G, self.v, bounds, at_once, target, self.least, known, way
+                block, self.G, self.v, bounds, at_once, target, self.least, known, way
             )
             taken += int(more)
             if more == 0:

@@ -7,6 +7,8 @@ or of the tube: half their difference is its width. A tube may not be of negativ
 its width is zero, and the two sums need only be equal.
 """
 
+from math import isfinite
+
 import numpy as np
 
 from gapfit._types import Vector
@@ -50,8 +52,8 @@ class NuDual(Dual):
         for rising, falling in ((v >= 0, v > 0), (v < 0, v <= 0)):
             rising, falling = rising & (v < self.upper), falling & (v > self.lower)
             highest, lowest = G[falling].max(initial=-np.inf), G[rising].min(initial=np.inf)
-            ends = [end for end in (highest, lowest) if np.isfinite(end)]
-            middles.append(float(np.mean(ends)) if ends else 0.0)
+            ends = [end for end in (highest, lowest) if isfinite(end)]
+            middles.append(float(sum(ends)) / len(ends) if ends else 0.0)
             up[rising], down[falling] = G[rising] - middles[-1], G[falling] - middles[-1]
             worst = max(worst, highest - lowest)
         self.width = 0.5 * (middles[0] - middles[1]) * (-1 if self.tube else 1)

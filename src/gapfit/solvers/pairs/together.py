@@ -19,13 +19,12 @@ class Machines:
     def __init__(self, problems: Problems) -> None:
         self._about(problems)
         self.v = self._start()
-        f = np.zeros_like(self.v)
-        if self.v.any():
-            problems.compiled.products(problems.K, problems.parts, self.v, f)
+        f = problems.scores(self.v) if self.v.any() else np.zeros_like(self.v)
         self.G = f - self.target
         self.scale = self._mean(np.abs(self.target))
-        self.scale[self.scale == 0] = np.sqrt(self._mean(f * f))[self.scale == 0]
-        self.scale[self.scale == 0] = 1.0
+        if not self.scale.all():
+            self.scale[self.scale == 0] = np.sqrt(self._mean(np.square(f)))[self.scale == 0]
+            self.scale[self.scale == 0] = 1.0
         count = len(problems.sizes)
         self.taken, self.violation = np.zeros(count, np.int64), np.full(count, np.inf)
         self.since, self.sides = np.zeros(len(self.v), np.int64), np.zeros(len(self.v))
@@ -69,19 +68,17 @@ class Machines:
         limits = Limits(self.lower, self.upper, self.problems.risk.atoms.kink, False)
         target, problems = enough * self.scale, self.problems
         count, compiled = len(problems.sizes), problems.compiled
-        values, gaps = np.zeros((2, count, _LOOKS))
-        way = compiled.Way(
-            self.target, values, gaps, np.zeros(count, np.int64), np.zeros(count, np.bool_), aim
-        )
+        seen = np.zeros((2, count, _LOOKS))
+        way = compiled.Way(self.target, *seen, np.zeros(count, np.int64), np.zeros(count, np.bool_), aim)
         compiled.ascend(
             problems.K, problems.parts, self.G, self.v, limits, STEPS, target, self.taken, self.violation, way
         )
-        seen = np.stack([values, gaps], axis=2) * problems.alpha[:, None, None]
+        seen = seen.transpose(1, 2, 0) * problems.alpha[:, None, None]
         self.ways = [part[:looks].tolist() for part, looks in zip(seen, way.looks.tolist(), strict=True)]
         at_bound = (self.v == self.upper) | (self.v == self.lower)
         sides = np.sign(self.v) * (1 + at_bound)
         changed = sides != self.sides
-        self.since[changed] = np.repeat(self.taken, problems.sizes)[changed]
+        self.since[changed] = self.taken.repeat(problems.sizes)[changed]
         self.sides = sides
         return way.met | (self.violation <= target)
 
@@ -90,6 +87,6 @@ class Machines:
         problems = self.problems
         u = -problems.each_alpha * self.v
         largest = np.maximum.reduceat(np.abs(u), problems.first[:-1])
-        beyond = np.repeat(OUTSIDE * largest, problems.sizes)
+        beyond = (OUTSIDE * largest).repeat(problems.sizes)
         u = np.where(self.v >= self.upper, problems.lower - beyond, u)
         return np.where(self.v <= self.lower, problems.upper + beyond, u)
