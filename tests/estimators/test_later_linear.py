@@ -65,7 +65,7 @@ def test_another_fit_says_something_else(given):
 
 def test_large_data_are_not_kept():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(40_000, 5))
+    X = rng.normal(size=(220_000, 5))
     model = LinearClassifier(tol=1e-2).fit(X, X[:, 0] > 0)
     assert "support_status_" in vars(model) and "_later" not in vars(model)
 

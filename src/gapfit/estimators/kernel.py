@@ -1,7 +1,6 @@
 """What kernel machines share: the kernel, attributes as libsvm has them, predictions and their bounds."""
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,6 +25,7 @@ from gapfit.estimators.kernel_names import KERNEL, KERNEL_NAME, named_kernel
 from gapfit.estimators.kernel_objects import ObjectKernel, as_objects
 from gapfit.estimators.kernel_parts import KernelParts, Machine
 from gapfit.estimators.kernel_statements import Part
+from gapfit.estimators.kernel_support import Support
 from gapfit.estimators.later import SaidLater
 from gapfit.estimators.placed import OnADevice
 from gapfit.estimators.samples import Rows, Samples
@@ -38,18 +38,6 @@ from gapfit.persistence.values import COUNT, PLAIN, floats, integers
 from gapfit.registry import as_solver, is_auto
 from gapfit.solvers.pairs.whole import LARGEST
 from gapfit.solvers.smo import smo
-
-
-class _Support:
-    """The support vectors with their kernel; a design once somebody predicts."""
-
-    def __init__(self, vectors: Data, kernel: Any) -> None:
-        self.vectors, self.kernel = vectors, kernel
-
-    @cached_property
-    def design(self) -> KernelDesign | None:
-        there = self.vectors.ndim == 2 and self.vectors.shape[0] and not isinstance(self.kernel, str)
-        return KernelDesign(self.vectors, self.kernel, 0) if there else None
 
 
 @declared
@@ -231,7 +219,7 @@ class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
             "support_vectors_": vectors,
             "dual_coef_": each[:, place] * (weight[used] / origin.weight[place]),
             "intercept_": np.array([machine.b for machine in machines]),
-            "_support": _Support(vectors, self._fitted_kernel),
+            "_support": Support(vectors, self._fitted_kernel),
         }
 
     # -- predicting -----------------------------------------------------------------------------------
@@ -248,7 +236,7 @@ class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
 
     def _restore(self) -> None:
         """Set what follows from the support vectors, after a fit or when a file was loaded."""
-        self._support = _Support(self.support_vectors_, self._fitted_kernel)
+        self._support = Support(self.support_vectors_, self._fitted_kernel)
 
     def _expansions(self, X: Data, coefficients: Vector) -> Vector:
         """sum_i c_i k(x, x_i) for each row x and each row c of coefficients of the support vectors."""

@@ -7,6 +7,7 @@ from gapfit.design.kept_matrix import MatrixTiles
 from gapfit.design.kernel import KernelDesign
 from gapfit.estimators.kernel_bounds import SupportBall
 from gapfit.estimators.kernel_names import FUNCTIONS
+from gapfit.estimators.kernel_support import Support
 from gapfit.penalties.groups import Partition
 from gapfit.registry import LOSSES, PENALTIES
 from gapfit.solution import Certificate, Record, Status
@@ -15,7 +16,7 @@ from gapfit.tables import TableEncoder
 
 _RECORDS: tuple[type, ...] = (
     Ball, CallableTiles, Certificate, Curve, FunctionTiles, KernelDesign, MatrixTiles, Partition, Record,
-    Status, SupportBall, TableEncoder,
+    Status, Support, SupportBall, TableEncoder,
 )  # fmt: skip
 
 
