@@ -23,7 +23,7 @@ def race(worker, drawn, regret=True):
         worker.ask(2 * FIRST, "floor", drawn)
         ours = _best(worker, FIRST, drawn, "ours")
     except (Gone, RuntimeError) as error:
-        return {**record, "failed": str(error)[-500:]}
+        return {**record, "failed": str(error).strip().rpartition("\n")[2]}
     record.update(ours=ours, shape=facts["shape"])
     if not reached(ours, drawn):
         record["failed"] = f"error {ours['error']:.2e}, {ours['status']}"
