@@ -122,3 +122,20 @@ def test_a_model_says_what_it_says_otherwise():
     lo, hi = ours.score_bounds(X)
     assert (lo <= other.predict(X) + 1e-2).all() and (hi >= other.predict(X) - 1e-2).all()
     assert ours.n_iter_ == 1 and ours.history_[-1].proved
+
+
+@pytest.mark.parametrize("alpha", [1e-12, 1e-20, 1e-200])
+@pytest.mark.parametrize("penalty", ["l2", "elastic_net", "l1"])
+def test_dependent_columns_under_next_to_no_penalty_are_left_to_others(penalty, alpha):
+    """Rounding takes what so little of a penalty adds to the matrix, which is singular then."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(-2, 3, (60, 2)).astype(float)
+    for columns in (np.hstack([X, X]), np.hstack([X, np.zeros((60, 1))]), np.hstack([X, X.sum(1)[:, None]])):
+        y = X[:, 0] + rng.normal(size=60)
+        model = LinearRegressor(penalty=penalty, alpha=alpha, tol=1e-4, max_time=5.0).fit(columns, y)
+        given = MemoryDesign(columns), np.ones(60), Squared(), as_penalty(penalty), alpha, True
+        found = ByMoments.of(*given).fit(y, 1e-4)
+        assert found is None or found.certificate.relative_gap <= 1e-4
+        assert np.isfinite(model.coef_).all()
+        assert model.dual_objective_ <= np.square(y - y.mean()).mean() / 2
+        LinearRegressor(penalty=penalty, alpha=alpha, tol=1e-4).fit(columns, y)  # nobody watches: in one call

@@ -64,6 +64,8 @@ class ByMoments(NamedTuple):
             if not (np.abs(moments.M).max() <= LARGE**2 and np.abs(moments.centre).max() <= LARGE):
                 return None  # who makes a `Problem` of it names what is too large
             w = moments.minimiser(self.net, tol)
+            if w is None:
+                return None
             b = moments.level - float(moments.centre @ w)
             certificate = certificate_of(moments.proved(self.net, w, b, len(y)), self.loss)
         if not certificate.relative_gap <= tol:
@@ -106,15 +108,18 @@ class Moments(NamedTuple):
         """J where no weight is."""
         return 0.5 * float(self.M[-2, -2])
 
-    def minimiser(self, net: Net, tol: float) -> Slope:
-        """By one factorisation; with an l1 part by sweeps and conjugate gradients on the matrix."""
+    def minimiser(self, net: Net, tol: float) -> Slope | None:
+        """By one factorisation; with an l1 part by sweeps and conjugate gradients on the matrix. None, where
+        columns are dependent and rounding takes what the penalty adds to them."""
         d = len(self.centre)
         bend, cross = self.M[:d, :d] + net.l2 * np.eye(d), np.ascontiguousarray(self.M[:d, d])
         if not net.l1:
-            return np.asarray(np.linalg.solve(bend, cross), np.float64)
-        from gapfit.compiled.lasso_path import (
-            descend_alphas,  # compiled code is loaded only when it is to run
-        )
+            try:
+                return np.asarray(np.linalg.solve(bend, cross), np.float64)
+            except np.linalg.LinAlgError:
+                return None
+        # compiled code is loaded only when it is to run
+        from gapfit.compiled.lasso_path import descend_alphas
 
         alphas, fines = np.array([net.l1]), np.array([min(max(LEFT * tol, 1e-12), 0.1)])
         W, H, inside, active = np.zeros((1, d)), np.empty((d, d)), np.zeros(d), np.zeros(d, np.int64)
