@@ -35,9 +35,13 @@ for n in (2, 1500, 4000):
             classes = [np.flatnonzero(y * sign > 0) for sign in (1, -1)]
             P, N = (w[rows].sum() for rows in classes)
             # both classes, each by descending score, the first of equal ones first
-            order, values = sorting.ordered(there(f), there(y > 0))
             wanted = np.concatenate([rows[descending(f[rows])[0]] for rows in classes])
-            assert (order.cpu().numpy() == wanted).all() and (values.cpu().numpy() == f[wanted]).all()
+            doubts = []
+            for order, values, doubtful in sorting.orders(there(f), there(y > 0)):
+                doubts.append(bool(doubtful))
+                if not doubts[-1]:  # the next is asked for all the same: it is right as well
+                    assert (order.cpu().numpy() == wanted).all() and (values.cpu().numpy() == f[wanted]).all()
+            assert not doubts[-1] and doubts[0] >= (n > 2 and np.ptp(f) == 0)
             for share in (1.0, 0.3):
                 signed = y * (w / np.where(y > 0, P, share * N))
                 units = there(np.array([1 / P, -1 / (share * N)])) if unit else None
@@ -58,7 +62,7 @@ for n in (2, 1500, 4000):
                 t, p = contingency.linear_fractional(*sums, negative.scores, *numbers)
                 given = [tuple(map(there, part)) for part in sums]
                 shift, scale, *others = numbers
-                flat = [shift, *scale, *map(float, others)]
+                flat = (shift, *scale, *others)
                 found = ratios.best_table(*given, there(negative.scores), flat)
                 assert abs(t - found[0]) <= 1e-9 and abs(p - found[1]) <= 1e-6 * (1 + p)
 for size in (1, 3, 50, 500):

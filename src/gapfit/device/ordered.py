@@ -6,7 +6,7 @@ count as many roundings as there are samples, here and there.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
@@ -23,32 +23,40 @@ _MOST = 4096  # pairs for each sample: to compare more takes longer than to sort
 
 def ranked_apart(scores: Any, samples: Any, known: Any) -> list[list[DeviceArray]]:
     """Positives, and negatives; which samples these are is counted among all."""
-    order, values = _apart(scores, samples.positive)
-    parts = []
-    for k, some in enumerate((slice(samples.positives), slice(samples.positives, None))):
-        rows, f = order[some], values[some]
-        if samples.unit is None:
-            weight = samples.weight[rows]
-            mass, moment = _from_zero(weight), _from_zero(weight * f)
-        else:  # one number for all: its sums are known
-            counts = torch.arange(len(f) + 1, dtype=torch.float64, device=f.device) if known is None else None
-            mass = known[k] if counts is None else counts.mul_(samples.unit)
-            moment = _from_zero(f) if samples.unit == 1.0 else _from_zero(f).mul_(samples.unit)
-        parts.append([DeviceArray(part) for part in (rows, f, mass, moment)])
-    return parts
+    for order, values, doubtful in _orders(scores, samples.positive):
+        parts = [
+            _summed(order[some], values[some], samples, known and known[k])
+            for k, some in enumerate((slice(samples.positives), slice(samples.positives, None)))
+        ]
+        if not int(doubtful):
+            break
+    return [[DeviceArray(part) for part in parts_] for parts_ in parts]
 
 
-def _apart(scores: Any, positive: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """The order of positives by descending score, then that of the others; and the scores so ordered."""
+def _summed(rows: Any, f: Any, samples: Any, known: Any) -> tuple[torch.Tensor, ...]:
+    """A class in order, with the sums that oracles ask for."""
+    if samples.unit is None:
+        weight = samples.weight[rows]
+        return rows, f, _from_zero(weight), _from_zero(weight * f)
+    # one number for all: its sums are known
+    if known is None:
+        known = torch.arange(len(f) + 1, dtype=torch.float64, device=f.device).mul_(samples.unit)
+    moment = _from_zero(f)
+    return rows, f, known, moment if samples.unit == 1.0 else moment.mul_(samples.unit)
+
+
+def _orders(scores: Any, positive: Any) -> Iterable[tuple[torch.Tensor, torch.Tensor, torch.Tensor | bool]]:
+    """The order of positives by descending score, then that of the others; the scores so ordered; and whether
+    the next of these has to be taken."""
     if scores.is_cuda:
-        from gapfit.device.sorting import ordered
+        from gapfit.device.sorting import orders
 
-        return ordered(scores, positive)
+        return orders(scores, positive)
     index = torch.sort(torch.where(positive, 1.0, 0.0).double(), descending=True, stable=True).indices
     sizes = [int(positive.sum()), len(scores)]
     for some in (slice(sizes[0]), slice(*sizes)):
         index[some] = index[some][torch.sort(scores[index[some]], descending=True, stable=True).indices]
-    return index, scores[index]
+    return [(index, scores[index], False)]
 
 
 def _from_zero(x: torch.Tensor) -> torch.Tensor:
@@ -130,7 +138,7 @@ def linear_fractional(positive: Any, negative: Any, scores: Any, *numbers: Any) 
     from gapfit.device.ratios import best_table
 
     shift, scale, *others = numbers
-    return best_table(positive, negative, scores, [shift, *scale, *others])
+    return best_table(positive, negative, scores, (shift, *scale, *others))
 
 
 def pairs_of_queries(scores: Any, lists: Any, u: Any) -> float:

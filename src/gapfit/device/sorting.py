@@ -8,11 +8,13 @@ of the scores. Where many share a cell (one score is far away, or all are the sa
 sorted.
 """
 
+from collections.abc import Iterator
+
 import torch
 import triton
 import triton.language as tl
 
-__all__ = ["FURTHEST", "keys_of", "ordered"]
+__all__ = ["FURTHEST", "keys_of", "orders"]
 
 FURTHEST = 24  # places from one score to another one of its cell
 _BLOCK = 1024  # scores
@@ -70,15 +72,18 @@ def keys_of(scores: torch.Tensor, marks: torch.Tensor, *, first: bool) -> torch.
     return keys
 
 
-def ordered(scores: torch.Tensor, positive: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The order of the positives by descending score, then that of the others; and the scores so ordered."""
+def orders(
+    scores: torch.Tensor, positive: torch.Tensor
+) -> Iterator[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
+    """The order of the positives by descending score, then that of the others; the scores so ordered; and
+    whether too many share a cell, so that the next order is to be taken. The host need not wait for that
+    before it has asked for all that follows from the order."""
     n, marks = len(scores), positive.view(torch.uint8)
     keys, index = torch.sort(keys_of(scores, marks, first=True), stable=True)
     order, values, far = torch.empty_like(index), torch.empty_like(scores), keys.new_zeros(1)
     blocks = (triton.cdiv(n, _BLOCK),)
     _compared[blocks](keys, index, scores, order, values, far, n, LIMIT=FURTHEST, BLOCK=_BLOCK)
-    if int(far):
-        index = torch.sort(scores, descending=True, stable=True).indices
-        order = index[torch.sort(marks[index], descending=True, stable=True).indices]
-        values = scores[order]
-    return order, values
+    yield order, values, far
+    index = torch.sort(scores, descending=True, stable=True).indices
+    order = index[torch.sort(marks[index], descending=True, stable=True).indices]
+    yield order, scores[order], torch.zeros_like(far)
