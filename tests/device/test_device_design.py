@@ -1,5 +1,6 @@
 """Rows as tensors: the products of memory, their rounding counted, and marks that notice every change."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -237,6 +238,35 @@ def test_passes_by_triton():
         check=False,
     )
     assert done.stdout.strip() == "passed", done.stderr[-2000:]
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="passes are recorded on a card")
+def test_recordings_outlive_those_before_them():
+    """Each leaves a cycle with a recording in it, which Python's collector is eager to release."""
+    oracle = pytest.importorskip("gapfit.device.oracle", reason="needs triton")
+    X = torch.ones((64, 16), dtype=torch.float64, device="cuda")
+    once = gc.get_threshold()
+    gc.set_threshold(1, 1, 1)
+    try:
+        for _ in range(20):
+            losses = oracle.Prepared("parabola", (torch.ones(64, dtype=torch.float64, device="cuda"),))
+            for k in range(6):
+                found, _ = oracle.through(X, torch.full((16,), float(k), device="cuda").double(), 0.5, losses)
+                assert found[:-2].tolist() == [64 * (16.0 * k + 0.5)] * 16
+    finally:
+        gc.set_threshold(*once)
+
+
+def test_nothing_is_collected_while_a_pass_is_recorded():
+    oracle = pytest.importorskip("gapfit.device.oracle", reason="needs triton")
+    was = gc.isenabled()
+    for on in (True, False):
+        (gc.enable if on else gc.disable)()
+        with pytest.raises(RuntimeError, match="spoilt"), oracle._nothing_collected():
+            assert not gc.isenabled()
+            raise RuntimeError("spoilt")
+        assert gc.isenabled() == on
+    (gc.enable if was else gc.disable)()
 
 
 def test_sparse_rows_that_are_empty():

@@ -5,8 +5,11 @@ and the slopes are summed up along the columns while the tile is still at hand. 
 single precision for steps that need not be exact; sums from tile to tile are in float64 in any case.
 """
 
+import gc
 import math
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -200,12 +203,24 @@ class _Pass:
         graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream(self.X.device)
         here = torch.cuda.current_stream(self.X.device)
         stream.wait_stream(here)
-        with torch.cuda.stream(stream):
-            graph.capture_begin()
+        with torch.cuda.stream(stream), _nothing_collected():
+            graph.capture_begin(capture_error_mode="thread_local")
             self._launch()
             graph.capture_end()
         here.wait_stream(stream)
         self.graph = graph
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """An older graph that Python's collector releases while another one is recorded spoils the recording."""
+    on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if on:
+            gc.enable()
 
 
 def through(
