@@ -14,6 +14,7 @@ from gapfit.records import storable
 
 _NARROW = 500  # columns, whose Gram matrix is small
 _BLOCK = 4096  # rows of dense columns that are multiplied at once
+_ADDED = 16.0  # multiplications cost as much as to make room for a number, write it and add it to others
 _MUCH = 0.4  # of all entries: to read all in order is quicker than to read so many out of order
 
 
@@ -108,9 +109,14 @@ class Selection:
         self.flat = Flat(columns.data, columns.rows, columns.starts)
         entries = np.cumsum(columns.starts[self.slots + 1] - columns.starts[self.slots])
         self.entries = float(entries[-1]) if len(entries) else 0.0
-        count = len(threads.parts(len(positions), self.entries))
-        cuts = np.searchsorted(entries, self.entries * np.arange(1, count) / count).tolist()
-        self.parts = [slice(*edges) for edges in zip([0, *cuts], [*cuts, len(positions)], strict=True)]
+
+        def parts(summed: float) -> list[slice]:
+            count = len(threads.parts(len(positions), self.entries, summed))
+            cuts = np.searchsorted(entries, self.entries * np.arange(1, count) / count).tolist()
+            return [slice(*edges) for edges in zip([0, *cuts], [*cuts, len(positions)], strict=True)]
+
+        self.parts = parts(0.0)
+        self.few_parts = parts(2.0 * self.n) if columns.sparse else self.parts  # for sums as long as a column
 
     @property
     def precision(self) -> float:
@@ -133,7 +139,7 @@ class Selection:
 
         if self.columns.sparse:
             return threads.total(
-                lambda part: combine(self.flat, self.slots[part], v[part], self.n), self.parts
+                lambda part: combine(self.flat, self.slots[part], v[part], self.n), self.few_parts
             )
         parts = threads.parts(self.n, self.entries)
         return np.concatenate(
@@ -153,7 +159,7 @@ class Selection:
         if self.columns.sparse:
             from gapfit.compiled.columns import curved
 
-            parts = threads.parts(self.n, 2.0 * len(self._rows.data))
+            parts = threads.parts(self.n, 2.0 * len(self._rows.data), summed=2.0 * len(self.positions))
             return lambda v: threads.total(
                 lambda some: curved(self._rows, D, v, some.start, some.stop), parts
             )
@@ -180,7 +186,7 @@ class Selection:
         if self.columns.sparse:
             from gapfit.compiled.columns import gram
 
-            parts = threads.parts(self.n, len(self._rows.data))
+            parts = threads.parts(self.n, self.gram_work(D), summed=_ADDED * k * k)
             half = threads.total(lambda some: gram(self._rows, D, k, some.start, some.stop), parts)
             return half + np.tril(half, -1).T
         known = self.columns.known
@@ -226,16 +232,18 @@ class _Known(NamedTuple):
         both = np.concatenate([self.slots, new])
 
         def over(part: slice) -> Matrix:
-            total = np.zeros((len(both), len(new)))
+            total = np.zeros((0, 0))
             for first in range(part.start, part.stop, _BLOCK):
                 some = slice(first, min(first + _BLOCK, part.stop))
-                block = X[new, some] * np.sqrt(self.D[some])
-                total[old:] += block @ block.T  # a product with its own transpose costs half
-                if old:
-                    total[:old] += X[self.slots, some] @ (np.sqrt(self.D[some]) * block).T
+                block = X[both, some] * np.sqrt(self.D[some])
+                product = block @ block[old:].T  # one with its own transpose costs half
+                total = product if first == part.start else np.add(total, product, out=total)
             return total
 
-        strip = threads.total(over, threads.parts(n, 0.1 * n * len(both) * len(new)))
+        cells = float(len(both) * len(new))
+        strip = threads.total(over, threads.parts(n, 0.1 * n * cells, summed=_ADDED * cells))
+        if not old:
+            return _Known(self.D, both, strip)
         matrix = np.empty((len(both), len(both)))
         matrix[:old, :old] = self.matrix
         matrix[:, old:] = strip

@@ -87,7 +87,8 @@ class ColumnModel(Model):
     """The model on some columns.
 
     `a` are the derivatives of the risk in the weights there; u and D the first and second ones in the scores.
-    The matrix is set up if that is no more work than the passes over the entries that the effort allows.
+    The matrix is set up if that is no more work than the passes over the entries that the effort allows, and
+    if it can be regular: that of more columns than samples is not, and what its equations answer is anything.
     """
 
     def __init__(
@@ -96,8 +97,9 @@ class ColumnModel(Model):
         *, centred: bool, settled: bool, effort: "Effort",
     ) -> None:  # fmt: skip
         per_total = 1.0 / float(D.sum()) if centred else 0.0
+        worth = len(w) <= columns.n and columns.gram_work(D) <= effort.passes * columns.entries
         form: ByMatrix | _ByColumns
-        if settled and (len(w) <= _SMALL or columns.gram_work(D) <= effort.passes * columns.entries):
+        if settled and (len(w) <= _SMALL or worth):
             form = ByMatrix.of(columns, a, D, per_total)
         else:
             form = _ByColumns(columns, u, D, per_total)
