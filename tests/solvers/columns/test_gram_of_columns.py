@@ -1,4 +1,4 @@
-"""Gram matrices of some columns: right, however they are summed up, and summed up in no more parts than pay."""
+"""Gram matrices of some columns: right, however they are summed up, and in no more parts than pay."""
 
 import numpy as np
 import pytest
