@@ -9,7 +9,8 @@ import numpy as np
 from gapfit._types import Matrix, Vector
 from gapfit.checks import as_tolerance
 from gapfit.design.memory import MemoryDesign
-from gapfit.driver.in_one_call import Fitted, certificate_of, history_of
+from gapfit.driver.claims import Way
+from gapfit.driver.in_one_call import Fitted, certificate_of
 from gapfit.driver.one_call_targets import Targets, takes, targets_of
 from gapfit.errors import as_positive
 from gapfit.losses.base import Loss
@@ -71,7 +72,7 @@ class Curved(NamedTuple):
         certificate = certificate_of(found.proved, self.loss)
         if not certificate.relative_gap <= tol:
             return None
-        history = history_of(found.way, certificate, perf_counter() - began)
+        history = Way(found.way, certificate, perf_counter() - began)
         u = found.dual.ravel() if kind == small_curved.CLASSES else -found.dual.sum(axis=1)
         solver = "newton" if costs is None else "semismooth_newton"
         return Fitted(found.w, as_intercept(b if self.intercept else b[:0]), u, certificate, history, solver)

@@ -7,7 +7,7 @@ they amount to is decided where it always is, in `proofs` and `certify`. A fit t
 left to a `Problem`, which counts rounding more finely and has other solvers.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any, NamedTuple, Self
 
@@ -17,7 +17,7 @@ from gapfit._types import Slope, Vector
 from gapfit.certify import certify, judged
 from gapfit.checks import as_tolerance
 from gapfit.design.memory import MemoryDesign
-from gapfit.driver.claims import on_the_way
+from gapfit.driver.claims import Way
 from gapfit.driver.one_call_methods import Method, Task, method_for
 from gapfit.errors import as_positive
 from gapfit.losses.base import Loss
@@ -30,7 +30,7 @@ from gapfit.penalties.forms import Everywhere, Net
 from gapfit.problem import Problem
 from gapfit.proofs import attained, bounded
 from gapfit.rounding import Estimate
-from gapfit.solution import Certificate, Record, Solution, Status
+from gapfit.solution import Certificate, Solution, Status
 
 
 class Fitted(NamedTuple):
@@ -40,7 +40,7 @@ class Fitted(NamedTuple):
     intercept: Any  # a number; an array where there are several offsets
     dual_point: Vector  # slopes in the scores
     certificate: Certificate
-    history: list[Record]
+    history: Way
     solver: str
     n_iter: int = 1
     status: Status = Status.CERTIFIED
@@ -53,7 +53,7 @@ class Fitted(NamedTuple):
         else:  # thresholds have one each: the tangent's is next to it
             _, minorant, _, b = problem.oracle(self.w, b)
         certificate = certify(problem, self.w, b, minorant)
-        rest = self.status, certificate, self.n_iter, self.history, minorant, self.solver, None
+        rest = self.status, certificate, self.n_iter, list(self.history), minorant, self.solver, None
         return Solution(self.w, self.intercept, *rest)
 
 
@@ -104,7 +104,7 @@ class Small(NamedTuple):
         certificate = certificate_of(found.proved, loss)
         if not certificate.relative_gap <= tol:
             return None
-        history = history_of(found.way(), certificate, perf_counter() - began)
+        history = Way(found.way(), certificate, perf_counter() - began)
         return Fitted(found.w, found.b, -found.v, certificate, history, found.solver)
 
 
@@ -113,11 +113,6 @@ def certificate_of(proved: Any, loss: Loss) -> Certificate:
     upper = attained(1.0, Estimate(*proved[0:2]), Estimate(*proved[2:4]))
     lower = bounded(1.0, Estimate(*proved[4:6]), Estimate(*proved[6:8]))
     return judged(upper, lower, "conjugate", loss)
-
-
-def history_of(way: Sequence[Sequence[float]], certificate: Certificate, seconds: float) -> list[Record]:
-    """Points that were passed, with J and the gap by guess, and what is proved in the end."""
-    return [*on_the_way(way, 1, 0.0, seconds), Record(1, seconds, *certificate[:3])]
 
 
 def _numbers_of(loss: Loss) -> Callable[[Any, Vector], tuple[Any, float, int]] | None:

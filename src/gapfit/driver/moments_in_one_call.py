@@ -16,7 +16,8 @@ from gapfit._types import Matrix, Slope, Vector
 from gapfit.checks import as_tolerance
 from gapfit.design.memory import MemoryDesign
 from gapfit.driver.at_once import quietly
-from gapfit.driver.in_one_call import Fitted, certificate_of, history_of
+from gapfit.driver.claims import Way
+from gapfit.driver.in_one_call import Fitted, certificate_of
 from gapfit.errors import as_positive
 from gapfit.losses.base import Loss
 from gapfit.losses.regression import Squared
@@ -71,7 +72,7 @@ class ByMoments(NamedTuple):
         if not certificate.relative_gap <= tol:
             return None
         residuals = self.design.X @ w + (b - y)
-        history = history_of([(moments.at_zero, np.inf)], certificate, perf_counter() - began)
+        history = Way([(moments.at_zero, np.inf)], certificate, perf_counter() - began)
         return Fitted(w, b, moments.shares * residuals, certificate, history, "least_squares")
 
 

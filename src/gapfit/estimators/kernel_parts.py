@@ -167,8 +167,10 @@ class KernelParts(Parts):
         if self.again is None:
             statements = said(self.problems, self.statements, origin)
         else:
-            n_jobs = self.model.n_jobs
-            statements = {"_later": partial(said_later, self.again, self.solutions, origin, n_jobs)}
+            statements, n_jobs = {}, self.model.n_jobs
+            self.model._leave(
+                self.model.LATER, partial(said_later, self.again, self.solutions, origin, n_jobs)
+            )
         return {
             "identified_at_": self.since[0] if one else np.array(self.since),
             "alpha_": float(alphas[0]) if one else np.array(alphas),
