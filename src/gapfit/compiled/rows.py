@@ -38,11 +38,10 @@ def as_rows(data: Any, indices: Any, indptr: Any) -> Rows:
     writable arrays apart; declaring all of them read-only leaves one variant to compile
     (memory-mapped data are read-only anyway), which cannot write to the user's data.
     """
-    columns = indices.astype(np.int32, copy=False).view(np.uint32)
-    rows = Rows(data.view(), columns.view(), indptr.astype(np.int64, copy=False).view())
-    for view in rows:
-        view.flags.writeable = False
-    return rows
+    data, columns = data.view(), indices.astype(np.int32, copy=False).view(np.uint32)
+    starts = indptr.astype(np.int64, copy=False).view()
+    data.flags.writeable = columns.flags.writeable = starts.flags.writeable = False
+    return Rows(data, columns, starts)
 
 
 @jit(inline=True)

@@ -103,12 +103,9 @@ def different_rows(
 
     Rows are equal only if their codes are.
     """
-    from gapfit.compiled import duplicates
-    from gapfit.compiled.rows import Rows, as_rows
-    from gapfit.design.memory import MemoryDesign
+    from gapfit.compiled import duplicates  # compiled code is loaded only when it is to run
 
-    data, indices, indptr = as_rows(*MemoryDesign(X).rows())
-    words = Rows(data.view(np.uint64 if data.dtype == np.float64 else np.uint32), indices, indptr)
+    words = _words(X)
     hashes = np.empty(count, np.uint64)
     threads.each(
         lambda rows: duplicates.hash_rows(words, codes, rows.start, rows.stop, hashes),
@@ -116,6 +113,26 @@ def different_rows(
     )
     different, number = duplicates.number_rows(words, codes, hashes)
     return different, number, hashes
+
+
+def rows_as_set(
+    X: Data, codes: NDArray[np.uint64], weight: Vector
+) -> tuple[NDArray[np.intp], Vector, NDArray[np.intp]]:
+    """The different rows of few, in the order of their hashes; the weight of each; and for all, the place of
+    their equal among these."""
+    from gapfit.compiled.duplicates import as_set
+
+    found: tuple[NDArray[np.intp], Vector, NDArray[np.intp]] = as_set(_words(X), codes, weight)
+    return found
+
+
+def _words(X: Data) -> Any:
+    """Rows as compiled code has them, their entries as integers of as many bits."""
+    from gapfit.compiled.rows import as_rows
+    from gapfit.design.memory import MemoryDesign
+
+    data, indices, indptr = MemoryDesign(X).rows()
+    return as_rows(data.view(np.uint64 if data.dtype == np.float64 else np.uint32), indices, indptr)
 
 
 def rows_of_csr(X: Data, rows: slice) -> Data:

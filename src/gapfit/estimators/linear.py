@@ -112,12 +112,13 @@ class LinearModel(Linear, WithDual, AlphaOrC, RowsOnADevice, CertifiedFit):
         parts, samples = LinearParts(self, posed), posed.samples
         self._certify(parts)
         small = samples.copied and parts.design.size <= _KEPT
-        self._kept = posed._replace(watched=None) if small else None
+        unwatched = posed if posed.watched is None else posed._replace(watched=None)
+        self._kept = unwatched if small else None
         here = isinstance(parts.design, MemoryDesign)
         ends = [one.solution for one in parts.solved]
         self._dual = DualPoint.of(ends, float(parts.alpha), samples) if here else None
         at_once = here and not small
-        shape = np.shape(self.coef_)
+        shape = self.coef_.shape
         sharply = here and small and parts.design.size <= _SMALL
         self._leave(self.LATER, partial(statements, parts.solved, samples.origin, shape, sharply=sharply))
         if at_once:

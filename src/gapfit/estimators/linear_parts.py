@@ -142,25 +142,27 @@ class LinearParts(Parts):
         return [None] * self.count
 
     def take(self, k: int) -> None:
-        self.n_offsets = np.size(self.fits[k].intercept) if self.intercept else 0  # type: ignore[union-attr]
-        self.solved.append(SolvedInOneCall(partial(self.problem, k), self.fits[k]))  # type: ignore[arg-type]
+        fit: Fitted = self.fits[k]  # type: ignore[assignment]
+        several = isinstance(fit.intercept, np.ndarray)
+        self.n_offsets = (len(fit.intercept) if several else 1) if self.intercept else 0
+        self.solved.append(SolvedInOneCall(partial(self.problem, k), fit))
 
     def keep(self, problem: Problem, solution: Solution) -> None:
         self.solved.append(SolvedAlone(problem, solution))
 
     def attributes(self, k: int, w: Slope, b: Any) -> dict[str, Any]:
-        to_come = self.count - k - 1
+        to_come = range(self.count - k - 1)
         before = [one.solution for one in self.solved[:k]]
-        ws = [*(solution.w for solution in before), w, *[np.zeros_like(w)] * to_come]
-        bs = [*(solution.intercept for solution in before), b, *[0.0] * to_come]
+        ws = [*(solution.w for solution in before), w, *(np.zeros_like(w) for _ in to_come)]
+        bs = [*(solution.intercept for solution in before), b, *(0.0 for _ in to_come)]
         return self.model._point(self, ws, bs)
 
     def fitted(self) -> dict[str, Any]:
-        last = self.solved[-1].solution
+        ends, alpha = [one.solution for one in self.solved], float(self.alpha)
         return {
-            "alpha_": float(self.alpha),
-            "C_": 1.0 / float(self.alpha) / self.total,  # their product may underflow
-            **self.attributes(self.count - 1, last.w, last.intercept),
+            "alpha_": alpha,
+            "C_": 1.0 / alpha / self.total,  # their product may underflow
+            **self.model._point(self, [end.w for end in ends], [end.intercept for end in ends]),
         }
 
 
