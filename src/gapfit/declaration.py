@@ -113,7 +113,8 @@ def _declared_by(cls: Any, init: bool) -> Mapping[str, Field[Any]]:
 
 def check_parameters(estimator: Any) -> None:
     """Flags are True or False, and choices are among those declared."""
-    for name, choices in _restricted(type(estimator)):
+    kind: Any = type(estimator)
+    for name, choices in _restricted(kind):
         value = getattr(estimator, name)
         if choices:
             as_choice(name, value, choices)

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils.class_weight import compute_class_weight
 
 from gapfit._types import Data, Vector
-from gapfit.design.rows import different_rows, rows_as_set, take_rows
+from gapfit.design.rows import different_rows, other_of_two, rows_as_set, take_rows
 
 
 class Multiset(NamedTuple):
@@ -174,8 +174,6 @@ def two_numbers(y: NDArray[Any]) -> NDArray[Any] | None:
     """The labels in their order if they are two numbers, found without sorting."""
     if y.dtype.kind not in "fiub" or y.dtype.itemsize > 8 or not len(y):
         return None
-    from gapfit.compiled.duplicates import other_of_two  # compiled code is loaded only when it is to run
-
     one, other = y[0], y[other_of_two(_codes(y))]
     if one == other:  # or zeros of both signs
         return None

@@ -126,6 +126,13 @@ def rows_as_set(
     return found
 
 
+def other_of_two(codes: NDArray[np.uint64]) -> int:
+    """Where the second of two different codes stands first; 0 if there are more or fewer."""
+    from gapfit.compiled.duplicates import other_of_two as find
+
+    return int(find(codes))
+
+
 def _words(X: Data) -> Any:
     """Rows as compiled code has them, their entries as integers of as many bits."""
     from gapfit.compiled.rows import as_rows

@@ -3,6 +3,9 @@
 from collections.abc import Iterator, Sequence
 from math import inf, isfinite
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from gapfit.solution import Certificate, Iterate, Record
 
 
@@ -37,9 +40,9 @@ class Way:
     """The history of a fit in one call: J and the gap, by guess, at points that were passed, and what is
     proved in the end. Its lines take longer than some fits: they are made by who goes through them."""
 
-    def __init__(self, way: Sequence[Sequence[float]], certificate: Certificate, seconds: float) -> None:
+    def __init__(self, way: ArrayLike, certificate: Certificate, seconds: float) -> None:
         self.way, self.certificate, self.seconds = way, certificate, seconds
 
     def __iter__(self) -> Iterator[Record]:
-        yield from on_the_way(self.way, 1, 0.0, self.seconds)
+        yield from on_the_way(np.transpose(self.way).tolist(), 1, 0.0, self.seconds)
         yield Record(1, self.seconds, *self.certificate[:3])

@@ -14,15 +14,12 @@ from scipy import sparse
 
 from gapfit._types import Matrix, Slope, Vector
 from gapfit.checks import as_tolerance
-from gapfit.design.memory import MemoryDesign
 from gapfit.driver.at_once import quietly
 from gapfit.driver.claims import Way
 from gapfit.driver.in_one_call import Fitted, certificate_of
-from gapfit.errors import as_positive
-from gapfit.losses.base import Loss
+from gapfit.driver.one_call_given import Plain
 from gapfit.losses.regression import Squared
-from gapfit.penalties import Penalty
-from gapfit.penalties.forms import Everywhere, Net
+from gapfit.penalties.forms import Net
 
 MOST = 128  # features: with more, some passes over X cost less than X'X
 SAMPLES = 8  # for each feature, at least
@@ -35,44 +32,33 @@ SWEEPS = 500  # at most
 class ByMoments(NamedTuple):
     """Samples and how they are to be fitted, to whatever targets."""
 
-    design: MemoryDesign
-    weight: Vector
-    loss: Loss
-    net: Net
-    alpha: float
-    intercept: bool
+    given: Plain
 
     @classmethod
-    def of(
-        cls, design: MemoryDesign, weight: Vector, loss: Loss, penalty: Penalty, alpha: float, intercept: bool
-    ) -> Self | None:
+    def of(cls, given: Plain) -> Self | None:
         """None, where others are faster, or it would not do."""
-        (n, d), net = design.shape, penalty.form(Net)
-        few = d <= MOST and n >= SAMPLES * d
-        if type(loss) is not Squared or not few or design.dtype != np.float64 or sparse.issparse(design.X):
+        if type(given.loss) is not Squared or sparse.issparse(given.design.X):
             return None
-        if net is None or not penalty.has(Everywhere):
-            return None
-        alpha = float(as_positive("alpha", alpha))
-        return cls(design, weight, loss, Net(alpha * net.l1, alpha * net.l2), alpha, intercept)
+        n, d = given.design.shape
+        return cls(given) if d <= MOST and n >= SAMPLES * d else None
 
     def fit(self, y: Vector, tol: float) -> Fitted | None:
         """To these targets. None if that cannot be certified by moments."""
         as_tolerance(tol)
-        began = perf_counter()
+        began, (design, weight, loss, net, intercept) = perf_counter(), self.given
         with quietly():
-            moments = Moments.of(self.design.X, y, self.weight, self.intercept)
+            moments = Moments.of(design.X, y, weight, intercept)
             if not (np.abs(moments.M).max() <= LARGE**2 and np.abs(moments.centre).max() <= LARGE):
                 return None  # who makes a `Problem` of it names what is too large
-            w = moments.minimiser(self.net, tol)
+            w = moments.minimiser(net, tol)
             if w is None:
                 return None
             b = moments.level - float(moments.centre @ w)
-            certificate = certificate_of(moments.proved(self.net, w, b, len(y)), self.loss)
+            certificate = certificate_of(moments.proved(net, w, b, len(y)), loss)
         if not certificate.relative_gap <= tol:
             return None
-        residuals = self.design.X @ w + (b - y)
-        history = Way([(moments.at_zero, np.inf)], certificate, perf_counter() - began)
+        residuals = design.X @ w + (b - y)
+        history = Way(((moments.at_zero,), (np.inf,)), certificate, perf_counter() - began)
         return Fitted(w, b, moments.shares * residuals, certificate, history, "least_squares")
 
 

@@ -14,6 +14,7 @@ from gapfit.driver.at_once import at_once, is_plain
 from gapfit.driver.curved_in_one_call import Curved
 from gapfit.driver.in_one_call import Fitted, Small
 from gapfit.driver.moments_in_one_call import ByMoments
+from gapfit.driver.one_call_given import Plain
 from gapfit.errors import UnboundedProblem
 from gapfit.estimators.certified import Parts
 from gapfit.estimators.fitting import Solver
@@ -131,15 +132,17 @@ class LinearParts(Parts):
         samples = self.samples
         plain = samples.offset is None and samples.groups is None and self.watched is None
         if plain and solver_name(solver) == "auto" and isinstance(self.design, MemoryDesign):
-            given = (
-                self.design, samples.weight, self.loss, self.penalty, self.alpha, self.intercept,
-            )  # fmt: skip
-            one = ByMoments.of(*given) if self.count == 1 else None  # for several, X'X would be made for each
-            small = one or Small.of(*given) or Curved.of(*given)
+            given = Plain.of(self.design, samples.weight, self.loss, self.penalty, self.alpha, self.intercept)
+            small = None if given is None else self._in_one_call(given)
             if small is not None:
                 self.fits = [small.fit(target, tol) for target in self.targets]
                 return self.fits
         return [None] * self.count
+
+    def _in_one_call(self, given: Plain) -> ByMoments | Small | Curved | None:
+        """Who fits in one call, if anybody does."""
+        one = ByMoments.of(given) if self.count == 1 else None  # for several, X'X would be made for each
+        return one or Small.of(given) or Curved.of(given)
 
     def take(self, k: int) -> None:
         fit: Fitted = self.fits[k]  # type: ignore[assignment]

@@ -91,7 +91,7 @@ def as_real(y: Any, n: int) -> Vector:
 def _column(y: Any) -> NDArray[Any]:
     """y with one dimension; what has it is not looked at any further."""
     if _is_vector(y):
-        return y  # type: ignore[no-any-return]
+        return y
     y = fetched(y)
     return np.asarray(column_or_1d(y, warn=True))
 
