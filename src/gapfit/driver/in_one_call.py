@@ -29,7 +29,6 @@ from gapfit.proofs import attained, bounded
 from gapfit.rounding import Estimate
 from gapfit.solution import Certificate, Solution, Status
 
-
 # of a loss and targets: as `Atoms` has them, the slope in b that no sample carries, and what kind they are
 Numbers = Callable[[Any, Vector], tuple[Any, float, int]]
 
