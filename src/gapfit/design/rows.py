@@ -135,11 +135,14 @@ def other_of_two(codes: NDArray[np.uint64]) -> int:
 
 def _words(X: Data) -> Any:
     """Rows as compiled code has them, their entries as integers of as many bits."""
-    from gapfit.compiled.rows import as_rows
+    from gapfit.compiled.rows import as_rows, dense_rows
     from gapfit.design.memory import MemoryDesign
 
+    kind = np.uint64 if X.dtype == np.float64 else np.uint32
+    if type(X) is np.ndarray:
+        return dense_rows(X.view(kind))
     data, indices, indptr = MemoryDesign(X).rows()
-    return as_rows(data.view(np.uint64 if data.dtype == np.float64 else np.uint32), indices, indptr)
+    return as_rows(data.view(kind), indices, indptr)
 
 
 def rows_of_csr(X: Data, rows: slice) -> Data:

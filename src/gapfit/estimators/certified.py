@@ -166,15 +166,14 @@ class CertifiedFit(SaidLater, Fitting):
         return last[k] if parts.resumable else w
 
     def _report(self, solutions: Sequence[Ended]) -> None:
-        certificates = [solution.certificate for solution in solutions]
+        self.certificates_ = certificates = [solution.certificate for solution in solutions]
         histories = [solution.history for solution in solutions]
-        self.certificates_ = certificates
         self.objective_ = fmean([certificate.primal for certificate in certificates])
         self.dual_objective_ = fmean([certificate.dual for certificate in certificates])
-        self.dual_gap_ = max(certificate.gap for certificate in certificates)
+        self.dual_gap_ = max([certificate.gap for certificate in certificates])
         self.status_ = overall_status([solution.status for solution in solutions])
         self.converged_ = self.status_ is Status.CERTIFIED
-        self.n_iter_ = max(solution.n_iter for solution in solutions)
+        self.n_iter_ = max([solution.n_iter for solution in solutions])
         self._leave(("history_",), partial(_told, histories))
 
     def _warn(self) -> None:
