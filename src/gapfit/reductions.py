@@ -32,7 +32,7 @@ class Multiset(NamedTuple):
         rows = everything = np.arange(len(weight))
         if np.count_nonzero(weight) < len(weight):
             rows = np.flatnonzero(weight)
-        size = X.nnz if sparse.issparse(X) else X.size
+        size = X.nnz if type(X) is not np.ndarray and sparse.issparse(X) else X.size
         few = len(rows) <= _ROWS and size <= _ENTRIES
         ordered, plain = few and size <= _ORDERED, offset is None and rows is everything
         if few:
@@ -44,7 +44,7 @@ class Multiset(NamedTuple):
             return cls(rows, weight[rows], place)
         if rows is not everything:
             X, y, offset = take_rows(X, rows), y[rows], None if offset is None else offset[rows]
-        if ordered and y.dtype.kind in "iu" and two_numbers(y) is None:
+        if ordered and y.dtype.kind in "iu" and not other_of_two(_codes(y)):
             y = np.unique(y, return_inverse=True)[1]  # numbers of what is there, whatever else there was
         if ordered:
             different, merged, number = rows_as_set(X, _codes(y, offset), weight[rows])

@@ -35,7 +35,7 @@ class MemoryDesign(Design):
     """The map w -> X w and its adjoint; w and u may also have several columns."""
 
     def __init__(self, X: Data) -> None:
-        is_sparse = sparse.issparse(X)
+        is_sparse = type(X) is not np.ndarray and sparse.issparse(X)
         if is_sparse and not X.has_canonical_format:
             X = X.copy()  # the user's stays as it is
             X.sum_duplicates()  # the kernels would square their parts
@@ -271,7 +271,7 @@ class MemoryDesign(Design):
 
 def design_of(X: Data | Design) -> Design:
     """The design of a matrix that is as it should be; a design is one already."""
-    return X if isinstance(X, Design) else MemoryDesign(X)
+    return MemoryDesign(X) if type(X) is np.ndarray or not isinstance(X, Design) else X
 
 
 def as_design(X: Any) -> Design:

@@ -19,7 +19,7 @@ def take_rows(X: Data, rows: Any, stored: Any = None) -> Data:
 
     ``stored`` is X as compiled code wants it, if that is at hand.
     """
-    if not sparse.issparse(X):
+    if type(X) is np.ndarray or not sparse.issparse(X):
         return X[rows]
     fast = X.nnz > threads.PAYS and _are_numbers(rows, X.shape[0])
     taken = _copy_of_rows(X, rows, stored) if fast else X[rows]

@@ -96,15 +96,16 @@ def by_rows(task: Task) -> Found | None:
 
 def _mean_square(design: MemoryDesign) -> float:
     """Of the lengths of rows."""
-    entries = design.X.data if sparse.issparse(design.X) else design.X
+    dense = type(design.X) is np.ndarray or not sparse.issparse(design.X)
+    entries = design.X if dense else design.X.data
     return float(np.vdot(entries, entries)) / design.shape[0]
 
 
 def by_hessian(task: Task) -> Found:
     """Newton's method in the weights: for few of them."""
-    from gapfit.compiled import small_calls  # compiled code is loaded only when it is to run
+    from gapfit.compiled.small_calls import by_corners, by_hessian  # loaded only when it is to run
 
-    call = small_calls.by_corners if task.net.l1 else small_calls.by_hessian
+    call = by_corners if task.net.l1 else by_hessian
     return Found(call(task.data, task.net, task.kind, task.tol, task.design.shape[1]), "small_newton")
 
 

@@ -66,7 +66,7 @@ class Samples(NamedTuple):
     def weighed(self, class_weight: Any) -> tuple["Samples", Labels]:
         """With the weights of their classes, and these; classes of weight zero are absent."""
         labels = Labels.of(self.y)
-        if class_weight is None and np.count_nonzero(self.weight) == len(self.weight):  # most often
+        if class_weight is None and (type(self.X) in PLAIN or self.weight.all()):  # as is most often so
             return self, Labels(labels.classes, np.ones(len(labels.classes)))
         weight, factors = weigh_classes(class_weight, labels, self.y, self.weight)
         samples, there = self._replace(weight=weight), factors > 0
@@ -165,7 +165,7 @@ class Rows(BaseEstimator):
 
 def _size(X: Data) -> int:
     """Stored entries."""
-    return int(X.nnz if sparse.issparse(X) else X.size)
+    return int(X.nnz if type(X) is not np.ndarray and sparse.issparse(X) else X.size)
 
 
 def _copy(values: Any) -> Any:
