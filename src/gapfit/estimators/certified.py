@@ -168,9 +168,8 @@ class CertifiedFit(SaidLater, Fitting):
     def _report(self, solutions: Sequence[Ended]) -> None:
         self.certificates_ = certificates = [solution.certificate for solution in solutions]
         histories = [solution.history for solution in solutions]
-        self.objective_ = fmean([certificate.primal for certificate in certificates])
-        self.dual_objective_ = fmean([certificate.dual for certificate in certificates])
-        self.dual_gap_ = max([certificate.gap for certificate in certificates])
+        primals, duals, gaps, _ = zip(*certificates, strict=True)
+        self.objective_, self.dual_objective_, self.dual_gap_ = fmean(primals), fmean(duals), max(gaps)
         self.status_ = overall_status([solution.status for solution in solutions])
         self.converged_ = self.status_ is Status.CERTIFIED
         self.n_iter_ = max([solution.n_iter for solution in solutions])

@@ -21,7 +21,6 @@ from gapfit.forms import HasForms
 from gapfit.penalties.forms import Differentiable, Euclidean, Quadratic
 from gapfit.rounding import EPS, SUM, Estimate, gamma, length
 
-
 _EUCLIDEAN, _QUADRATIC, _DIFFERENTIABLE = Euclidean(), Quadratic(), Differentiable()
 
 
