@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -73,3 +74,24 @@ def test_large_data_are_not_kept():
 def test_what_there_is_not_is_not_there():
     with pytest.raises(AttributeError, match="'LinearClassifier' object has no attribute 'support_status_'"):
         _ = LinearClassifier().support_status_
+
+
+def test_threads_may_ask_at_the_same_time():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    names = ("history_", "support_status_", "certified_zeros_", "_balls") * 2
+    for _ in range(10):
+        model = LinearClassifier(alpha=1e-2).fit(X, X[:, 0] > 0)
+        with ThreadPoolExecutor(len(names)) as pool:
+            said_now = list(pool.map(lambda name: getattr(model, name), names))
+        assert [len(one) for one in said_now] == [len(getattr(model, name)) for name in names]
+        assert not vars(model).get("_later")
+
+
+def test_a_copy_says_the_same_whoever_is_asked_first():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    model = LinearClassifier(alpha=1e-2).fit(X, X[:, 0] > 0)
+    other = copy.copy(model)
+    assert model.history_ == other.history_
+    np.testing.assert_array_equal(other.support_status_, model.support_status_)
