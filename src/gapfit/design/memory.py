@@ -247,16 +247,12 @@ class MemoryDesign(Design):
         n, d = self.shape
         return np.ascontiguousarray(self.X).reshape(-1), np.empty(0, np.int32), np.arange(n + 1) * d
 
-    @property
+    @cached_property
     def stored(self) -> Any:
         """The rows as compiled code wants them."""
-        found = self.__dict__.get("_stored")
-        if found is None:
-            from gapfit.compiled.rows import as_rows, dense_rows
+        from gapfit.compiled.rows import as_rows, dense_rows
 
-            found = dense_rows(self.X) if type(self.X) is np.ndarray else as_rows(*self.rows())
-            self._stored = found
-        return found
+        return dense_rows(self.X) if type(self.X) is np.ndarray else as_rows(*self.rows())
 
     @cached_property
     def _parts(self) -> list["RowRange"]:
