@@ -3,6 +3,7 @@
 import copy
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -83,7 +84,7 @@ def test_threads_may_ask_at_the_same_time():
     for _ in range(10):
         model = LinearClassifier(alpha=1e-2).fit(X, X[:, 0] > 0)
         with ThreadPoolExecutor(len(names)) as pool:
-            said_now = list(pool.map(lambda name: getattr(model, name), names))
+            said_now = list(pool.map(partial(getattr, model), names))
         assert [len(one) for one in said_now] == [len(getattr(model, name)) for name in names]
         assert not vars(model).get("_later")
 

@@ -167,5 +167,5 @@ def by_samples(task: Task) -> Found:
     ahead = SWEEPS + CALLS / (_passed(task.design) + VISIT * n)
     b, proved = small_dual.fit(task.data, task.net, task.kind == ENTROPY, task.tol, ahead, space)
     passed = space.passed[0]
-    way = np.stack((space.values[:passed], space.gaps[:passed]))
+    way = space.values[:passed], space.gaps[:passed]
     return Found(small_calls.Found(w, b, v, proved, way), "dual_cd")
