@@ -30,6 +30,10 @@ class Parametric:
 class Target(Flag):
     """What y holds. A loss says which targets it is for, an estimator which it can make."""
 
+    def meets(self, other: "Target") -> bool:
+        """Is there one that both name? `&` makes a member for the answer, which every fit would wait for."""
+        return self._value_ & other._value_ != 0
+
     LABELS = auto()  # -1 or +1, each sample by itself
     CLASSES = auto()  # 0, 1, 2, ...: a score for each
     INDICATORS = auto()  # a row of zeros and ones: a score for each

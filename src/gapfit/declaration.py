@@ -31,6 +31,7 @@ __all__ = ["attribute", "attributes", "check_parameters", "declared", "parameter
 Class = TypeVar("Class", bound=type)
 
 _WIDTH = 110
+_FLAGS = (bool, np.bool_)
 _LAST = re.compile(r"^(?:Notes|See Also|Examples)\n-+$", re.MULTILINE)  # sections after the generated ones
 
 
@@ -112,12 +113,20 @@ def _declared_by(cls: Any, init: bool) -> Mapping[str, Field[Any]]:
 
 def check_parameters(estimator: Any) -> None:
     """Flags are True or False, and choices are among those declared."""
-    for name, one in parameters(type(estimator)).items():
+    kind: Any = type(estimator)
+    for name, choices in _restricted(kind):
         value = getattr(estimator, name)
-        if one.metadata["choices"]:
-            as_choice(name, value, one.metadata["choices"])
-        elif one.type is bool and not isinstance(value, bool | np.bool_):
+        if choices:
+            as_choice(name, value, choices)
+        elif not isinstance(value, _FLAGS):
             raise TypeError(f"{name} must be True or False, got {value!r}")
+
+
+@cache
+def _restricted(cls: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The names of flags, and those that have choices, with these."""
+    each = ((name, one.metadata["choices"], one.type) for name, one in parameters(cls).items())
+    return tuple((name, choices) for name, choices, kind in each if choices or kind is bool)
 
 
 def _is_dropped(cls: type, name: str) -> bool:

@@ -16,7 +16,7 @@ __all__ = ["as_floats", "extremes", "fetched", "finite", "is_still", "looped", "
 
 def loops_of(vector: Any) -> Callable[..., Any] | None:
     """What runs compiled loops over all entries of such a vector; None for NumPy's."""
-    return getattr(vector, "loops", None)
+    return None if type(vector) is np.ndarray else getattr(vector, "loops", None)
 
 
 def looped(loop: Callable[..., Any], vector: Any) -> Callable[..., Any]:
@@ -36,7 +36,7 @@ def as_floats(values: Any) -> Vector:
 def finite(vector: Any) -> bool:
     """Are all entries finite numbers?"""
     if loops_of(vector) is None:
-        return bool(np.isfinite(vector).all())
+        return bool(np.count_nonzero(np.isfinite(vector)) == np.size(vector))
     return all(map(math.isfinite, extremes(vector)))
 
 
@@ -62,6 +62,8 @@ def is_still(note: Any, vector: Any) -> bool:
 
 def fetched(values: Any) -> Any:
     """What users give as a tensor, or what a device holds, in memory; anything else as it is."""
+    if values is None or type(values) is np.ndarray:  # as is most often so
+        return values
     if hasattr(values, "to_host"):
         return values.to_host()
     return _from_torch(values.detach().cpu()) if type(values).__module__ == "torch" else values

@@ -134,6 +134,8 @@ def as_share(name: str, value: Any) -> float:
 
 def as_number(name: str, value: Any) -> float:
     """The value if it is a real number (a bool is none); the caller checks its range."""
+    if type(value) is float:  # as is most often so
+        return value
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}")
     return float(value)

@@ -63,18 +63,18 @@ def left() -> float:
     return max(_deadline.get() - perf_counter(), 0.0)
 
 
-@contextmanager
-def started() -> Iterator[None]:
-    """A fit begins here, before its data are validated."""
-    token = _began.set(perf_counter())
-    try:
-        yield
-    finally:
-        _began.reset(token)
+class Started:
+    """A block in which a fit begins, before its data are validated."""
+
+    def __enter__(self) -> None:
+        self._token = _began.set(perf_counter())
+
+    def __exit__(self, *_: Any) -> None:
+        _began.reset(self._token)
 
 
 def remaining(max_time: float) -> float:
-    """What is left of the time of the fit that has `started`."""
+    """What is left of the time of the fit that has `Started`."""
     began = _began.get()
     return max_time if began is None else max(max_time - (perf_counter() - began), min(max_time, 0.0))
 

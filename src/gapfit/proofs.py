@@ -9,19 +9,20 @@ from typing import Any
 from gapfit.rounding import EPS, SUM, UNIT, Estimate, gamma
 
 WEIGHTS = 2 * SUM  # roundings of the samples' shares in the mean: J changes by no more, relatively
+_SHARES = gamma(WEIGHTS)
 
 
 def attained(alpha: Any, omega: Estimate, risk: Estimate) -> Estimate:
     """J = alpha Omega + R."""
     first = alpha * omega.value
-    error = alpha * omega.error + risk.error + gamma(WEIGHTS) * (abs(first) + abs(risk.value))
+    error = alpha * omega.error + risk.error + _SHARES * (abs(first) + abs(risk.value))
     return Estimate(first + risk.value, error)
 
 
 def bounded(alpha: Any, c: Estimate, conjugate: Estimate) -> Estimate:
     """c - alpha Omega*: a lower bound of J."""
     second = alpha * conjugate.value
-    error = c.error + alpha * conjugate.error + gamma(WEIGHTS) * (abs(c.value) + abs(second))
+    error = c.error + alpha * conjugate.error + _SHARES * (abs(c.value) + abs(second))
     return Estimate(c.value - second, error)
 
 

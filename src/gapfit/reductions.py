@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils.class_weight import compute_class_weight
 
 from gapfit._types import Data, Vector
-from gapfit.design.rows import different_rows, take_rows
+from gapfit.design.rows import different_rows, other_of_two, rows_as_set, take_rows
 
 
 class Multiset(NamedTuple):
@@ -30,9 +30,9 @@ class Multiset(NamedTuple):
     @classmethod
     def of(cls, X: Data, y: NDArray[Any], weight: Vector, offset: Vector | None) -> "Multiset":
         rows = everything = np.arange(len(weight))
-        if not weight.all():
+        if np.count_nonzero(weight) < len(weight):
             rows = np.flatnonzero(weight)
-        size = X.nnz if sparse.issparse(X) else X.size
+        size = X.nnz if type(X) is not np.ndarray and sparse.issparse(X) else X.size
         few = len(rows) <= _ROWS and size <= _ENTRIES
         ordered, plain = few and size <= _ORDERED, offset is None and rows is everything
         if few:
@@ -44,15 +44,16 @@ class Multiset(NamedTuple):
             return cls(rows, weight[rows], place)
         if rows is not everything:
             X, y, offset = take_rows(X, rows), y[rows], None if offset is None else offset[rows]
-        if ordered and y.dtype.kind in "iu" and two_numbers(y) is None:
+        if ordered and y.dtype.kind in "iu" and not other_of_two(_codes(y)):
             y = np.unique(y, return_inverse=True)[1]  # numbers of what is there, whatever else there was
-        different, number, hashes = different_rows(X, _codes(y, offset), len(y))
         if ordered:
-            different, number = _sorted(different, number, hashes[different])
-        elif sparse.issparse(X):  # loops of one length after the other are faster
-            lengths = np.minimum(np.diff(X.indptr), 2**16 - 1).astype(np.uint16)  # these few bits sort fast
-            different, number = _sorted(different, number, lengths[different])
-        merged = np.bincount(number, weight[rows]).astype(np.float64, copy=False)
+            different, merged, number = rows_as_set(X, _codes(y, offset), weight[rows])
+        else:
+            different, number, _ = different_rows(X, _codes(y, offset), len(y))
+            if sparse.issparse(X):  # loops of one length after the other are faster
+                lengths = np.minimum(np.diff(X.indptr), 2**16 - 1).astype(np.uint16)  # few bits sort fast
+                different, number = _sorted(different, number, lengths[different])
+            merged = np.bincount(number, weight[rows]).astype(np.float64, copy=False)
         return cls(rows[different], merged, _places(len(weight), rows, number))
 
     @classmethod
@@ -117,23 +118,10 @@ def _sorted(
     rows: NDArray[np.intp], number: NDArray[np.intp], keys: NDArray[Any]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The rows in the order of their keys, and the numbers of the samples in it."""
-    order = _order(keys)
+    order = np.argsort(keys, kind="stable")
     new = np.empty_like(order)
     new[order] = np.arange(len(order))
     return rows[order], new[number]
-
-
-def _order(keys: NDArray[Any]) -> NDArray[np.intp]:
-    """A stable order of hashes, or of lengths. Integers that have their places with them sort several times
-    as fast; that takes the last bits of a hash, of which there are enough."""
-    if keys.dtype != np.uint64:
-        return np.argsort(keys, kind="stable")
-    bits = np.uint64(max(len(keys) - 1, 1).bit_length())
-    packed = keys >> bits << bits
-    packed |= np.arange(len(keys), dtype=np.uint64)
-    packed.sort()
-    packed &= (np.uint64(1) << bits) - np.uint64(1)
-    return packed.view(np.intp)
 
 
 def _places(n: int, rows: NDArray[np.intp], numbers: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -184,11 +172,12 @@ class Labels(NamedTuple):
 
 def two_numbers(y: NDArray[Any]) -> NDArray[Any] | None:
     """The labels in their order if they are two numbers, found without sorting."""
-    if y.dtype.kind not in "fiub" or not len(y):
+    if y.dtype.kind not in "fiub" or y.dtype.itemsize > 8 or not len(y):
         return None
-    low, high = y.min(), y.max()
-    there = low != high and np.count_nonzero(y == low) + np.count_nonzero(y == high) == len(y)
-    return np.array([low, high]) if there else None
+    one, other = y[0], y[other_of_two(_codes(y))]
+    if one == other:  # or zeros of both signs
+        return None
+    return np.array([one, other] if one < other else [other, one])
 
 
 def class_factors(class_weight: Any, labels: Labels, y: NDArray[Any], weight: Vector) -> Vector:

@@ -139,9 +139,9 @@ def is_auto(solver: Any) -> bool:
 
 
 def _make(kind: str, thing: Any, table: dict[str, Any], base: type) -> Any:
-    if isinstance(thing, base):
-        return thing
     if not isinstance(thing, str):
+        if isinstance(thing, base):
+            return thing
         hint = f"; write {thing.__name__}()" if isclass(thing) and issubclass(thing, base) else ""
         raise TypeError(f"{kind} must be a name or a {base.__name__}, got {thing!r}{hint}")
     _check_name(kind, thing, table)

@@ -20,11 +20,15 @@ SHORT = 512  # entries of an array that stands for one of full length in compile
 
 def repeated(value: float, n: int, like: Any = None) -> Vector:
     """The same number for n samples, where `like` is."""
-    if loops_of(like) is not None:
+    if like is not None and loops_of(like) is not None:
         return like.repeated(value, n) if n > MANY else np.full_like(like, value)
     if n > MANY:
         return np.broadcast_to(np.float64(value), n)
-    return np.full(n, value, dtype=np.float64) if value else np.zeros(n)  # no memory until it is written
+    if not value:
+        return np.zeros(n)  # no memory until it is written
+    same = np.empty(n)
+    same.fill(value)
+    return same
 
 
 def is_repeated(x: Vector) -> bool:

@@ -7,10 +7,10 @@ give up the interpreter lock while they run, so plain threads do.
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import ContextVar
+from contextlib import AbstractContextManager, nullcontext
+from contextvars import ContextVar, Token
 from functools import cache
 from itertools import pairwise
 from numbers import Integral
@@ -32,7 +32,7 @@ MOST_PARTS = 64
 
 
 class _Team:
-    """The threads of one fit; the first part always stays with the caller's."""
+    """The threads of one fit, which has them in a block; the first part always stays with the caller's."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -43,9 +43,17 @@ class _Team:
             self.pool = ThreadPoolExecutor(self.size - 1, thread_name_prefix="gapfit")
         return self.pool.submit(function, *arguments)
 
-    def close(self) -> None:
-        if self.pool is not None:
-            self.pool.shutdown(wait=True, cancel_futures=True)
+    def __enter__(self) -> None:
+        _one_blas_thread.__enter__()
+        self.token: Token[_Team] = _team.set(self)
+
+    def __exit__(self, *_: Any) -> None:
+        try:
+            _one_blas_thread.__exit__()
+        finally:
+            _team.reset(self.token)
+            if self.pool is not None:
+                self.pool.shutdown(wait=True, cancel_futures=True)
 
 
 _team: ContextVar[_Team] = ContextVar("team")
@@ -118,18 +126,7 @@ def using(n_jobs: int | None) -> AbstractContextManager[None]:
     they save. Inside a block for as many threads nothing is started anew.
     """
     size, outer = effective(n_jobs), _team.get(None)
-    return nullcontext() if outer is not None and outer.size == size else _using(_Team(size))
-
-
-@contextmanager
-def _using(team: _Team) -> Iterator[None]:
-    token = _team.set(team)
-    try:
-        with _one_blas_thread:
-            yield
-    finally:
-        _team.reset(token)
-        team.close()
+    return nullcontext() if outer is not None and outer.size == size else _Team(size)
 
 
 def effective(n_jobs: int | None) -> int:
@@ -137,7 +134,10 @@ def effective(n_jobs: int | None) -> int:
     if n_jobs is None:
         # set by users, and by joblib in its workers so that nested parallelism does not multiply
         limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
-        return min(int(limit), _cores()) if limit.isdigit() and int(limit) > 0 else _cores()
+        asked = int(limit) if limit.isdigit() else 0
+        if asked == 1:  # however many there are
+            return 1
+        return min(asked, _cores()) if asked else _cores()
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
         raise ValueError(f"n_jobs must be None or an integer other than zero, got {n_jobs!r}")
     return int(n_jobs) if n_jobs > 0 else max(1, _cores() + 1 + int(n_jobs))

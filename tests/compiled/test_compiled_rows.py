@@ -377,3 +377,27 @@ def test_sweeps_over_groups_find_the_minimum(rng, dense):
             )
         close(w, best, atol=1e-8)
         assert worst <= 1e-8
+
+
+@either
+def test_rows_as_a_set_are_in_the_order_of_their_hashes(rng, dense):
+    X = some_matrix(rng, 4)[[0, 1, 0, 2, 3, 1, 0]]
+    codes, weight = np.array([0, 0, 0, 0, 0, 1, 0], np.uint64), np.arange(1.0, 8.0)
+    stored = as_rows(X, dense=dense)
+    words = stored._replace(data=stored.data.view(np.uint64))
+    hashes = np.empty(7, np.uint64)
+    duplicates.hash_rows(words, codes, 0, 7, hashes)
+    rows, merged, number = duplicates.as_set(words, codes, weight)
+    assert sorted(rows.tolist()) == [0, 1, 3, 4, 5]
+    assert (np.diff((hashes[rows] >> np.uint64(3)).astype(float)) >= 0).all()
+    assert rows[number].tolist() == [0, 1, 0, 3, 4, 5, 0]
+    assert merged[number].tolist() == [11.0, 2.0, 11.0, 4.0, 5.0, 6.0, 11.0]
+    again = duplicates.as_set(words, np.zeros(7, np.uint64), weight)
+    assert len(again[0]) == 4 and again[1].sum() == weight.sum()
+
+
+@pytest.mark.parametrize(
+    ("codes", "other"), [([3, 3, 1, 3], 2), ([3, 3], 0), ([7], 0), ([1, 2, 3], 0), ([0, 5, 5, 0], 1)]
+)
+def test_the_other_of_two_codes_is_found(codes, other):
+    assert duplicates.other_of_two(np.array(codes, np.uint64)) == other

@@ -8,6 +8,7 @@ from gapfit import LinearClassifier, LinearRegressor, OrdinalClassifier, Problem
 from gapfit.design.memory import MemoryDesign
 from gapfit.driver.curved_in_one_call import Curved
 from gapfit.driver.in_one_call import Small
+from gapfit.driver.one_call_given import Plain
 from gapfit.losses import CrammerSinger, OrdinalThresholds, Poisson, Softmax
 from gapfit.penalties import Box
 from gapfit.registry import as_loss, as_penalty
@@ -52,7 +53,7 @@ def drawn(seed):
 @pytest.mark.parametrize("seed", range(160))
 def test_bounds_agree_with_those_of_others(seed):
     X, y, weight, loss, alpha, free = drawn(seed)
-    small = Curved.of(MemoryDesign(X), weight, loss, as_penalty("l2"), alpha, free)
+    small = Curved.of(Plain.of(MemoryDesign(X), weight, loss, as_penalty("l2"), alpha, free))
     tol = 10.0 ** -(3 + seed % 4)
     if len(np.unique(y)) < 2:
         return
@@ -84,7 +85,7 @@ def with_margins(seed):
 @pytest.mark.parametrize("seed", range(0, 400, 4))
 def test_margins_agree_with_those_of_others(seed):
     X, y, weight, loss, alpha, _ = with_margins(seed)
-    small = Curved.of(MemoryDesign(X), weight, loss, as_penalty("l2"), alpha, False)
+    small = Curved.of(Plain.of(MemoryDesign(X), weight, loss, as_penalty("l2"), alpha, False))
     tol = 10.0 ** -(3 + seed // 4 % 4)
     found = small.fit(y, tol)
     if found is None:
@@ -102,7 +103,7 @@ def test_most_margins_are_certified():
     ended = []
     for seed in range(0, 400, 4):
         X, y, weight, loss, alpha, _ = with_margins(seed)
-        small = Curved.of(MemoryDesign(X), weight, loss, as_penalty("l2"), alpha, False)
+        small = Curved.of(Plain.of(MemoryDesign(X), weight, loss, as_penalty("l2"), alpha, False))
         ended.append(small.fit(y, 1e-4) is not None)
     assert np.mean(ended) >= 0.9
 
@@ -111,7 +112,7 @@ def test_few_of_them_are_given_up():
     ended = []
     for seed in range(160):
         X, y, weight, loss, alpha, free = drawn(seed)
-        small = Curved.of(MemoryDesign(X), weight, loss, as_penalty("l2"), alpha, free)
+        small = Curved.of(Plain.of(MemoryDesign(X), weight, loss, as_penalty("l2"), alpha, free))
         together = (
             loss == LOSSES[2]
         )  # of neighbours: their order may hold thresholds together, which is not for here
@@ -124,7 +125,8 @@ def test_what_is_not_for_one_call_is_left_to_others():
     X, weight, softmax, l2 = np.ones((20, 3)), np.ones(20), Softmax(), as_penalty("l2")
 
     def of(X=X, loss=softmax, penalty=l2, intercept=True):
-        return Curved.of(MemoryDesign(X), weight, loss, penalty, 0.1, intercept)
+        given = Plain.of(MemoryDesign(X), weight, loss, penalty, 0.1, intercept)
+        return given and Curved.of(given)
 
     assert of() is not None
     assert of(X=sparse.csr_matrix(X)) is not None
@@ -150,13 +152,13 @@ def test_what_is_not_for_one_call_is_left_to_others():
 def test_what_has_no_best_offsets_is_left_to_those_who_name_them():
     X = np.random.default_rng(0).normal(size=(30, 2))
     for kind, loss, y in ((Curved, Softmax(4), np.arange(30) % 3), (Small, Poisson(), np.zeros(30))):
-        small = kind.of(MemoryDesign(X), np.ones(30), loss, as_penalty("l2"), 0.1, True)
+        small = kind.of(Plain.of(MemoryDesign(X), np.ones(30), loss, as_penalty("l2"), 0.1, True))
         assert small.fit(y.astype(float), 1e-4) is None
 
 
 def test_numbers_that_are_too_large_are_left_to_others():
     X, y = np.random.default_rng(0).normal(size=(30, 2)) * 1e120, np.arange(30) % 3.0
-    small = Curved.of(MemoryDesign(X), np.ones(30), Softmax(), as_penalty("l2"), 0.1, True)
+    small = Curved.of(Plain.of(MemoryDesign(X), np.ones(30), Softmax(), as_penalty("l2"), 0.1, True))
     assert small.fit(y, 1e-4) is None
 
 

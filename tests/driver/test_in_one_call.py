@@ -8,6 +8,7 @@ from gapfit import LinearClassifier, LinearRegressor, Problem, solve
 from gapfit.design.memory import MemoryDesign
 from gapfit.driver import in_one_call
 from gapfit.driver.in_one_call import Small
+from gapfit.driver.one_call_given import Plain
 from gapfit.losses import Hinge
 from gapfit.penalties import Box
 from gapfit.registry import as_loss, as_penalty
@@ -32,7 +33,7 @@ def drawn(seed):
 @pytest.mark.parametrize("seed", range(120))
 def test_bounds_agree_with_those_of_the_bundle(seed):
     X, y, weight, loss, penalty, alpha, free = drawn(seed)
-    small = Small.of(MemoryDesign(X), weight, as_loss(loss), as_penalty(penalty), alpha, free)
+    small = Small.of(Plain.of(MemoryDesign(X), weight, as_loss(loss), as_penalty(penalty), alpha, free))
     found = small.fit(y, 1e-6)
     problem = Problem(X, y, loss, penalty, alpha, weight, free)
     other = solve(problem, "bundle", tol=1e-6, max_time=20).certificate
@@ -62,7 +63,7 @@ def wide(seed):
 @pytest.mark.parametrize("seed", range(60))
 def test_wide_rows_go_by_samples_or_by_products(seed):
     X, y, weight, loss, alpha, free = wide(seed)
-    small = Small.of(MemoryDesign(X), weight, as_loss(loss), as_penalty("l2"), alpha, free)
+    small = Small.of(Plain.of(MemoryDesign(X), weight, as_loss(loss), as_penalty("l2"), alpha, free))
     found = small.fit(y, 1e-4)
     if found is None:  # a few make no headway, and are left to others
         return
@@ -92,7 +93,7 @@ def tall(seed):
 @pytest.mark.parametrize("seed", range(60))
 def test_round_losses_of_many_weights_go_by_products(seed):
     X, y, weight, loss, alpha, free = tall(seed)
-    small = Small.of(MemoryDesign(X), weight, as_loss(loss), as_penalty("l2"), alpha, free)
+    small = Small.of(Plain.of(MemoryDesign(X), weight, as_loss(loss), as_penalty("l2"), alpha, free))
     found = small.fit(y, 1e-6)
     assert found.solver == "newton_cg"
     problem = Problem(X, y, loss, "l2", alpha, weight, free)
@@ -116,7 +117,7 @@ def test_sparse_weights_of_sparse_rows_go_by_columns(seed):
     free = bool(rng.random() < 0.6)
     problem = Problem(X, y, loss, penalty, 1.0, intercept=free)
     alpha = 0.2 * float(np.abs(X.T @ problem.tangent(np.zeros(n)).u).max())
-    small = Small.of(MemoryDesign(X), np.ones(n), as_loss(loss), as_penalty(penalty), alpha, free)
+    small = Small.of(Plain.of(MemoryDesign(X), np.ones(n), as_loss(loss), as_penalty(penalty), alpha, free))
     found = small.fit(y, 1e-4)
     assert found.solver == "primal_cd"
     problem = problem.at(alpha)
@@ -155,7 +156,7 @@ def test_hostile_columns_are_proved_or_left_to_others(seed):
     steepest = float(np.abs(X.T @ problem.tangent(np.zeros(len(y))).u).max())
     for strength, tol in ((0.3, 1e-6), (0.01, 1e-4)):
         alpha = strength * steepest
-        small = Small.of(MemoryDesign(X), weight, as_loss(loss), as_penalty(penalty), alpha, free)
+        small = Small.of(Plain.of(MemoryDesign(X), weight, as_loss(loss), as_penalty(penalty), alpha, free))
         found = small.fit(y, tol)
         if found is None:
             continue
@@ -174,7 +175,7 @@ def test_hostile_columns_are_seldom_given_up():
         X, y, weight, loss, penalty, free = hostile(seed)
         problem = Problem(X, y, loss, penalty, 1.0, weight, free)
         alpha = 0.1 * float(np.abs(X.T @ problem.tangent(np.zeros(len(y))).u).max())
-        small = Small.of(MemoryDesign(X), weight, as_loss(loss), as_penalty(penalty), alpha, free)
+        small = Small.of(Plain.of(MemoryDesign(X), weight, as_loss(loss), as_penalty(penalty), alpha, free))
         ended.append(small.fit(y, 1e-4) is not None)
     assert sum(ended) >= 55
 
@@ -183,7 +184,7 @@ def test_few_of_them_are_given_up():
     ended = []
     for seed in range(60):
         X, y, weight, loss, alpha, free = wide(seed)
-        small = Small.of(MemoryDesign(X), weight, as_loss(loss), as_penalty("l2"), alpha, free)
+        small = Small.of(Plain.of(MemoryDesign(X), weight, as_loss(loss), as_penalty("l2"), alpha, free))
         ended.append(small.fit(y, 1e-4) is not None)
     assert sum(ended) >= 57
 
@@ -191,7 +192,9 @@ def test_few_of_them_are_given_up():
 def test_what_is_slow_is_given_up():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 200)) + 5 * rng.normal(size=(300, 1))
-    small = Small.of(MemoryDesign(X), np.ones(300), as_loss("absolute"), as_penalty("l2"), 1e-7, True)
+    small = Small.of(
+        Plain.of(MemoryDesign(X), np.ones(300), as_loss("absolute"), as_penalty("l2"), 1e-7, True)
+    )
     assert small.fit(rng.normal(size=300), 1e-6) is None
     model = LinearRegressor(loss="absolute", alpha=1e-3, tol=1e-4).fit(X, rng.normal(size=300))
     assert model.converged_  # by others
@@ -202,7 +205,8 @@ def test_what_is_not_for_one_call_is_left_to_others():
     hinge, l2 = as_loss("hinge"), as_penalty("l2")
 
     def of(X=X, loss=hinge, penalty=l2):
-        return Small.of(MemoryDesign(X), weight, loss, penalty, 0.1, True)
+        given = Plain.of(MemoryDesign(X), weight, loss, penalty, 0.1, True)
+        return given and Small.of(given)
 
     assert of() is not None
     assert of(X=sparse.csr_matrix(X)) is not None
@@ -225,7 +229,9 @@ def test_what_is_not_for_one_call_is_left_to_others():
 
 def test_numbers_that_are_too_large_are_left_to_those_who_name_them():
     X, y, weight, *_ = drawn(1)
-    small = Small.of(MemoryDesign(X * 1e120), weight, as_loss("squared"), as_penalty("l2"), 0.1, True)
+    small = Small.of(
+        Plain.of(MemoryDesign(X * 1e120), weight, as_loss("squared"), as_penalty("l2"), 0.1, True)
+    )
     assert small.fit(y, 1e-4) is None
     with pytest.raises(ValueError, match="X holds"):
         LinearRegressor().fit(X * 1e120, y)
@@ -233,7 +239,7 @@ def test_numbers_that_are_too_large_are_left_to_those_who_name_them():
 
 def test_labels_without_a_best_intercept_are_left_to_those_who_name_them():
     X = np.random.default_rng(0).normal(size=(30, 2))
-    small = Small.of(MemoryDesign(X), np.ones(30), as_loss("logistic"), as_penalty("l2"), 0.1, True)
+    small = Small.of(Plain.of(MemoryDesign(X), np.ones(30), as_loss("logistic"), as_penalty("l2"), 0.1, True))
     assert small.fit(np.ones(30), 1e-4) is None
 
 
@@ -280,7 +286,7 @@ def test_counts_are_proved(seed):
     problem = Problem(X, y, "poisson", penalty, 1.0, weight, free)
     steepest = float(np.abs(X.T @ problem.tangent(np.zeros(len(y))).u).max())
     alpha = (0.1 if penalty != "l2" else 1e-2) * steepest
-    small = Small.of(MemoryDesign(X), weight, as_loss("poisson"), as_penalty(penalty), alpha, free)
+    small = Small.of(Plain.of(MemoryDesign(X), weight, as_loss("poisson"), as_penalty(penalty), alpha, free))
     found, here = small.fit(y, 1e-6), problem.at(alpha)
     assert found is not None
     other = solve(here, "newton" if penalty == "l2" else "primal_cd", tol=1e-8, max_time=10).certificate

@@ -8,6 +8,7 @@ import pytest
 from gapfit import LinearRegressor, Problem, solve
 from gapfit.design.memory import MemoryDesign
 from gapfit.driver.moments_in_one_call import BLOCK, ByMoments
+from gapfit.driver.one_call_given import Plain
 from gapfit.losses import Squared
 from gapfit.registry import as_loss, as_penalty
 
@@ -46,7 +47,7 @@ def drawn(seed):
 def test_bounds_hold_in_exact_arithmetic(seed, tol):
     X, y, weight, penalty, alpha, free = drawn(seed)
     given = MemoryDesign(X), weight, Squared(), as_penalty(penalty), alpha, free
-    found = ByMoments.of(*given).fit(y, tol)
+    found = ByMoments.of(Plain.of(*given)).fit(y, tol)
     if found is None:  # moments have too few digits for it
         return
     primal, dual, gap, _ = found.certificate
@@ -57,7 +58,7 @@ def test_bounds_hold_in_exact_arithmetic(seed, tol):
     other = solve(Problem(X, y, "squared", penalty, alpha, weight, free), tol=1e-12, max_time=1)
     b = Fraction(float(np.sum(other.intercept)))
     assert Fraction(dual) <= value_at(X, y, weight, penalty, alpha, exactly(other.w), b)
-    least = ByMoments.of(*given).fit(y, 1e-13)
+    least = ByMoments.of(Plain.of(*given)).fit(y, 1e-13)
     if least is not None:
         b = Fraction(float(least.intercept))
         assert Fraction(dual) <= value_at(X, y, weight, penalty, alpha, exactly(least.w), b)
@@ -69,7 +70,7 @@ def test_most_are_proved():
     for seed in range(150):
         X, y, weight, penalty, alpha, free = drawn(seed)
         given = MemoryDesign(X), weight, Squared(), as_penalty(penalty), alpha, free
-        proved += ByMoments.of(*given).fit(y, 1e-4) is not None
+        proved += ByMoments.of(Plain.of(*given)).fit(y, 1e-4) is not None
     assert proved >= 120
 
 
@@ -81,7 +82,8 @@ def test_they_agree_with_solutions_of_a_problem(n, penalty, free):
     X = rng.normal(size=(n, 6)) + rng.normal(size=6)
     y, weight = X[:, 0] + rng.normal(size=n) + 3.0, rng.integers(1, 4, n).astype(float)
     problem = Problem(X, y, "squared", penalty, 0.1, weight, free)
-    found = ByMoments.of(MemoryDesign(X), weight, Squared(), as_penalty(penalty), 0.1, free).fit(y, 1e-9)
+    given = Plain.of(MemoryDesign(X), weight, Squared(), as_penalty(penalty), 0.1, free)
+    found = ByMoments.of(given).fit(y, 1e-9)
     other = solve(problem, "bundle", tol=1e-9).certificate
     assert found.certificate.dual <= other.primal and other.dual <= found.certificate.primal
     again = found.solution(problem)  # by the proofs of `Problem`
@@ -91,16 +93,21 @@ def test_they_agree_with_solutions_of_a_problem(n, penalty, free):
 
 
 def test_what_is_for_others():
-    X, weight, l2 = np.random.default_rng(0).normal(size=(400, 5)), np.ones(400), as_penalty("l2")
-    assert ByMoments.of(MemoryDesign(X), weight, Squared(), l2, 0.1, True) is not None
-    assert ByMoments.of(MemoryDesign(X), weight, as_loss("huber"), l2, 0.1, True) is None
-    assert ByMoments.of(MemoryDesign(X[:39]), weight[:39], Squared(), l2, 0.1, True) is None
-    assert ByMoments.of(MemoryDesign(X.astype(np.float32)), weight, Squared(), l2, 0.1, True) is None
+    X, squared = np.random.default_rng(0).normal(size=(400, 5)), Squared()
+
+    def of(X=X, loss=squared):
+        given = Plain.of(MemoryDesign(X), np.ones(len(X)), loss, as_penalty("l2"), 0.1, True)
+        return given and ByMoments.of(given)
+
+    assert of() is not None
+    assert of(loss=as_loss("huber")) is None
+    assert of(X=X[:39]) is None
+    assert of(X=X.astype(np.float32)) is None
 
     class Mine(Squared):
         pass
 
-    assert ByMoments.of(MemoryDesign(X), weight, Mine(), l2, 0.1, True) is None
+    assert of(loss=Mine()) is None
 
 
 def test_numbers_that_are_too_large_are_left_to_those_who_name_them():
@@ -135,7 +142,7 @@ def test_dependent_columns_under_next_to_no_penalty_are_left_to_others(penalty, 
         y = X[:, 0] + rng.normal(size=60)
         model = LinearRegressor(penalty=penalty, alpha=alpha, tol=1e-4, max_time=5.0).fit(columns, y)
         given = MemoryDesign(columns), np.ones(60), Squared(), as_penalty(penalty), alpha, True
-        found = ByMoments.of(*given).fit(y, 1e-4)
+        found = ByMoments.of(Plain.of(*given)).fit(y, 1e-4)
         assert found is None or found.certificate.relative_gap <= 1e-4
         assert np.isfinite(model.coef_).all()
         assert model.dual_objective_ <= np.square(y - y.mean()).mean() / 2

@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -33,7 +35,7 @@ def test_nothing_is_said_before_it_is_asked_for(given):
     model.fit(X, y)
     assert "support_status_" not in vars(model) and "_balls" not in vars(model)
     assert model.support_status_.shape[-1] == 90
-    assert "support_status_" in vars(model) and "_later" not in vars(model)
+    assert "support_status_" in vars(model) and set(vars(model)["_later"]) == {"history_"}
 
 
 def test_data_that_are_changed_after_the_fit_change_no_statement(given):
@@ -73,3 +75,24 @@ def test_large_data_are_not_kept():
 def test_what_there_is_not_is_not_there():
     with pytest.raises(AttributeError, match="'LinearClassifier' object has no attribute 'support_status_'"):
         _ = LinearClassifier().support_status_
+
+
+def test_threads_may_ask_at_the_same_time():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    names = ("history_", "support_status_", "certified_zeros_", "_balls") * 2
+    for _ in range(10):
+        model = LinearClassifier(alpha=1e-2).fit(X, X[:, 0] > 0)
+        with ThreadPoolExecutor(len(names)) as pool:
+            said_now = list(pool.map(partial(getattr, model), names))
+        assert [len(one) for one in said_now] == [len(getattr(model, name)) for name in names]
+        assert not vars(model).get("_later")
+
+
+def test_a_copy_says_the_same_whoever_is_asked_first():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    model = LinearClassifier(alpha=1e-2).fit(X, X[:, 0] > 0)
+    other = copy.copy(model)
+    assert model.history_ == other.history_
+    np.testing.assert_array_equal(other.support_status_, model.support_status_)

@@ -60,6 +60,48 @@ def number_rows(rows, codes, hashes):
     return different[:count], number
 
 
+@jit
+def as_set(words, codes, weight):
+    """The different rows in the order of their hashes, the weight of each, and its number for every row.
+
+    The last bits of a hash, of which there are enough, make room for the number of its row: so equal hashes
+    stay in order.
+    """
+    n = len(codes)
+    hashes = np.empty(n, np.uint64)
+    hash_rows(words, codes, 0, n, hashes)
+    different, number = number_rows(words, codes, hashes)
+    count, mask = len(different), np.uint64(1)
+    while mask < np.uint64(count):
+        mask *= np.uint64(2)
+    mask -= np.uint64(1)
+    order = np.empty(count, np.uint64)
+    for k in range(count):
+        order[k] = (hashes[different[k]] & ~mask) | np.uint64(k)
+    order.sort()
+    rows, new, merged = np.empty(count, np.int64), np.empty(count, np.int64), np.zeros(count)
+    for k in range(count):
+        old = np.int64(order[k] & mask)
+        rows[k], new[old] = different[old], k
+    for i in range(n):
+        number[i] = new[number[i]]
+        merged[number[i]] += weight[i]
+    return rows, merged, number
+
+
+@jit
+def other_of_two(codes):
+    """Where the first code stands that is not that of the first sample, if there are two of them; else 0."""
+    other = 0
+    for i in range(1, len(codes)):
+        if codes[i] != codes[0]:
+            if other == 0:
+                other = i
+            elif codes[i] != codes[other]:
+                return 0
+    return other
+
+
 @jit(inline=True)
 def _same(rows, i, j):
     words, indices, indptr = rows

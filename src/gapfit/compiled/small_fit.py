@@ -176,7 +176,7 @@ def relative_gap(proved):
     return gap / primal if primal > 0.0 else math.inf
 
 
-@jit
+@jit(inner=True)
 def fit(data, net, kind, tol, room, place, corners, X, columns, products):
     """b, and what is proved at the end, whatever it is. w is in the place, the dual point in the room. X has
     room for the rows, densely; or it is None, and there are `small_columns.Columns`."""

@@ -35,13 +35,14 @@ class MemoryDesign(Design):
     """The map w -> X w and its adjoint; w and u may also have several columns."""
 
     def __init__(self, X: Data) -> None:
-        if sparse.issparse(X) and not X.has_canonical_format:
+        is_sparse = type(X) is not np.ndarray and sparse.issparse(X)
+        if is_sparse and not X.has_canonical_format:
             X = X.copy()  # the user's stays as it is
             X.sum_duplicates()  # the kernels would square their parts
         self.X = X
         self.shape = X.shape
         self.dtype = X.dtype
-        self.size = int(X.nnz if sparse.issparse(X) else X.size)  # stored entries
+        self.size = int(X.nnz if is_sparse else X.size)  # stored entries
 
     def forms(self) -> Iterator[Any]:
         yield Rows(self)
@@ -76,7 +77,7 @@ class MemoryDesign(Design):
     def _put_narrow(self, w: Slope, scores: Vector, part: "RowRange") -> None:
         from gapfit.compiled.products import put_scores
 
-        put_scores(self._kernel_rows, w, part.rows.start, part.rows.stop, scores)
+        put_scores(self.stored, w, part.rows.start, part.rows.stop, scores)
 
     def adjoint(self, u: Vector) -> Slope:
         """X'u."""
@@ -98,9 +99,9 @@ class MemoryDesign(Design):
 
         slopes = np.zeros((len(vectors), self.shape[1]))
         if len(vectors) == 1:
-            products.add_adjoint(self._kernel_rows, *vectors, rows.start, rows.stop, slopes[0])
+            products.add_adjoint(self.stored, *vectors, rows.start, rows.stop, slopes[0])
         else:
-            products.add_adjoints(self._kernel_rows, *vectors, rows.start, rows.stop, slopes)
+            products.add_adjoints(self.stored, *vectors, rows.start, rows.stop, slopes)
         return slopes
 
     def weighted_gram(
@@ -143,7 +144,7 @@ class MemoryDesign(Design):
         for first in range(rows.start, rows.stop, step):
             limits.look()
             last = min(first + step, rows.stop)
-            add_weighted_gram(self._kernel_rows, weight, first, last, gram)
+            add_weighted_gram(self.stored, weight, first, last, gram)
         return gram
 
     def squares(self, weight: Vector) -> Slope:
@@ -185,7 +186,7 @@ class MemoryDesign(Design):
     def take(self, rows: Any) -> "MemoryDesign":
         """The design of some of the rows."""
         large = sparse.issparse(self.X) and self.size > threads.PAYS
-        return MemoryDesign(take_rows(self.X, rows, self._kernel_rows if large else None))
+        return MemoryDesign(take_rows(self.X, rows, self.stored if large else None))
 
     @cached_property
     def largest(self) -> float:
@@ -220,7 +221,7 @@ class MemoryDesign(Design):
         n, d = self.shape
         high, low, size = np.empty((3, n))
         threads.each(
-            lambda rows: precise.scores(self._kernel_rows, w, rows.start, rows.stop, high, low, size),
+            lambda rows: precise.scores(self.stored, w, rows.start, rows.stop, high, low, size),
             threads.parts(n, 10 * self.size),
         )
         return Precise(high, low, gamma(d + 4) ** 2 * size + UNIT**2 * np.abs(high) + d * TINY)
@@ -232,7 +233,7 @@ class MemoryDesign(Design):
             return None
         n, d = self.shape
         high, low, size = np.zeros((3, d))
-        precise.add_adjoint(self._kernel_rows, u, high, low, size)
+        precise.add_adjoint(self.stored, u, high, low, size)
         return Precise(high, low, gamma(n + 4) ** 2 * size + n * TINY)
 
     def _splittable(self, vector: Vector) -> bool:
@@ -244,13 +245,14 @@ class MemoryDesign(Design):
         if sparse.issparse(self.X):
             return self.X.data, self.X.indices, self.X.indptr.astype(np.int64, copy=False)
         n, d = self.shape
-        return np.ascontiguousarray(self.X).ravel(), np.empty(0, np.int32), np.arange(n + 1) * d
+        return np.ascontiguousarray(self.X).reshape(-1), np.empty(0, np.int32), np.arange(n + 1) * d
 
     @cached_property
-    def _kernel_rows(self) -> Any:
-        from gapfit.compiled.rows import as_rows
+    def stored(self) -> Any:
+        """The rows as compiled code wants them."""
+        from gapfit.compiled.rows import as_rows, dense_rows
 
-        return as_rows(*self.rows())
+        return dense_rows(self.X) if type(self.X) is np.ndarray else as_rows(*self.rows())
 
     @cached_property
     def _parts(self) -> list["RowRange"]:
@@ -265,7 +267,7 @@ class MemoryDesign(Design):
 
 def design_of(X: Data | Design) -> Design:
     """The design of a matrix that is as it should be; a design is one already."""
-    return X if isinstance(X, Design) else MemoryDesign(X)
+    return MemoryDesign(X) if type(X) is np.ndarray or not isinstance(X, Design) else X
 
 
 def as_design(X: Any) -> Design:

@@ -19,7 +19,7 @@ def take_rows(X: Data, rows: Any, stored: Any = None) -> Data:
 
     ``stored`` is X as compiled code wants it, if that is at hand.
     """
-    if not sparse.issparse(X):
+    if type(X) is np.ndarray or not sparse.issparse(X):
         return X[rows]
     fast = X.nnz > threads.PAYS and _are_numbers(rows, X.shape[0])
     taken = _copy_of_rows(X, rows, stored) if fast else X[rows]
@@ -103,12 +103,9 @@ def different_rows(
 
     Rows are equal only if their codes are.
     """
-    from gapfit.compiled import duplicates
-    from gapfit.compiled.rows import Rows, as_rows
-    from gapfit.design.memory import MemoryDesign
+    from gapfit.compiled import duplicates  # compiled code is loaded only when it is to run
 
-    data, indices, indptr = as_rows(*MemoryDesign(X).rows())
-    words = Rows(data.view(np.uint64 if data.dtype == np.float64 else np.uint32), indices, indptr)
+    words = _words(X)
     hashes = np.empty(count, np.uint64)
     threads.each(
         lambda rows: duplicates.hash_rows(words, codes, rows.start, rows.stop, hashes),
@@ -116,6 +113,36 @@ def different_rows(
     )
     different, number = duplicates.number_rows(words, codes, hashes)
     return different, number, hashes
+
+
+def rows_as_set(
+    X: Data, codes: NDArray[np.uint64], weight: Vector
+) -> tuple[NDArray[np.intp], Vector, NDArray[np.intp]]:
+    """The different rows of few, in the order of their hashes; the weight of each; and for all, the place of
+    their equal among these."""
+    from gapfit.compiled.duplicates import as_set
+
+    found: tuple[NDArray[np.intp], Vector, NDArray[np.intp]] = as_set(_words(X), codes, weight)
+    return found
+
+
+def other_of_two(codes: NDArray[np.uint64]) -> int:
+    """Where the second of two different codes stands first; 0 if there are more or fewer."""
+    from gapfit.compiled.duplicates import other_of_two as find
+
+    return int(find(codes))
+
+
+def _words(X: Data) -> Any:
+    """Rows as compiled code has them, their entries as integers of as many bits."""
+    from gapfit.compiled.rows import as_rows, dense_rows
+    from gapfit.design.memory import MemoryDesign
+
+    kind = np.uint64 if X.dtype == np.float64 else np.uint32
+    if type(X) is np.ndarray:
+        return dense_rows(X.view(kind))
+    data, indices, indptr = MemoryDesign(X).rows()
+    return as_rows(data.view(kind), indices, indptr)
 
 
 def rows_of_csr(X: Data, rows: slice) -> Data:

@@ -49,7 +49,8 @@ def is_plain(how: Mapping[str, Any]) -> bool:
         return False
     unwatched = not how["callbacks"] and how["start"] is None and how["max_time"] == np.inf
     forgotten = not how.get("resumable")
-    return unwatched and forgotten and isinstance(how["max_iter"], Integral) and int(how["max_iter"]) >= STEPS
+    most = how["max_iter"]
+    return unwatched and forgotten and isinstance(most, (int, Integral)) and int(most) >= STEPS
 
 
 def at_once(problem: Problem, method: Callable[..., Steps], tol: float) -> Attempt:

@@ -8,13 +8,10 @@ import numpy as np
 
 from gapfit._types import Matrix, Vector
 from gapfit.checks import as_tolerance
-from gapfit.design.memory import MemoryDesign
-from gapfit.driver.in_one_call import Fitted, certificate_of, history_of
+from gapfit.driver.claims import Way
+from gapfit.driver.in_one_call import Fitted, certificate_of
+from gapfit.driver.one_call_given import Plain
 from gapfit.driver.one_call_targets import Targets, takes, targets_of
-from gapfit.errors import as_positive
-from gapfit.losses.base import Loss
-from gapfit.penalties import Penalty
-from gapfit.penalties.forms import Everywhere, Net
 from gapfit.solution import as_intercept
 
 ENTRIES = 500_000  # of X
@@ -28,53 +25,41 @@ ALL = 200  # weights of all classes, up to which a margin loss has a Hessian of 
 class Curved(NamedTuple):
     """Samples and how they are to be fitted, to whatever targets."""
 
-    design: MemoryDesign
-    rows: Any  # of it: `compiled.rows.Rows`
-    weight: Vector
-    loss: Loss
-    alpha: float
-    intercept: bool
+    given: Plain
+    rows: Any  # of the design: `compiled.rows.Rows`
 
     @classmethod
-    def of(
-        cls, design: MemoryDesign, weight: Vector, loss: Loss, penalty: Penalty, alpha: float, intercept: bool
-    ) -> Self | None:
+    def of(cls, given: Plain) -> Self | None:
         """None, where it takes more than a call."""
-        from gapfit.compiled.rows import as_rows  # compiled code is loaded only when it is to run
-
-        net = penalty.form(Net)
-        if design.dtype != np.float64 or net is None or net.l1 or not penalty.has(Everywhere):
+        if not takes(given.loss, intercept=given.intercept) or given.net.l1 or given.design.size > ENTRIES:
             return None
-        if not takes(loss, intercept=intercept) or design.size > ENTRIES:
-            return None
-        alpha = float(as_positive("alpha", alpha)) * net.l2
-        return cls(design, as_rows(*design.rows()), weight, loss, alpha, intercept)
+        return cls(given, given.design.stored)
 
     def fit(self, y: Vector, tol: float) -> Fitted | None:
         """To these targets, which the loss takes. None if that cannot be certified at once."""
-        from gapfit.compiled import small_curved
+        from gapfit.compiled import small_curved  # compiled code is loaded only when it is to run
 
         as_tolerance(tol)
-        began, (n, d) = perf_counter(), self.design.shape
-        targets = targets_of(self.loss, y)
+        began, (design, weight, loss, net, intercept) = perf_counter(), self.given
+        (n, d), targets = design.shape, targets_of(loss, y)
         kind, target, m, q, attained, costs = targets
-        if d * m > WEIGHTS or n * q > ANSWERS or (self.intercept and not attained):
+        if d * m > WEIGHTS or n * q > ANSWERS or (intercept and not attained):
             return None
-        if costs is not None and self.design.size > OF_MARGINS:
+        if costs is not None and design.size > OF_MARGINS:
             return None
-        task = small_curved.Curved(self.rows, kind, d, target, np.empty(n), self.alpha, self.intercept)
-        found = _fitted(task, self.weight, float(tol), targets)
+        task = small_curved.Curved(self.rows, kind, d, target, np.empty(n), net.l2, intercept)
+        found = _fitted(task, weight, float(tol), targets)
         b = found.b
         levels = kind in (small_curved.LEVELS, small_curved.NEIGHBOURS)
         if levels and not (np.diff(b) >= 0).all():
             return None
-        certificate = certificate_of(found.proved, self.loss)
+        certificate = certificate_of(found.proved, loss)
         if not certificate.relative_gap <= tol:
             return None
-        history = history_of(found.way, certificate, perf_counter() - began)
+        history = Way(found.way, certificate, perf_counter() - began)
         u = found.dual.ravel() if kind == small_curved.CLASSES else -found.dual.sum(axis=1)
         solver = "newton" if costs is None else "semismooth_newton"
-        return Fitted(found.w, as_intercept(b if self.intercept else b[:0]), u, certificate, history, solver)
+        return Fitted(found.w, as_intercept(b if intercept else b[:0]), u, certificate, history, solver)
 
 
 class _Found(NamedTuple):
@@ -84,7 +69,7 @@ class _Found(NamedTuple):
     b: Vector
     dual: Matrix
     proved: Any
-    way: list[list[float]]
+    way: Matrix
 
 
 def _fitted(task: Any, weight: Vector, tol: float, targets: Targets) -> _Found:
@@ -116,4 +101,4 @@ def _fitted(task: Any, weight: Vector, tol: float, targets: Targets) -> _Found:
             targets.costs, row, np.zeros((n, m)), np.zeros(1), np.empty(n, np.int64)
         )
         proved = small_margins_fit.fit(task, margins, weight, tol, work, proof, W, excess)
-    return _Found(W, work.lines[0, m * d :], dual, proved, way[:, : passed[0]].T.tolist())
+    return _Found(W, work.lines[0, m * d :], dual, proved, way[:, : passed[0]])

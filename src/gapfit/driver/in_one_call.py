@@ -7,7 +7,7 @@ they amount to is decided where it always is, in `proofs` and `certify`. A fit t
 left to a `Problem`, which counts rounding more finely and has other solvers.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any, NamedTuple, Self
 
@@ -16,21 +16,21 @@ import numpy as np
 from gapfit._types import Slope, Vector
 from gapfit.certify import certify, judged
 from gapfit.checks import as_tolerance
-from gapfit.design.memory import MemoryDesign
-from gapfit.driver.claims import on_the_way
+from gapfit.driver.claims import Way
+from gapfit.driver.one_call_given import Plain
 from gapfit.driver.one_call_methods import Method, Task, method_for
-from gapfit.errors import as_positive
 from gapfit.losses.base import Loss
 from gapfit.losses.forms import Conjugate
 from gapfit.losses.piecewise import PiecewiseLoss
 from gapfit.losses.pointwise import PointwiseLoss
 from gapfit.losses.regression import Poisson
-from gapfit.penalties import Penalty
-from gapfit.penalties.forms import Everywhere, Net
 from gapfit.problem import Problem
 from gapfit.proofs import attained, bounded
 from gapfit.rounding import Estimate
-from gapfit.solution import Certificate, Record, Solution, Status
+from gapfit.solution import Certificate, Solution, Status
+
+# of a loss and targets: as `Atoms` has them, the slope in b that no sample carries, and what kind they are
+Numbers = Callable[[Any, Vector], tuple[Any, float, int]]
 
 
 class Fitted(NamedTuple):
@@ -40,7 +40,7 @@ class Fitted(NamedTuple):
     intercept: Any  # a number; an array where there are several offsets
     dual_point: Vector  # slopes in the scores
     certificate: Certificate
-    history: list[Record]
+    history: Way
     solver: str
     n_iter: int = 1
     status: Status = Status.CERTIFIED
@@ -53,74 +53,58 @@ class Fitted(NamedTuple):
         else:  # thresholds have one each: the tangent's is next to it
             _, minorant, _, b = problem.oracle(self.w, b)
         certificate = certify(problem, self.w, b, minorant)
-        rest = self.status, certificate, self.n_iter, self.history, minorant, self.solver, None
+        rest = self.status, certificate, self.n_iter, list(self.history), minorant, self.solver, None
         return Solution(self.w, self.intercept, *rest)
 
 
 class Small(NamedTuple):
     """Samples and how they are to be fitted, to whatever targets."""
 
-    design: MemoryDesign
-    rows: Any  # of it: `compiled.rows.Rows`
+    given: Plain
+    rows: Any  # of the design: `compiled.rows.Rows`
     method: Method
-    weight: Vector
-    loss: Loss
-    net: Net
-    alpha: float
-    intercept: bool
+    numbers: Numbers
 
     @classmethod
-    def of(
-        cls, design: MemoryDesign, weight: Vector, loss: Loss, penalty: Penalty, alpha: float, intercept: bool
-    ) -> Self | None:
+    def of(cls, given: Plain) -> Self | None:
         """None, where it takes more than a call."""
-        from gapfit.compiled.rows import as_rows  # compiled code is loaded only when it is to run
-
-        net = penalty.form(Net)
-        if design.dtype != np.float64 or net is None or not penalty.has(Everywhere):
-            return None
-        method, numbers = method_for(design, net), _numbers_of(loss)
+        method, numbers = method_for(given.design, given.net), numbers_of(given.loss)
         if method is None or numbers is None:
             return None
-        alpha = float(as_positive("alpha", alpha))
-        return cls(design, as_rows(*design.rows()), method, weight, loss, net, alpha, intercept)
+        return cls(given, given.design.stored, method, numbers)
 
     def fit(self, y: Vector, tol: float) -> Fitted | None:
         """To these targets, which the loss takes. None if that cannot be certified at once."""
-        from gapfit.compiled import small, small_fit
+        from gapfit.compiled.small_fit import Data  # compiled code is loaded only when it is to run
+        from gapfit.compiled.small_model import Net
 
-        as_tolerance(tol)
-        began, loss = perf_counter(), self.loss
+        tol, began = as_tolerance(tol), perf_counter()
+        design, weight, loss, (l1, l2), free = self.given
         loss.check_target(y)
-        numbers, total, kind = _numbers_of(loss)(loss, y)  # type: ignore[misc]  # `of` has seen some
-        if total or (self.intercept and loss.unattained(y)):
+        numbers, total, kind = self.numbers(loss, y)
+        if total or (free and loss.unattained(y)):
             return None
-        data = small_fit.Data(self.rows, *numbers, self.weight)  # type: ignore[call-arg]  # six of them
-        l1, l2 = self.alpha * self.net.l1, self.alpha * self.net.l2
-        net = small.Net(l1, l2, self.intercept, 0.0, 0.0, 0.0)
-        found = self.method(Task(self.design, data, net, kind, float(tol)))
+        net = Net(l1, l2, free, 0.0, 0.0, 0.0)
+        data = Data(self.rows, *numbers, weight)  # type: ignore[call-arg]  # six of them
+        found = self.method(Task(design, data, net, kind, tol))
         if found is None:
             return None
-        certificate = certificate_of(found.proved, loss)
+        (w, b, v, proved, way), solver = found
+        certificate = certificate_of(proved, loss)
         if not certificate.relative_gap <= tol:
             return None
-        history = history_of(found.way(), certificate, perf_counter() - began)
-        return Fitted(found.w, found.b, -found.v, certificate, history, found.solver)
+        return Fitted(w, b, -v, certificate, Way(way, certificate, perf_counter() - began), solver)
 
 
 def certificate_of(proved: Any, loss: Loss) -> Certificate:
     """What the sums of compiled code amount to."""
-    upper = attained(1.0, Estimate(*proved[0:2]), Estimate(*proved[2:4]))
-    lower = bounded(1.0, Estimate(*proved[4:6]), Estimate(*proved[6:8]))
+    omega, omega_error, risk, risk_error, height, height_error, conjugate, conjugate_error = proved
+    upper = attained(1.0, Estimate(omega, omega_error), Estimate(risk, risk_error))
+    lower = bounded(1.0, Estimate(height, height_error), Estimate(conjugate, conjugate_error))
     return judged(upper, lower, "conjugate", loss)
 
 
-def history_of(way: Sequence[Sequence[float]], certificate: Certificate, seconds: float) -> list[Record]:
-    """Points that were passed, with J and the gap by guess, and what is proved in the end."""
-    return [*on_the_way(way, 1, 0.0, seconds), Record(1, seconds, *certificate[:3])]
-
-
-def _numbers_of(loss: Loss) -> Callable[[Any, Vector], tuple[Any, float, int]] | None:
+def numbers_of(loss: Loss) -> Numbers | None:
     """How to put a loss into numbers, if it is a mean over samples that can be, and none of one's own making
     that does more."""
     kind = type(loss)

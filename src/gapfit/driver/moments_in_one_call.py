@@ -12,20 +12,16 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy import sparse
 
-from gapfit._types import Matrix, Slope, Vector
+from gapfit._types import Matrix, Vector
 from gapfit.checks import as_tolerance
-from gapfit.design.memory import MemoryDesign
 from gapfit.driver.at_once import quietly
-from gapfit.driver.in_one_call import Fitted, certificate_of, history_of
-from gapfit.errors import as_positive
-from gapfit.losses.base import Loss
+from gapfit.driver.claims import Way
+from gapfit.driver.in_one_call import Fitted, certificate_of
+from gapfit.driver.one_call_given import Plain
 from gapfit.losses.regression import Squared
-from gapfit.penalties import Penalty
-from gapfit.penalties.forms import Everywhere, Net
 
 MOST = 128  # features: with more, some passes over X cost less than X'X
 SAMPLES = 8  # for each feature, at least
-LARGE = 1e75  # squares of such numbers are far from an overflow
 LEFT = 0.1  # of the tolerance, in units of l1: what sweeps leave of a derivative
 BLOCK = 2048  # rows
 SWEEPS = 500  # at most
@@ -34,104 +30,51 @@ SWEEPS = 500  # at most
 class ByMoments(NamedTuple):
     """Samples and how they are to be fitted, to whatever targets."""
 
-    design: MemoryDesign
-    weight: Vector
-    loss: Loss
-    net: Net
-    alpha: float
-    intercept: bool
+    given: Plain
 
     @classmethod
-    def of(
-        cls, design: MemoryDesign, weight: Vector, loss: Loss, penalty: Penalty, alpha: float, intercept: bool
-    ) -> Self | None:
+    def of(cls, given: Plain) -> Self | None:
         """None, where others are faster, or it would not do."""
-        (n, d), net = design.shape, penalty.form(Net)
-        few = d <= MOST and n >= SAMPLES * d
-        if type(loss) is not Squared or not few or design.dtype != np.float64 or sparse.issparse(design.X):
+        if type(given.loss) is not Squared or sparse.issparse(given.design.X):
             return None
-        if net is None or not penalty.has(Everywhere):
-            return None
-        alpha = float(as_positive("alpha", alpha))
-        return cls(design, weight, loss, Net(alpha * net.l1, alpha * net.l2), alpha, intercept)
+        n, d = given.design.shape
+        return cls(given) if d <= MOST and n >= SAMPLES * d else None
 
     def fit(self, y: Vector, tol: float) -> Fitted | None:
         """To these targets. None if that cannot be certified by moments."""
-        as_tolerance(tol)
-        began = perf_counter()
+        from gapfit.compiled import moments  # compiled code is loaded only when it is to run
+
+        tol = as_tolerance(tol)
+        began, (design, weight, loss, net, intercept) = perf_counter(), self.given
+        y = y if y.flags.carray else y.copy()  # compiled code has no version for others
+        (n, d), rows = design.shape, design.stored
+        about = moments.means(rows, y, weight, d, intercept)
         with quietly():
-            moments = Moments.of(self.design.X, y, self.weight, self.intercept)
-            if not (np.abs(moments.M).max() <= LARGE**2 and np.abs(moments.centre).max() <= LARGE):
+            M = _products(rows, y, about, intercept)
+            if not moments.scaled(M, about):
                 return None  # who makes a `Problem` of it names what is too large
-            w = moments.minimiser(self.net, tol)
-            if w is None:
+            fine = min(max(LEFT * tol, 1e-12), 0.1)
+            w = moments.lasso(M, *net, fine, SWEEPS) if net.l1 else moments.ridge(M, net.l2)
+            b, proved = moments.proved(M, n, net.l1, net.l2, w, about)
+            certificate = certificate_of(proved, loss)
+            if not certificate.relative_gap <= tol:
                 return None
-            b = moments.level - float(moments.centre @ w)
-            certificate = certificate_of(moments.proved(self.net, w, b, len(y)), self.loss)
-        if not certificate.relative_gap <= tol:
-            return None
-        residuals = self.design.X @ w + (b - y)
-        history = history_of([(moments.at_zero, np.inf)], certificate, perf_counter() - began)
-        return Fitted(w, b, moments.shares * residuals, certificate, history, "least_squares")
+            dual = about.shares * (design.X @ w + (b - y))
+        at_zero = 0.5 * float(M[d, d])  # J where no weight is
+        history = Way(((at_zero,), (np.inf,)), certificate, perf_counter() - began)
+        return Fitted(w, b, dual, certificate, history, "least_squares")
 
 
-class Moments(NamedTuple):
-    """Those of `compiled.moments_proof`."""
+def _products(rows: Any, y: Vector, about: Any, intercept: bool) -> Matrix:
+    """Those of centred rows, their targets and ones with each other, summed over the samples. BLAS makes them
+    of some rows at a time, which stay in the cache."""
+    from gapfit.compiled.moments import put_centred
 
-    M: Matrix
-    centre: Slope
-    level: float
-    shares: Vector  # of the samples in the mean
-
-    @classmethod
-    def of(cls, X: Matrix, y: Vector, weight: Vector, intercept: bool) -> "Moments":
-        """About the means, if there is an intercept."""
-        (n, d), shares = X.shape, weight / weight.sum()
-        centre, level = np.zeros(d), 0.0
-        if intercept:
-            centre, level = shares @ X, float(shares @ y)
-        alike = shares.min() == shares.max()
-        room, M = np.zeros((min(n, BLOCK), d + 2)), np.zeros((d + 2, d + 2))
-        for first in range(0, n, BLOCK):  # some rows at a time: they stay in the cache
-            some = slice(first, min(first + BLOCK, n))
-            Z = room[: some.stop - first]
-            np.subtract(X[some], centre, out=Z[:, :d])
-            np.subtract(y[some], level, out=Z[:, d])
-            Z[:, d + 1] = intercept
-            if not alike:
-                Z *= np.sqrt(shares[some])[:, None]
-            M += Z.T @ Z
-        return cls(shares[0] * M if alike else M, centre, level, shares)
-
-    @property
-    def at_zero(self) -> float:
-        """J where no weight is."""
-        return 0.5 * float(self.M[-2, -2])
-
-    def minimiser(self, net: Net, tol: float) -> Slope | None:
-        """By one factorisation; with an l1 part by sweeps and conjugate gradients on the matrix. None, where
-        columns are dependent and rounding takes what the penalty adds to them."""
-        d = len(self.centre)
-        bend, cross = self.M[:d, :d] + net.l2 * np.eye(d), np.ascontiguousarray(self.M[:d, d])
-        if not net.l1:
-            try:
-                return np.asarray(np.linalg.solve(bend, cross), np.float64)
-            except np.linalg.LinAlgError:
-                return None
-        # compiled code is loaded only when it is to run
-        from gapfit.compiled.lasso_path import descend_alphas
-
-        alphas, fines = np.array([net.l1]), np.array([min(max(LEFT * tol, 1e-12), 0.1)])
-        W, H, inside, active = np.zeros((1, d)), np.empty((d, d)), np.zeros(d), np.zeros(d, np.int64)
-        descend_alphas(bend, cross, alphas, fines, SWEEPS, inside, active, np.zeros((8, d)), H, W)
-        return np.asarray(W[0])
-
-    def proved(self, net: Net, w: Slope, b: float, n: int) -> Any:
-        """What is proved of w and b, about the level of the targets less what the centre is worth."""
-        from gapfit.compiled import moments_proof, small_model
-
-        d, size = len(w), abs(self.level) + float(np.abs(self.centre) @ np.abs(w))
-        shift = (d + 8) * 2.0**-52 * (size + abs(b))  # how far b may be from level - <centre, w>
-        v, room = np.concatenate((w, (-1.0, 0.0))), np.empty((2, d + 2))
-        terms = small_model.Net(net.l1, net.l2, True, 0.0, 0.0, 0.0)
-        return moments_proof.prove_by_moments(self.M, n, terms, v, shift, room[0], room[1])
+    n, size = len(y), len(about.centre) + 2
+    Z, M = np.empty((min(n, BLOCK), size)), np.zeros((size, size))
+    for first in range(0, n, BLOCK):
+        last = min(first + BLOCK, n)
+        put_centred(rows, y, about, first, last, intercept, Z)
+        some = Z[: last - first]
+        M += some.T @ some
+    return M

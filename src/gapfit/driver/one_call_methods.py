@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from gapfit._types import Slope, Vector
 from gapfit.design.memory import MemoryDesign
 from gapfit.penalties.forms import Net
 from gapfit.solvers.choice.shapes import is_small_shape
@@ -39,20 +38,10 @@ class Task(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a call has found: a point, a dual point, what is proved, and where the rest was written."""
+    """What a call has found, and whose method it is."""
 
-    w: Slope
-    b: float
-    v: Vector
-    proved: Any
-    place: Any
-    solver: str  # whose method it is
-
-    def way(self) -> list[tuple[float, float]]:
-        """J and the gap at points that were passed, by guess."""
-        passed = int(self.place.passed[0])
-        values, gaps = self.place.values[:passed].tolist(), self.place.gaps[:passed].tolist()
-        return list(zip(values, gaps, strict=True))
+    found: Any  # `small_calls.Found`
+    solver: str
 
 
 Method = Callable[[Task], Found | None]  # None: others are faster
@@ -74,13 +63,13 @@ def method_for(design: MemoryDesign, net: Net) -> Method | None:
 
 def _is_round(task: Task) -> bool:
     """Have all losses a curvature?"""
-    return task.kind > 0 or bool(task.data.quad.all())
+    return task.kind > 0 or np.count_nonzero(task.data.quad) == len(task.data.quad)
 
 
 def _is_parabola(task: Task) -> bool:
     """Is each of them one parabola?"""
     data = task.data
-    if task.kind or not data.quad.all() or data.kink.any():
+    if task.kind or not _is_round(task) or data.kink.any():
         return False
     return bool(np.isinf(data.lo).all() and np.isinf(data.hi).all())
 
@@ -107,42 +96,33 @@ def by_rows(task: Task) -> Found | None:
 
 def _mean_square(design: MemoryDesign) -> float:
     """Of the lengths of rows."""
-    entries = design.X.data if sparse.issparse(design.X) else np.ravel(design.X)
-    return float(entries @ entries) / design.shape[0]
+    dense = type(design.X) is np.ndarray or not sparse.issparse(design.X)
+    entries = design.X if dense else design.X.data
+    return float(np.vdot(entries, entries)) / design.shape[0]
 
 
 def by_hessian(task: Task) -> Found:
     """Newton's method in the weights: for few of them."""
-    from gapfit.compiled.small_model import Corners  # compiled code is loaded only when it is to run
+    from gapfit.compiled.small_calls import by_corners, by_hessian  # loaded only when it is to run
 
-    n, d = task.design.shape
-    corners = None
-    if task.net.l1:
-        corners = Corners(np.zeros(d), np.zeros((d, d)), np.zeros(d), np.zeros(d, np.int64))
-    return _by_steps(task, np.zeros((d, d)), corners=corners, X=np.empty((n, d)))
+    call = by_corners if task.net.l1 else by_hessian
+    return Found(call(task.data, task.net, task.kind, task.tol, task.design.shape[1]), "small_newton")
 
 
 def by_columns(task: Task) -> Found | None:
     """The same, column by column: where few of many weights are in use. With lines, steps are very many."""
     if not _is_round(task):
         return None
-    from gapfit.compiled.columns import Model
-    from gapfit.compiled.small_column_model import Columns
+    from gapfit.compiled.small_calls import by_columns as call
 
     n, d = task.design.shape
-    at, h, m = np.zeros((3, d))
-    r, D, image = np.zeros((3, n))
-    bounds = np.full(d, -np.inf), np.full(d, np.inf)
     most = PASSES + STEPS / _passed(task.design)
     if sparse.issparse(task.design.X):
         most = np.inf  # others are no faster
     if n >= d and _is_parabola(task):
         most = DIRECT * d + PRODUCTS  # they need its second derivatives but once
-    columns = Columns(
-        _stored_by_columns(task.design), np.zeros(d, np.int64), at, Model(h, m, r, D, 0.0), bounds,
-        np.zeros((5, d)), image, np.ones(1), np.full(1, most),
-    )  # fmt: skip
-    return _by_steps(task, np.zeros((0, 0)), columns=columns)._replace(solver="primal_cd")
+    stored = _stored_by_columns(task.design)
+    return Found(call(task.data, task.net, task.kind, task.tol, d, stored, most), "primal_cd")
 
 
 def _stored_by_columns(design: MemoryDesign) -> Any:
@@ -159,12 +139,11 @@ def _stored_by_columns(design: MemoryDesign) -> Any:
 
 def by_products(task: Task) -> Found:
     """The same, by conjugate gradients: for any shape, where losses are round."""
-    from gapfit.compiled.small_products import Products
+    from gapfit.compiled.small_calls import by_products as call
 
     n, d = task.design.shape
-    most = PRODUCTS + CALLS / (_passed(task.design) + n + d) + DIRECT * min(n, d)
-    products = Products(task.data.rows, np.zeros((5, d)), _is_parabola(task), np.full(1, int(most)))
-    return _by_steps(task, np.zeros((0, 0)), products=products)._replace(solver="newton_cg")
+    most = int(PRODUCTS + CALLS / (_passed(task.design) + n + d) + DIRECT * min(n, d))
+    return Found(call(task.data, task.net, task.kind, task.tol, d, _is_parabola(task), most), "newton_cg")
 
 
 def _passed(design: MemoryDesign) -> float:
@@ -172,30 +151,9 @@ def _passed(design: MemoryDesign) -> float:
     return 2.0 * design.size * (LOOKED_UP if sparse.issparse(design.X) else 1.0)
 
 
-def _by_steps(
-    task: Task, hessian: Any, *, corners: Any = None, X: Any = None, columns: Any = None, products: Any = None
-) -> Found:
-    """Steps of one kind: what is None is not for them."""
-    from gapfit.compiled import small, small_fit
-
-    n, d = task.design.shape
-    f, v, centre, curvature, loss, along, dual, *of_losses = np.zeros((14, n))
-    w, z, step, middle, mean, slope, spread = np.zeros((7, d))
-    place = small.Place(
-        w=w, f=f, v=v, z=z, centre=centre, curvature=curvature, loss=loss, step=step, along=along,
-        hessian=hessian, mean=middle, rows=np.zeros(n + 3, np.int64), passed=np.zeros(1, np.int64),
-        values=np.empty(small.MOST), gaps=np.empty(small.MOST),
-    )  # fmt: skip
-    room = small_fit.Room(mean, small.Losses(*of_losses), dual, slope, spread, np.empty((2, 2 * n)))
-    b, proved = small_fit.fit(
-        task.data, task.net, task.kind, task.tol, room, place, corners, X, columns, products
-    )
-    return Found(w, b, dual, proved, place, "small_newton")
-
-
 def by_samples(task: Task) -> Found:
     """Coordinate descent in the dual: for easy problems of many weights."""
-    from gapfit.compiled import small, small_dual
+    from gapfit.compiled import small, small_calls, small_dual
     from gapfit.compiled.rows import SAMPLE
     from gapfit.compiled.small_counts import ENTROPY
 
@@ -208,4 +166,6 @@ def by_samples(task: Task) -> Found:
     )  # fmt: skip
     ahead = SWEEPS + CALLS / (_passed(task.design) + VISIT * n)
     b, proved = small_dual.fit(task.data, task.net, task.kind == ENTROPY, task.tol, ahead, space)
-    return Found(w, b, v, proved, space, "dual_cd")
+    passed = space.passed[0]
+    way = space.values[:passed], space.gaps[:passed]
+    return Found(small_calls.Found(w, b, v, proved, way), "dual_cd")

@@ -55,7 +55,7 @@ class WithPath(LinearModel):
         """
         asked = as_alphas(alphas)
         model = clone(self)
-        with limits.started(), threads.using(self.n_jobs):
+        with limits.Started(), threads.using(self.n_jobs):
             check_parameters(model)
             models, solutions = model._along_with({"X": X, "y": y, **given}, asked.tolist())
         least = [[solution.certificate.gap for solution in parts] for parts in solutions]

@@ -1,7 +1,7 @@
 """One certified fit: solve the problems of an estimator, share the time among them, report what is proved."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from statistics import fmean
 from typing import Any, Protocol
@@ -15,6 +15,7 @@ from gapfit.declaration import attribute, declared, parameter
 from gapfit.driver.at_once import is_plain
 from gapfit.estimators.callbacks import told
 from gapfit.estimators.fitting import Fitting, Session, Solver, overall_status, warn_caller
+from gapfit.estimators.later import SaidLater
 from gapfit.persistence.fits import HISTORY
 from gapfit.problem import Problem
 from gapfit.solution import Certificate, Record, Solution, Status
@@ -46,7 +47,7 @@ class Ended(Protocol):
     def status(self) -> Status: ...
 
     @property
-    def history(self) -> list[Record]: ...
+    def history(self) -> Iterable[Record]: ...  # made when gone through, where it takes time
 
     @property
     def n_iter(self) -> int: ...
@@ -95,7 +96,7 @@ class Parts(ABC):
 
 
 @declared
-class CertifiedFit(Fitting):
+class CertifiedFit(SaidLater, Fitting):
     """An estimator whose fit is one convex problem or several, each solved up to a proved gap."""
 
     warm_start: bool = parameter(
@@ -165,16 +166,14 @@ class CertifiedFit(Fitting):
         return last[k] if parts.resumable else w
 
     def _report(self, solutions: Sequence[Ended]) -> None:
-        certificates = [solution.certificate for solution in solutions]
+        self.certificates_ = certificates = [solution.certificate for solution in solutions]
         histories = [solution.history for solution in solutions]
-        self.certificates_ = certificates
-        self.objective_ = fmean([certificate.primal for certificate in certificates])
-        self.dual_objective_ = fmean([certificate.dual for certificate in certificates])
-        self.dual_gap_ = max(certificate.gap for certificate in certificates)
+        primals, duals, gaps, _ = zip(*certificates, strict=True)
+        self.objective_, self.dual_objective_, self.dual_gap_ = fmean(primals), fmean(duals), max(gaps)
         self.status_ = overall_status([solution.status for solution in solutions])
         self.converged_ = self.status_ is Status.CERTIFIED
-        self.n_iter_ = max(solution.n_iter for solution in solutions)
-        self.history_ = histories if len(solutions) > 1 else histories[0]
+        self.n_iter_ = max([solution.n_iter for solution in solutions])
+        self._leave(("history_",), partial(_told, histories))
 
     def _warn(self) -> None:
         worst = max(self.certificates_, key=lambda certificate: certificate.relative_gap)
@@ -183,3 +182,9 @@ class CertifiedFit(Fitting):
             f"the objective, and tol asks for {self.tol:.3g}. Next: {advice(self.status_)}.",
             ConvergenceWarning,
         )
+
+
+def _told(histories: Sequence[Iterable[Record]]) -> dict[str, Any]:
+    """The history of one problem, or those of all."""
+    told = [list(history) for history in histories]
+    return {"history_": told if len(told) > 1 else told[0]}

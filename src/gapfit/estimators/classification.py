@@ -139,46 +139,48 @@ class LinearClassifier(
             Rows whose labels are to be certain, for stop_when="predictions".
         """
         self._end_stream()
-        loss = self._loss()
         several = None if y is None else as_indicators(y)
-        if target_of(loss) & JOINT and offset is not None:
-            raise ValueError(f"offset has one number a sample, and {loss!r} has several scores: leave it out")
         if several is not None:
-            self._fit_labels(X, several, loss, sample_weight, offset)
-        else:
-            posed = self._posed(X, y, sample_weight, offset)
-            two = len(self.classes_) == 2 and not target_of(loss) & JOINT
-            self._solve(posed._replace(watched=rows_to_watch(self, X, watch, two=two)))
-            self._calibrate({"X": X, "y": y, "sample_weight": sample_weight, "offset": offset})
+            self._fit_labels(X, several, sample_weight, offset)
+            return self
+        posed = self._posed(X, y, sample_weight, offset)
+        if watch is not None or self.stop_when != "gap":
+            two = len(self.classes_) == 2 and not target_of(posed.loss).meets(JOINT)
+            posed = posed._replace(watched=rows_to_watch(self, X, watch, two=two))
+        self._solve(posed)
+        self._calibrate({"X": X, "y": y, "sample_weight": sample_weight, "offset": offset})
         return self
 
     def _posed(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Posed:
-        loss = self._loss()
+        loss = self._loss(offset)
         target = target_of(loss)
-        if Target.INDICATORS in target:
+        if target.meets(Target.INDICATORS):
             raise ValueError(f"y must be an indicator matrix of shape (n, L), L > 1, for {loss!r}")
         samples = self._samples(X, y, as_labels, sample_weight, offset)
         samples, labels = samples.weighed(self.class_weight)
         self.classes_, self.class_weight_, self.multilabel_ = *labels, False
         _check_plausible(len(labels.classes), samples.given)
         targets = labels.apply(samples.y)
-        if Target.CLASSES in target:
+        if target.meets(Target.CLASSES):
             check_classes(loss, len(labels.classes))
             targets = [np.searchsorted(labels.classes, samples.y).astype(np.float64)]
         return Posed(samples, targets, loss, self.fit_intercept)
 
-    def _loss(self) -> Loss:
+    def _loss(self, offset: Any = None) -> Loss:
         loss = check_loss(self.loss, TAKES)
-        if self.multi_class == "one_vs_rest" or target_of(loss) & JOINT:
-            return loss
-        if type(loss) not in TOGETHER:
-            raise ValueError(
-                f"multi_class='joint' is for hinge, logistic and losses over classes, not {loss!r}"
-            )
-        return TOGETHER[type(loss)]()
+        if self.multi_class != "one_vs_rest" and not target_of(loss).meets(JOINT):
+            if type(loss) not in TOGETHER:
+                raise ValueError(
+                    f"multi_class='joint' is for hinge, logistic and losses over classes, not {loss!r}"
+                )
+            loss = TOGETHER[type(loss)]()
+        if offset is not None and target_of(loss).meets(JOINT):
+            raise ValueError(f"offset has one number a sample, and {loss!r} has several scores: leave it out")
+        return loss
 
-    def _fit_labels(self, X: Any, labels: Patterns, loss: Loss, sample_weight: Any, offset: Any) -> None:
+    def _fit_labels(self, X: Any, labels: Patterns, sample_weight: Any, offset: Any) -> None:
         """Fit an indicator matrix: one problem for each label, or one for all if the loss is over labels."""
+        loss = self._loss(offset)
         if Target.CLASSES in target_of(loss):
             raise ValueError(f"y is an indicator matrix, and {loss!r} is for classes, of which one is true")
         for name in ("class_weight", "calibrate"):

@@ -32,10 +32,10 @@ class DualPoint(NamedTuple):
 
     @classmethod
     def of(cls, ends: Sequence[Ended], alpha: float, samples: Samples) -> "DualPoint | None":
-        slopes = tuple(end.dual_point for end in ends)
-        if any(u is None for u in slopes):
+        slopes = [u for end in ends if (u := end.dual_point) is not None]
+        if len(slopes) < len(ends):
             return None
-        return cls(slopes, alpha, samples.origin, samples.given_weight)  # type: ignore[arg-type]
+        return cls(tuple(slopes), alpha, samples.origin, samples.given_weight)
 
     def coefficients(self, rows: int) -> Matrix:
         """-u / alpha, a row for each row of weights and a column for each sample that was given; equal ones

@@ -113,7 +113,7 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
             raise ValueError(f"max_time must not be negative, got {self.max_time!r}")
         solver = seeded(self._solver(), self.random_state)
         context = None
-        if not vars(self).keys().isdisjoint(_WATCHED_BY):
+        if _is_watched(self):
             context = self._init_callback_context(max_subtasks=None if parts == 1 else parts)
             context.call_on_fit_task_begin(estimator=self)
         with shown(self.verbose), kept(self, data) as checkpoint:
@@ -150,17 +150,23 @@ def all_or_nothing(fit: Fit) -> Fit:
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         scratch = object.__new__(type(self))
         vars(scratch).update(vars(self))
-        with limits.started(), threads.using(self.n_jobs):
+        with limits.Started(), threads.using(self.n_jobs):
             check_parameters(self)
             # X may stay on a card; what belongs to its rows is a number a row, and looked at in memory
             told = {name: value if name == "X" else fetched(value) for name, value in kwargs.items()}
-            watched(scratch, *args[:1], *map(fetched, args[1:]), **told)
+            run = watched if _is_watched(self) else fit
+            run(scratch, *args[:1], *map(fetched, args[1:]), **told)
         hand_over(scratch, args[0] if args else kwargs["X"])
         self.__dict__ = scratch.__dict__
         return self
 
     wrapper.__doc__ = _documented(fit)
     return wrapper  # type: ignore[return-value]
+
+
+def _is_watched(estimator: Any) -> bool:
+    """Are there callbacks?"""
+    return not vars(estimator).keys().isdisjoint(_WATCHED_BY)
 
 
 def _documented(fit: Fit) -> str:
@@ -216,9 +222,9 @@ def warn_caller(message: str, category: type[Warning]) -> None:
 
 def shown(verbose: int) -> AbstractContextManager[None]:
     """1 shows the log of the fit on stderr, 2 every step; 0 leaves it to the settings of `logging`."""
-    if isinstance(verbose, bool | np.bool_):
+    if isinstance(verbose, np.bool_):
         verbose = int(verbose)
-    if not isinstance(verbose, int | np.integer) or verbose < 0:
+    if not isinstance(verbose, (int, np.integer)) or verbose < 0:
         raise ValueError(f"verbose must be 0, 1 or 2, got {verbose!r}")
     return _logged(logging.INFO if verbose == 1 else logging.DEBUG) if verbose else nullcontext()
 

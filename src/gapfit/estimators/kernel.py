@@ -26,7 +26,6 @@ from gapfit.estimators.kernel_objects import ObjectKernel, as_objects
 from gapfit.estimators.kernel_parts import KernelParts, Machine
 from gapfit.estimators.kernel_statements import Part
 from gapfit.estimators.kernel_support import Support
-from gapfit.estimators.later import SaidLater
 from gapfit.estimators.placed import OnADevice
 from gapfit.estimators.samples import Rows, Samples
 from gapfit.losses.base import Loss
@@ -41,7 +40,7 @@ from gapfit.solvers.smo import smo
 
 
 @declared
-class KernelModel(SaidLater, OnADevice, Rows, CertifiedFit):
+class KernelModel(OnADevice, Rows, CertifiedFit):
     """A function in the space of a kernel, by its coefficients at support vectors."""
 
     LATER: ClassVar[tuple[str, ...]] = ("support_status_", "_balls")

@@ -1,10 +1,10 @@
 """The problems of a kernel fit, and the machines that their solutions are."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from inspect import signature
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,10 +52,14 @@ class UnderWay(NamedTuple):
 class Model(Protocol):
     """What a fit needs to know of its estimator."""
 
+    LATER: ClassVar[tuple[str, ...]]
     n_jobs: int | None
 
     def _point(self, samples: Samples, machines: Sequence[Machine]) -> dict[str, Any]:
         """The fitted attributes of machines on all samples."""
+
+    def _leave(self, names: Sequence[str], function: Callable[[], dict[str, Any]]) -> None:
+        """Let these be said by a function, when they are asked for."""
 
 
 class KernelParts(Parts):
@@ -167,8 +171,10 @@ class KernelParts(Parts):
         if self.again is None:
             statements = said(self.problems, self.statements, origin)
         else:
-            n_jobs = self.model.n_jobs
-            statements = {"_later": partial(said_later, self.again, self.solutions, origin, n_jobs)}
+            statements, n_jobs = {}, self.model.n_jobs
+            self.model._leave(
+                self.model.LATER, partial(said_later, self.again, self.solutions, origin, n_jobs)
+            )
         return {
             "identified_at_": self.since[0] if one else np.array(self.since),
             "alpha_": float(alphas[0]) if one else np.array(alphas),

@@ -1,26 +1,50 @@
-"""Attributes of a fit that are computed when they are first asked for.
+"""Attributes of a fit that are made when they are first asked for.
 
-What follows from a certificate may take longer than a small fit, and most fits of a search are never asked.
+What follows from a certificate may take longer than a small fit, as a history of its steps does, and most
+fits of a search are never asked.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 
 class SaidLater:
-    """An estimator whose fit may leave `_later`, a function that returns what is still to be said."""
+    """An estimator whose fit may leave functions, by the names of what they return: `_later`.
 
-    LATER: ClassVar[tuple[str, ...]]  # the names of what it returns
+    That table is never changed, but replaced: copies share it, and threads may ask at the same time.
+    """
+
+    LATER: ClassVar[tuple[str, ...]] = ()  # what is said of the optimum
 
     def __getattr__(self, name: str) -> Any:
         """Only of names that are not there."""
-        if name in self.LATER and "_later" in self.__dict__:
-            self._say_all()
+        if name in self.__dict__.get("_later", ()):
+            self._say(name)
         return super().__getattribute__(name)  # or the error as it was
 
+    def _leave(self, names: Sequence[str], function: Callable[[], dict[str, Any]]) -> None:
+        """Let these be said by a function, and forget what was said of them."""
+        known = self.__dict__
+        for name in names:
+            known.pop(name, None)
+        known["_later"] = known.get("_later", {}) | dict.fromkeys(names, function)
+
+    def _say(self, name: str) -> None:
+        """This, and what comes with it."""
+        later = self.__dict__.get("_later", {})
+        if name not in later:  # another thread has said it meanwhile
+            return
+        said = later[name]()
+        self.__dict__.update(said)
+        left = {other: function for other, function in later.items() if other not in said}
+        if left:
+            self.__dict__["_later"] = left
+        else:
+            self.__dict__.pop("_later", None)
+
     def _say_all(self) -> None:
-        if "_later" in self.__dict__:
-            self.__dict__.update(self.__dict__["_later"]())
-            del self.__dict__["_later"]
+        while later := self.__dict__.get("_later"):
+            self._say(next(iter(later)))
 
     def _unsay(self) -> None:
         """Forget what was said of an earlier fit."""

@@ -16,7 +16,6 @@ from gapfit.estimators.alpha_or_c import AlphaOrC
 from gapfit.estimators.certified import CertifiedFit
 from gapfit.estimators.dual import DualPoint, WithDual
 from gapfit.estimators.handed_over import taken_back
-from gapfit.estimators.later import SaidLater
 from gapfit.estimators.linear_parts import LinearParts, Posed, statements
 from gapfit.estimators.placed import RowsOnADevice
 from gapfit.estimators.products import products
@@ -71,7 +70,7 @@ class WithIntercept(Linear):
 
 
 @declared
-class LinearModel(Linear, WithDual, AlphaOrC, RowsOnADevice, CertifiedFit, SaidLater):
+class LinearModel(Linear, WithDual, AlphaOrC, RowsOnADevice, CertifiedFit):
     """A linear model that is the solution of one convex problem or several."""
 
     LATER = ("support_status_", "certified_zeros_", "certified_signs_", "_balls")
@@ -113,15 +112,15 @@ class LinearModel(Linear, WithDual, AlphaOrC, RowsOnADevice, CertifiedFit, SaidL
         parts, samples = LinearParts(self, posed), posed.samples
         self._certify(parts)
         small = samples.copied and parts.design.size <= _KEPT
-        self._kept = posed._replace(watched=None) if small else None
-        self._unsay()
+        unwatched = posed if posed.watched is None else posed._replace(watched=None)
+        self._kept = unwatched if small else None
         here = isinstance(parts.design, MemoryDesign)
         ends = [one.solution for one in parts.solved]
         self._dual = DualPoint.of(ends, float(parts.alpha), samples) if here else None
         at_once = here and not small
-        shape = np.shape(self.coef_)
+        shape = self.coef_.shape
         sharply = here and small and parts.design.size <= _SMALL
-        self._later = partial(statements, parts.solved, samples.origin, shape, sharply=sharply)
+        self._leave(self.LATER, partial(statements, parts.solved, samples.origin, shape, sharply=sharply))
         if at_once:
             self._say_all()  # else on request, for it takes passes over what is elsewhere
 

@@ -9,17 +9,20 @@ from numpy.typing import NDArray
 
 from gapfit._types import Data, Slope
 from gapfit.checkpoint import Checkpoint
+from gapfit.design.base import Design
 from gapfit.design.memory import MemoryDesign, design_of
 from gapfit.driver.at_once import at_once, is_plain
 from gapfit.driver.curved_in_one_call import Curved
 from gapfit.driver.in_one_call import Fitted, Small
 from gapfit.driver.moments_in_one_call import ByMoments
+from gapfit.driver.one_call_given import Plain
 from gapfit.errors import UnboundedProblem
 from gapfit.estimators.certified import Parts
 from gapfit.estimators.fitting import Solver
 from gapfit.estimators.predictions import until_certain
 from gapfit.estimators.samples import Samples
 from gapfit.losses.base import Loss
+from gapfit.penalties import Penalty
 from gapfit.problem import Problem
 from gapfit.reductions import Multiset
 from gapfit.solution import Solution
@@ -67,6 +70,37 @@ class SolvedInOneCall(NamedTuple):
 Solved = SolvedAlone | SolvedInOneCall
 
 
+class Shared(NamedTuple):
+    """What all problems of a fit are made of. Those who make them later hold on to this alone: who refers to
+    himself, by a fit that refers to its model, is in memory until the collector comes."""
+
+    design: Design
+    samples: Samples
+    targets: Sequence[Any]
+    loss: Loss
+    penalty: Penalty
+    alpha: float
+    intercept: bool
+    labels: Any  # of targets, if they tell classes apart
+
+    def problem(self, k: int) -> Problem:
+        """The k-th."""
+        design, samples, targets, loss, penalty, alpha, intercept, labels = self
+        try:
+            return Problem(
+                design, targets[k], loss, penalty, alpha, samples.weight, intercept, samples.offset,
+                samples.groups,
+            )  # fmt: skip
+        except UnboundedProblem as error:
+            if len(targets) == 1:
+                raise
+            if labels is None:
+                raise UnboundedProblem(f"column {k} of y: {error}") from error
+            raise UnboundedProblem(
+                f"label {labels[k]}: {error}. All samples have it, or none: leave its column of y out"
+            ) from error
+
+
 class LinearParts(Parts):
     """A problem for each vector of targets of the same samples."""
 
@@ -74,10 +108,12 @@ class LinearParts(Parts):
         samples, targets, loss, intercept, watched = posed
         self.model, self.samples, self.targets, self.loss = model, samples, targets, loss
         self.watched = None if watched is None else MemoryDesign(watched)
-        self.intercept, self.penalty = intercept, model._penalty()
         self.design, self.count = design_of(samples.X), len(targets)
         self.n_offsets, self.total = 0, float(samples.weight.sum())
-        self.alpha = model._alpha(self.total)
+        self.alpha, labels = model._alpha(self.total), vars(model).get("classes_")
+        self.shared = Shared(
+            self.design, samples, targets, loss, model._penalty(), self.alpha, intercept, labels
+        )
         self.solved: list[Solved] = []
         self.fits: Sequence[Fitted | None] = ()
 
@@ -93,21 +129,7 @@ class LinearParts(Parts):
         return dict(X=self.samples.X, y=self.samples.y, metadata=metadata)
 
     def problem(self, k: int) -> Problem:
-        samples = self.samples
-        try:
-            problem = Problem(
-                self.design, self.targets[k], self.loss, self.penalty, self.alpha, samples.weight,
-                self.intercept, samples.offset, samples.groups,
-            )  # fmt: skip
-        except UnboundedProblem as error:
-            if self.count == 1:
-                raise
-            if not hasattr(self.model, "classes_"):
-                raise UnboundedProblem(f"column {k} of y: {error}") from error
-            label = self.model.classes_[k]
-            raise UnboundedProblem(
-                f"label {label}: {error}. All samples have it, or none: leave its column of y out"
-            ) from error
+        problem = self.shared.problem(k)
         self.n_offsets = problem.n_offsets
         return problem
 
@@ -131,36 +153,41 @@ class LinearParts(Parts):
         samples = self.samples
         plain = samples.offset is None and samples.groups is None and self.watched is None
         if plain and solver_name(solver) == "auto" and isinstance(self.design, MemoryDesign):
-            given = (
-                self.design, samples.weight, self.loss, self.penalty, self.alpha, self.intercept,
-            )  # fmt: skip
-            one = ByMoments.of(*given) if self.count == 1 else None  # for several, X'X would be made for each
-            small = one or Small.of(*given) or Curved.of(*given)
+            _, _, _, loss, penalty, alpha, intercept, _ = self.shared
+            given = Plain.of(self.design, samples.weight, loss, penalty, alpha, intercept)
+            small = None if given is None else self._in_one_call(given)
             if small is not None:
                 self.fits = [small.fit(target, tol) for target in self.targets]
                 return self.fits
         return [None] * self.count
 
+    def _in_one_call(self, given: Plain) -> ByMoments | Small | Curved | None:
+        """Who fits in one call, if anybody does."""
+        one = ByMoments.of(given) if self.count == 1 else None  # for several, X'X would be made for each
+        return one or Small.of(given) or Curved.of(given)
+
     def take(self, k: int) -> None:
-        self.n_offsets = np.size(self.fits[k].intercept) if self.intercept else 0  # type: ignore[union-attr]
-        self.solved.append(SolvedInOneCall(partial(self.problem, k), self.fits[k]))  # type: ignore[arg-type]
+        fit: Fitted = self.fits[k]  # type: ignore[assignment]
+        several = isinstance(fit.intercept, np.ndarray)
+        self.n_offsets = (len(fit.intercept) if several else 1) if self.shared.intercept else 0
+        self.solved.append(SolvedInOneCall(partial(self.shared.problem, k), fit))
 
     def keep(self, problem: Problem, solution: Solution) -> None:
         self.solved.append(SolvedAlone(problem, solution))
 
     def attributes(self, k: int, w: Slope, b: Any) -> dict[str, Any]:
-        to_come = self.count - k - 1
+        to_come = range(self.count - k - 1)
         before = [one.solution for one in self.solved[:k]]
-        ws = [*(solution.w for solution in before), w, *[np.zeros_like(w)] * to_come]
-        bs = [*(solution.intercept for solution in before), b, *[0.0] * to_come]
+        ws = [*(solution.w for solution in before), w, *(np.zeros_like(w) for _ in to_come)]
+        bs = [*(solution.intercept for solution in before), b, *(0.0 for _ in to_come)]
         return self.model._point(self, ws, bs)
 
     def fitted(self) -> dict[str, Any]:
-        last = self.solved[-1].solution
+        ends, alpha = [one.solution for one in self.solved], float(self.alpha)
         return {
-            "alpha_": float(self.alpha),
-            "C_": 1.0 / float(self.alpha) / self.total,  # their product may underflow
-            **self.attributes(self.count - 1, last.w, last.intercept),
+            "alpha_": alpha,
+            "C_": 1.0 / alpha / self.total,  # their product may underflow
+            **self.model._point(self, [end.w for end in ends], [end.intercept for end in ends]),
         }
 
 

@@ -92,7 +92,7 @@ class LinearRegressor(Judged, RegressorMixin, WithIntercept, StreamOfNumbers, Wh
 
     def _posed(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Posed:
         loss = check_loss(self.loss, TAKES)
-        self._exponential_mean = Target.COUNTS in target_of(loss)
+        self._exponential_mean = target_of(loss).meets(Target.COUNTS)
         if (several := as_several(y)) is not None:
             if isinstance(loss, Quantiles):
                 k = several.patterns.shape[1]

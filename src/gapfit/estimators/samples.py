@@ -27,7 +27,7 @@ from gapfit.reductions import Labels, Multiset, weigh_classes
 from gapfit.rowwise import once
 
 _COPIED = 2**20  # entries of X up to which a copy costs less than to say all about the optimum at once
-_PLAIN = (np.ndarray, sparse.csr_matrix, sparse.csr_array)
+PLAIN = (np.ndarray, sparse.csr_matrix, sparse.csr_array)  # what X is most often
 
 
 class Samples(NamedTuple):
@@ -66,7 +66,7 @@ class Samples(NamedTuple):
     def weighed(self, class_weight: Any) -> tuple["Samples", Labels]:
         """With the weights of their classes, and these; classes of weight zero are absent."""
         labels = Labels.of(self.y)
-        if class_weight is None and self.weight.all():  # as is most often so
+        if class_weight is None and (type(self.X) in PLAIN or self.weight.all()):  # as is most often so
             return self, Labels(labels.classes, np.ones(len(labels.classes)))
         weight, factors = weigh_classes(class_weight, labels, self.y, self.weight)
         samples, there = self._replace(weight=weight), factors > 0
@@ -91,10 +91,12 @@ class Rows(BaseEstimator):
         self, X: Any, y: Any, as_target: Callable[[Any, int], Any], sample_weight: Any, offset: Any = None
     ) -> Samples:
         """Everything `fit` is given, validated. `as_target` checks y, and is told the number of rows."""
-        names = X.names if isinstance(X, Given) else None
-        X, y, sample_weight, _ = unpacked(X, y, sample_weight, None)
-        X = X.X if isinstance(X, MemoryDesign) else X
-        away = isinstance(X, Design) or is_collection(X) or is_on_a_card(X)
+        names = None
+        if type(X) not in PLAIN:
+            names = X.names if isinstance(X, Given) else None
+            X, y, sample_weight, _ = unpacked(X, y, sample_weight, None)
+            X = X.X if isinstance(X, MemoryDesign) else X
+        away = type(X) not in PLAIN and (isinstance(X, Design) or is_collection(X) or is_on_a_card(X))
         X = self._elsewhere(X) if away else self._placed(self._rows(X, reset=True))
         y, sample_weight = fetched(y), fetched(sample_weight)
         if names is not None:
@@ -102,7 +104,7 @@ class Rows(BaseEstimator):
         n = X.shape[0]
         y, weight = as_target(y, n), as_weights(sample_weight, n)
         offset = None if offset is None else as_column("offset", fetched(offset), n)
-        if isinstance(X, Design):
+        if type(X) not in PLAIN and isinstance(X, Design):
             weight = once(weight)
             origin = Multiset.unlike(weight)
             return Samples(X, y, weight, offset, origin, y, weight)
@@ -127,9 +129,10 @@ class Rows(BaseEstimator):
         return X if isinstance(X, Design) else self._rows(X, reset=False)
 
     def _rows(self, X: Any, *, reset: bool) -> Data:
-        X = fetched(X)  # which scikit-learn does only as long as it is not told to heed what X is
-        if sparse.issparse(X):
-            check_sparse_indices(X)  # before any conversion follows them
+        if type(X) is not np.ndarray:
+            X = fetched(X)  # which scikit-learn does only as long as it is not told to heed what X is
+            if sparse.issparse(X):
+                check_sparse_indices(X)  # before any conversion follows them
         if self._is_sound(X, reset=reset):
             return X
         with naming_columns(X, None if reset else getattr(self, "feature_names_in_", None)):
@@ -147,7 +150,7 @@ class Rows(BaseEstimator):
         """Is there nothing about X that scikit-learn would change, or refuse? To find that out it takes as
         long as a small fit takes in all."""
         kind, known = type(X), self.__dict__
-        if kind not in _PLAIN or X.dtype != np.float64 or X.ndim != 2 or not all(X.shape):
+        if kind not in PLAIN or X.dtype != np.float64 or X.ndim != 2 or 0 in X.shape:
             return False
         if kind is np.ndarray and not X.flags.c_contiguous:
             return False
@@ -156,14 +159,13 @@ class Rows(BaseEstimator):
             known["n_features_in_"] = X.shape[1]
         elif "feature_names_in_" in known or X.shape[1] != known.get("n_features_in_"):
             return False
-        numbers = X.reshape(-1) if kind is np.ndarray else X.data[: X.indptr[-1]]
-        with np.errstate(over="ignore"):
-            return isfinite(numbers @ numbers)  # which no number that is none survives
+        numbers = X if kind is np.ndarray else X.data[: X.indptr[-1]]
+        return isfinite(np.vdot(numbers, numbers))  # which no number that is none survives
 
 
 def _size(X: Data) -> int:
     """Stored entries."""
-    return int(X.nnz if sparse.issparse(X) else X.size)
+    return int(X.nnz if type(X) is not np.ndarray and sparse.issparse(X) else X.size)
 
 
 def _copy(values: Any) -> Any:

@@ -1,7 +1,6 @@
 """What `fit` is given as y, and which losses are for it. Errors name the argument."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -20,31 +19,35 @@ from gapfit.names import meant
 from gapfit.registry import LOSSES, as_loss
 
 
-@contextmanager
-def naming(argument: str) -> Iterator[None]:
+class naming:  # noqa: N801
     """Errors from scikit-learn's validation that do not say which argument they are about, now do."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        if argument in str(error).split():
-            raise
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{argument}: {error}") from error
+
+    def __init__(self, argument: str) -> None:
+        self.argument = argument
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, (TypeError, ValueError)) and self.argument not in str(error).split():
+            named = TypeError if isinstance(error, TypeError) else ValueError
+            raise named(f"{self.argument}: {error}") from error
 
 
 def as_labels(y: Any, n: int) -> NDArray[Any]:
     """Labels of any kind, one for each of n samples."""
     with naming("y"):
         y = _column(y)
-        if np.iscomplexobj(y):
+        kind = y.dtype.kind
+        if kind == "c":
             raise ValueError("Complex data not supported")
-        if y.dtype.kind == "f":
+        if kind == "f":
             check_finite("y", y)
-        elif y.dtype.kind not in "iub":
+        elif kind not in "iub":
             assert_all_finite(y, input_name="y")
         if len(y) != n:
             raise ValueError(f"y has {len(y)} values but X has {n} rows")
-        whole = y.dtype.kind in "iubU" or (y.dtype.kind == "f" and bool((np.floor(y) == y).all()))
+        whole = kind in "iubU" or (kind == "f" and bool((np.floor(y) == y).all()))
         if not whole:  # it takes as long as a small fit
             check_classification_targets(y)
     return np.asarray(y)
@@ -87,10 +90,15 @@ def as_real(y: Any, n: int) -> Vector:
 
 def _column(y: Any) -> NDArray[Any]:
     """y with one dimension; what has it is not looked at any further."""
-    if isinstance(y, np.ndarray) and y.ndim == 1:
+    if _is_vector(y):
         return y
     y = fetched(y)
     return np.asarray(column_or_1d(y, warn=True))
+
+
+def _is_vector(y: Any) -> bool:
+    """Is it an array of one dimension?"""
+    return isinstance(y, np.ndarray) and y.ndim == 1
 
 
 def as_none(y: Any, n: int) -> Vector:
@@ -120,7 +128,7 @@ def as_codes(labels: Patterns, n: int) -> NDArray[np.intp]:
 
 def as_several(y: Any) -> Patterns | None:
     """y if it is a matrix of numbers with two columns or more; None if it has one dimension."""
-    if sparse.issparse(y) or y is None:
+    if _is_vector(y) or sparse.issparse(y) or y is None:
         return None
     with naming("y"):
         y = _table(fetched(y))
@@ -139,6 +147,8 @@ def _table(y: Any) -> NDArray[Any]:
 
 def as_indicators(y: Any) -> Patterns | None:
     """y if it is a matrix of zeros and ones with two columns or more; None if it has one dimension."""
+    if _is_vector(y):
+        return None
     if sparse.issparse(y):
         y = y.toarray()
     with naming("y"):
@@ -159,9 +169,12 @@ def as_indicators(y: Any) -> Patterns | None:
 # -- losses -------------------------------------------------------------------------------------------
 
 
+_NO_TARGET = Target(0)
+
+
 def names_of(takes: Target) -> list[str]:
     """The losses of gapfit for such targets, by name."""
-    return [name for name, loss in LOSSES.items() if target_of(loss) & takes]
+    return [name for name, loss in LOSSES.items() if target_of(loss).meets(takes)]
 
 
 def declares(loss: Any, name: str) -> Any:
@@ -171,14 +184,15 @@ def declares(loss: Any, name: str) -> Any:
 
 def target_of(loss: Any) -> Target:
     """What a loss or its name says about targets; nothing, for what is neither."""
-    return declares(loss, "target") or Target(0)
+    declared: Target | None = declares(loss, "target")
+    return _NO_TARGET if declared is None else declared
 
 
 def check_loss(loss: Any, takes: Target, own_names: Mapping[str, Any] = MappingProxyType({})) -> Loss:
     """A loss for such targets, by its name or one that the estimator has for it, or of one's own making."""
-    named = not isinstance(loss, str) or loss in own_names or target_of(loss) & takes
+    named = not isinstance(loss, str) or loss in own_names or target_of(loss).meets(takes)
     made = as_loss(own_names.get(loss, loss) if isinstance(loss, str) else loss) if named else None
-    if made is None or (made.target is not None and not made.target & takes):
+    if made is None or (made.target is not None and not made.target.meets(takes)):
         known = [*own_names, *names_of(takes)]
         guess = meant(loss, known) if isinstance(loss, str) else ""
         raise ValueError(f"loss must be one of {', '.join(known)} or of your own making, got {loss!r}{guess}")

@@ -53,13 +53,15 @@ class Atoms(NamedTuple):
     ) -> "Atoms":
         """Atoms for the samples of y, numbers repeated where one serves all."""
 
+        n, like = len(y), y if loops_of(y) is not None else None
+
         def column(x: ArrayLike) -> Vector:
-            if isinstance(x, float) or np.ndim(x) == 0:
-                return repeated(float(x), len(y), like=y)  # type: ignore[arg-type]
+            if type(x) is np.ndarray and x.ndim and x.dtype == np.float64 and x.flags.carray:
+                return x
+            if type(x) is float or np.ndim(x) == 0:
+                return repeated(float(x), n, like)  # type: ignore[arg-type]
             if loops_of(x) is not None:
                 return as_floats(x)
-            if isinstance(x, np.ndarray) and x.dtype == np.float64 and x.flags.carray:
-                return x
             return np.require(x, np.float64, ("C", "W"))  # compiled code has no version for others
 
         return cls(column(sign), column(lin), column(kink), column(quad), column(lo), column(hi), total)

@@ -21,6 +21,8 @@ from gapfit.forms import HasForms
 from gapfit.penalties.forms import Differentiable, Euclidean, Quadratic
 from gapfit.rounding import EPS, SUM, Estimate, gamma, length
 
+_EUCLIDEAN, _QUADRATIC, _DIFFERENTIABLE = Euclidean(), Quadratic(), Differentiable()
+
 
 class Penalty(HasForms, ABC):
     """Omega(w). Representation and equality follow the parameters."""
@@ -37,11 +39,11 @@ class Penalty(HasForms, ABC):
 
     def forms(self) -> Iterator[Any]:
         if self.euclidean:
-            yield Euclidean()
+            yield _EUCLIDEAN
         if self.quadratic:
-            yield Quadratic()
+            yield _QUADRATIC
         if self.smooth:
-            yield Differentiable()
+            yield _DIFFERENTIABLE
 
     @abstractmethod
     def value(self, w: Slope) -> float:

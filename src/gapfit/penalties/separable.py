@@ -13,6 +13,7 @@ from gapfit.penalties.forms import Everywhere, Net
 from gapfit.rounding import EPS, TINY, Estimate, gamma, plain_sum, square_sum
 
 _ROUNDINGS = 16  # on the way to a summand
+_EVERYWHERE = Everywhere()
 
 
 class Separable(Penalty):
@@ -89,7 +90,7 @@ class ElasticNet(Separable):
     def forms(self) -> Iterator[Any]:
         yield from super().forms()
         yield Net(self.l1_ratio, self.modulus)
-        yield Everywhere()
+        yield _EVERYWHERE
 
     def values(self, w: Slope) -> Vector:
         return np.asarray(self.l1_ratio * np.abs(w) + 0.5 * self.modulus * w * w)

@@ -1,0 +1,38 @@
+"""What a fit in one call is given: see `in_one_call`."""
+
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from gapfit._types import Vector
+from gapfit.design.memory import MemoryDesign
+from gapfit.errors import as_positive
+from gapfit.losses.base import Loss
+from gapfit.penalties import Penalty
+from gapfit.penalties.forms import Everywhere, Net
+
+__all__ = ["Plain"]
+
+
+class Plain(NamedTuple):
+    """Samples in double precision, a loss, and a penalty of l1 and l2 everywhere, alpha included."""
+
+    design: MemoryDesign
+    weight: Vector
+    loss: Loss
+    net: Net
+    intercept: bool
+
+    @classmethod
+    def of(
+        cls, design: MemoryDesign, weight: Vector, loss: Loss, penalty: Penalty, alpha: float, intercept: bool
+    ) -> Self | None:
+        """None, where it is more than that."""
+        if design.dtype != np.float64:
+            return None
+        forms = {type(form): form for form in penalty.forms()}
+        net: Net | None = forms.get(Net)
+        if net is None or Everywhere not in forms:
+            return None
+        alpha = float(as_positive("alpha", alpha))
+        return cls(design, weight, loss, Net(alpha * net.l1, alpha * net.l2), intercept)
