@@ -17,6 +17,7 @@ from gapfit._types import Slope, Vector
 from gapfit.certify import certify, judged
 from gapfit.checks import as_tolerance
 from gapfit.driver.claims import Way
+from gapfit.driver.columns_in_use import ColumnsInUse
 from gapfit.driver.one_call_given import Plain
 from gapfit.driver.one_call_methods import Method, Task, method_for
 from gapfit.losses.base import Loss
@@ -61,17 +62,19 @@ class Small(NamedTuple):
     """Samples and how they are to be fitted, to whatever targets."""
 
     given: Plain
-    rows: Any  # of the design: `compiled.rows.Rows`
+    columns: ColumnsInUse
+    rows: Any  # of its design: `compiled.rows.Rows`
     method: Method
     numbers: Numbers
 
     @classmethod
     def of(cls, given: Plain) -> Self | None:
         """None, where it takes more than a call."""
-        method, numbers = method_for(given.design, given.net), numbers_of(given.loss)
+        columns = ColumnsInUse.of(given.design)
+        method, numbers = method_for(columns.design, given.net), numbers_of(given.loss)
         if method is None or numbers is None:
             return None
-        return cls(given, given.design.stored, method, numbers)
+        return cls(given, columns, columns.design.stored, method, numbers)
 
     def fit(self, y: Vector, tol: float) -> Fitted | None:
         """To these targets, which the loss takes. None if that cannot be certified at once."""
@@ -79,20 +82,21 @@ class Small(NamedTuple):
         from gapfit.compiled.small_model import Net
 
         tol, began = as_tolerance(tol), perf_counter()
-        design, weight, loss, (l1, l2), free = self.given
+        _, weight, loss, (l1, l2), free = self.given
         loss.check_target(y)
         numbers, total, kind = self.numbers(loss, y)
         if total or (free and loss.unattained(y)):
             return None
         net = Net(l1, l2, free, 0.0, 0.0, 0.0)
         data = Data(self.rows, *numbers, weight)  # type: ignore[call-arg]  # six of them
-        found = self.method(Task(design, data, net, kind, tol))
+        found = self.method(Task(self.columns.design, data, net, kind, tol))
         if found is None:
             return None
         (w, b, v, proved, way), solver = found
         certificate = certificate_of(proved, loss)
         if not certificate.relative_gap <= tol:
             return None
+        w = self.columns.of_all(w)
         return Fitted(w, b, -v, certificate, Way(way, certificate, perf_counter() - began), solver)
 
 
