@@ -61,6 +61,33 @@ def number_rows(rows, codes, hashes):
 
 
 @jit
+def sorted_by_buckets(numbers):
+    """Numbers whose first bits are evenly spread, in their order: put near their places by these bits, then
+    moved past the few neighbours that are larger."""
+    count, bits = len(numbers), 0
+    while (1 << bits) < count:
+        bits += 1
+    shift = np.uint64(64 - bits) if bits else np.uint64(63)
+    begins = np.zeros((1 << max(bits, 1)) + 1, np.int64)
+    for k in range(count):
+        begins[(numbers[k] >> shift) + np.uint64(1)] += 1
+    for k in range(1, len(begins)):
+        begins[k] += begins[k - 1]
+    ordered = np.empty(count, np.uint64)
+    for k in range(count):
+        bucket = numbers[k] >> shift
+        ordered[begins[bucket]] = numbers[k]
+        begins[bucket] += 1
+    for k in range(1, count):
+        one, at = ordered[k], k
+        while at > 0 and ordered[at - 1] > one:
+            ordered[at] = ordered[at - 1]
+            at -= 1
+        ordered[at] = one
+    return ordered
+
+
+@jit
 def as_set(words, codes, weight):
     """The different rows in the order of their hashes, the weight of each, and its number for every row.
 
@@ -78,7 +105,7 @@ def as_set(words, codes, weight):
     order = np.empty(count, np.uint64)
     for k in range(count):
         order[k] = (hashes[different[k]] & ~mask) | np.uint64(k)
-    order.sort()
+    order = sorted_by_buckets(order)
     rows, new, merged = np.empty(count, np.int64), np.empty(count, np.int64), np.zeros(count)
     for k in range(count):
         old = np.int64(order[k] & mask)

@@ -1,0 +1,16 @@
+"""Which rows are equal: see `gapfit.compiled.duplicates`."""
+
+import numpy as np
+import pytest
+
+from gapfit.compiled.duplicates import sorted_by_buckets
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 100, 1023, 1024, 1025])
+@pytest.mark.parametrize("kept", [64, 60, 8, 1, 0])
+def test_numbers_are_sorted_however_they_are_spread(count, kept):
+    """Evenly in their first bits, as hashes are, or in a few or none of these."""
+    rng = np.random.default_rng(count + kept)
+    numbers = rng.integers(0, 2**64, count, np.uint64)
+    numbers = numbers >> np.uint64(64 - kept) if kept else np.zeros(count, np.uint64)
+    np.testing.assert_array_equal(sorted_by_buckets(numbers), np.sort(numbers))
