@@ -80,8 +80,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 def fitted(model):
     """All that a fit has left behind, but for times."""
+    parts = getattr(model, "history_", [])  # made now, if nobody has asked before
     found = {name: value for name, value in vars(model).items() if name.endswith("_")}
-    parts = found.pop("history_", [])
+    found.pop("history_", None)
     records = [r for part in parts for r in (part if isinstance(part, list) else [part])]
     return {**found, "steps": [(r.n_iter, *r[2:]) for r in records]}
 
