@@ -22,13 +22,12 @@ def _value(p, gain, base, moment, first, sums, score, down):
 
 @triton.jit
 def _searched(
-    positive, negative, scores, out, m, n,
-    shift: tl.float64, up: tl.float64, down: tl.float64,
-    c: tl.float64, x: tl.float64, d: tl.float64, whole: tl.float64,
-    HALVINGS: tl.constexpr, BLOCK: tl.constexpr,
+    positive, negative, scores, numbers, out, m, n, HALVINGS: tl.constexpr, BLOCK: tl.constexpr
 ):  # fmt: skip
     mass, moment = positive
     false_mass, false_moment = negative
+    shift, up, down = tl.load(numbers), tl.load(numbers + 1), tl.load(numbers + 2)
+    c, x, d, whole = tl.load(numbers + 3), tl.load(numbers + 4), tl.load(numbers + 5), tl.load(numbers + 6)
     place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     here = place < m
     t = tl.load(mass + place, mask=here, other=0.0)
@@ -74,8 +73,7 @@ def best_table(
     m, n = len(positive[0]), len(scores)
     blocks = triton.cdiv(m, _BLOCK)
     out = scores.new_empty((blocks, 3))
-    _searched[(blocks,)](
-        positive, negative, scores, out, m, n, *map(float, numbers), HALVINGS=n.bit_length(), BLOCK=_BLOCK
-    )
+    there = torch.tensor(numbers, dtype=torch.float64).to(scores.device, non_blocking=True)  # nobody waits
+    _searched[(blocks,)](positive, negative, scores, there, out, m, n, HALVINGS=n.bit_length(), BLOCK=_BLOCK)
     _, t, p = out[out[:, 0].argmax()].tolist()
     return t, p
