@@ -1,0 +1,67 @@
+"""What a margin loss over classes has of its own for a fit in one call: see `compiled.small_margins_fit`."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from gapfit._types import Matrix
+from gapfit.design.memory import MemoryDesign
+from gapfit.driver.in_one_call import certificate_of
+from gapfit.driver.one_call_targets import Targets
+from gapfit.losses.base import Loss
+from gapfit.losses.crammer_singer import CrammerSinger
+
+if TYPE_CHECKING:
+    from gapfit.driver.curved_in_one_call import Curved
+
+LARGER = 8  # times as large are problems with it, at most, as others: sweeps end where they are no good
+SWEPT = 2.5e6  # entries are passed in a sweep, at most, where there is no kernel matrix
+KEPT = 1000  # samples, up to which there is one, where that is quicker:
+CHANGED = 2  # classes of a sample change in a visit, which takes a row of the matrix each,
+SIDE_BY_SIDE = 4  # entries of it at a time
+THIN = 0.05  # stored entries of all, down to which it is made of dense rows
+
+
+def grown(loss: Loss) -> int:
+    """By how much limits are."""
+    return LARGER if isinstance(loss, CrammerSinger) else 1
+
+
+def are_worth_sweeps(design: MemoryDesign, m: int) -> bool:
+    """With m classes: others are as fast where some sweeps take long."""
+    return _is_kept(design, m) or design.size * m <= SWEPT
+
+
+def fit_margins(given: "Curved", task: Any, tol: float, targets: Targets, work: Any, *room: Any) -> Any:
+    """What is proved of the point that is written to the room."""
+    from gapfit.compiled import small_margins_fit  # compiled code is loaded only when it is to run
+    from gapfit.compiled.small_margins import Margins
+
+    (n, m), row = work.F.shape, targets.y.astype(np.int64)
+    margins = Margins(targets.costs, row, np.zeros((n, m)), np.zeros(1), np.empty(n, np.int64))
+    rest = given.weight, tol, work, *room
+    if _is_kept(given.design, m):
+        proved = small_margins_fit.by_kept_sweeps(task, margins, _kernel(given.design), *rest)
+    else:
+        proved = small_margins_fit.by_sweeps(task, margins, *rest)
+    if len(work.matrix) and not certificate_of(proved, given.loss).relative_gap <= tol:
+        proved = small_margins_fit.by_newton(task, margins, *rest[1:])
+    return proved
+
+
+def _kernel(design: MemoryDesign) -> Matrix:
+    """X X'."""
+    X = design.X
+    if sparse.issparse(X):
+        if design.size < THIN * X.shape[0] * X.shape[1]:
+            return np.asarray((X @ X.T).toarray())
+        X = X.toarray()
+    return np.asarray(X @ X.T)
+
+
+def _is_kept(design: MemoryDesign, m: int) -> bool:
+    """Are all scores? Where they are not, a visit passes an entry of X for each score and for each change."""
+    n = design.shape[0]
+    passed = design.size / n * (m + CHANGED)
+    return n <= KEPT and n * CHANGED <= SIDE_BY_SIDE * passed
