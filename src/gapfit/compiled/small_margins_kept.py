@@ -100,7 +100,7 @@ def kept_sweeps(task, margins, work, kernel, W, aim, most):
         met = gap <= aim * J
         if met:
             break
-        if turn > 0 and spent > LITTLE * most and seems_far(work.way[1], turn, aim * J, (most / spent) * turn):
+        if spent > LITTLE * most and seems_far(work.way[1], turn, aim * J, most / spent * turn):
             break
         count, left = n, gap
         for _ in range(INNER):

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 LARGER = 8  # times as large are problems with it, at most, as others: sweeps end where they are no good
 SWEPT = 2.5e6  # entries are passed in a sweep, at most, where there is no kernel matrix
-KEPT = 1000  # samples, up to which there is one, where that is quicker:
-CHANGED = 2  # classes of a sample change in a visit, which takes a row of the matrix each,
-SIDE_BY_SIDE = 4  # entries of it at a time
+KEPT = 1000  # samples, up to which there may be one
+CHANGED = 2  # classes of a sample change in a visit, which takes a row of the matrix each
+SIDE_BY_SIDE = 4  # entries of such a row are passed in the time of one of X
 THIN = 0.05  # stored entries of all, down to which it is made of dense rows
 
 
