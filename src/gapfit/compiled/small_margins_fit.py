@@ -20,7 +20,8 @@ from gapfit.compiled.small_proof import Proved
 
 FIRST = 1.0  # c
 OTHERS = 3e7  # multiply-adds, beyond which others are as fast where there is no Newton's method,
-SWEEPS = 8  # and sweeps
+SWEEPS = 8  # and sweeps;
+OTHERS_KEPT = 1e8  # the same of sweeps with scores at hand
 STEPS = 25  # of Newton's method, as a rule
 ENOUGH_MET = 0.8  # times the tolerance is the gap as sweeps meet it when it is looked at: it falls meanwhile,
 ENOUGH_KEPT = 0.9  # the same, of a point itself
@@ -59,11 +60,11 @@ def _centre(task, margins, work, factor):
 
 
 @jit
-def _most(task, work):
+def _most(task, work, others):
     """Multiply-adds that other ways take."""
     n, m, d = len(task.p), work.F.shape[1], task.d
     if len(work.matrix) == 0:
-        return OTHERS
+        return others
     return STEPS * (1.5 * n * d * d + (m * d) ** 3 / 18.0 + 20.0 * n * m)
 
 
@@ -77,10 +78,10 @@ def _nothing():
 def by_kept_sweeps(task, margins, kernel, weight, tol, work, proof, W, excess):
     """What is proved by sweeps with X X', if these seem to be the quickest way; without offsets. See
     `small_curved_fit.fit`."""
-    b = work.lines[POINT, work.F.shape[1] * task.d :]
+    b, most = work.lines[POINT, work.F.shape[1] * task.d :], _most(task, work, OTHERS_KEPT)
     if not is_sound(task, weight):
         return _nothing()
-    if not kept_sweeps(task, margins, work, kernel, W, ENOUGH_KEPT * tol, _most(task, work)):
+    if not kept_sweeps(task, margins, work, kernel, W, ENOUGH_KEPT * tol, most):
         return _nothing()
     return prove_curved(task, margins, work.answers, W, b, proof, excess, None)
 
@@ -90,7 +91,7 @@ def by_sweeps(task, margins, weight, tol, work, proof, W, excess):
     """The same, without it."""
     (n, m), proved, aim = work.F.shape, _nothing(), ENOUGH_MET * tol
     b, curvature = work.lines[POINT, m * task.d :], work.U.reshape(n * m)[:n]
-    ahead = _most(task, work) / (n * (1.5 * m * task.d + 80.0))
+    ahead = _most(task, work, OTHERS) / (n * (1.5 * m * task.d + 80.0))
     if len(work.matrix) == 0:
         ahead += SWEEPS
     if not is_sound(task, weight):

@@ -10,7 +10,8 @@ from gapfit.compiled.rows import TINY
 from gapfit.compiled.simplices import project
 from gapfit.compiled.small_margins_sweeps import seems_far, shuffle
 
-INNER = 3  # sweeps between two looks at all samples, the later ones over those that could gain
+INNER = 3  # sweeps between two looks at all samples, those after the first over samples that could gain,
+MORE = 16  # and one more after each so many looks
 ACTIVE = 0.1  # of the gap, left to gain: then all are looked at again
 LITTLE = 0.1  # of what sweeps may take: so much is tried in any case
 PER_VISIT, PER_CLASS, PER_SCORE = 40.0, 6.0, 0.25  # multiply-adds one by one that take as long
@@ -103,7 +104,7 @@ def kept_sweeps(task, margins, work, kernel, W, aim, most):
         if spent > LITTLE * most and seems_far(work.way[1], turn, aim * J, most / spent * turn):
             break
         count, left = n, gap
-        for _ in range(INNER):
+        for _ in range(INNER + turn // MORE):
             state = shuffle(margins.order, count, state)
             visits = count
             count, left, changes = _sweep(task, margins, A, scores, kernel, work.offsets, visits)

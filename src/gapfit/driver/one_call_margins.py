@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from gapfit._types import Matrix
+from gapfit._types import Data, Matrix
 from gapfit.design.memory import MemoryDesign
 from gapfit.driver.in_one_call import certificate_of
 from gapfit.driver.one_call_targets import Targets
@@ -20,7 +20,8 @@ SWEPT = 2.5e6  # entries are passed in a sweep, at most, where there is no kerne
 KEPT = 1000  # samples, up to which there may be one
 CHANGED = 2  # classes of a sample change in a visit, which takes a row of the matrix each
 SIDE_BY_SIDE = 4  # entries of such a row are passed in the time of one of X
-THIN = 0.05  # stored entries of all, down to which it is made of dense rows
+LOOKED_UP = 2  # times as long takes an entry whose column has to be looked up
+THIN = 0.05  # stored entries of all, down to which it is made, and of dense rows
 
 
 def grown(loss: Loss) -> int:
@@ -42,7 +43,7 @@ def fit_margins(given: "Curved", task: Any, tol: float, targets: Targets, work: 
     margins = Margins(targets.costs, row, np.zeros((n, m)), np.zeros(1), np.empty(n, np.int64))
     rest = given.weight, tol, work, *room
     if _is_kept(given.design, m):
-        proved = small_margins_fit.by_kept_sweeps(task, margins, _kernel(given.design), *rest)
+        proved = small_margins_fit.by_kept_sweeps(task, margins, _kernel(given.design.X), *rest)
     else:
         proved = small_margins_fit.by_sweeps(task, margins, *rest)
     if len(work.matrix) and not certificate_of(proved, given.loss).relative_gap <= tol:
@@ -50,18 +51,16 @@ def fit_margins(given: "Curved", task: Any, tol: float, targets: Targets, work: 
     return proved
 
 
-def _kernel(design: MemoryDesign) -> Matrix:
+def _kernel(X: Data) -> Matrix:
     """X X'."""
-    X = design.X
-    if sparse.issparse(X):
-        if design.size < THIN * X.shape[0] * X.shape[1]:
-            return np.asarray((X @ X.T).toarray())
-        X = X.toarray()
-    return np.asarray(X @ X.T)
+    dense = X.toarray() if sparse.issparse(X) else X
+    return np.asarray(dense @ dense.T)
 
 
 def _is_kept(design: MemoryDesign, m: int) -> bool:
     """Are all scores? Where they are not, a visit passes an entry of X for each score and for each change."""
-    n = design.shape[0]
-    passed = design.size / n * (m + CHANGED)
-    return n <= KEPT and n * CHANGED <= SIDE_BY_SIDE * passed
+    (n, d), entries = design.shape, design.size
+    if n > KEPT or entries < THIN * n * d:
+        return False
+    passed = entries / n * (m + CHANGED) * (LOOKED_UP if sparse.issparse(design.X) else 1)
+    return n * CHANGED <= SIDE_BY_SIDE * passed
