@@ -61,6 +61,7 @@ ENGINE = MATHEMATICS | {
     "solvers",
     "certify",
     "problems",
+    "nu_problems",
     "alphas",
     "checkpoint",
     "driver",
@@ -91,6 +92,7 @@ ARROWS: dict[str, set[str]] = {
     "problem": DATA | {"objective", "offset", "refinement"},
     "certify": MATHEMATICS,
     "problems": MATHEMATICS | {"certify", "compiled"},
+    "nu_problems": MATHEMATICS | {"compiled", "problems"},
     "alphas": MATHEMATICS | {"certify"},
     "levels": MATHEMATICS,
     "statements": MATHEMATICS | {"levels"},
@@ -178,6 +180,7 @@ LAZY = {
     for unit in (
         "solvers",
         "problems",
+        "nu_problems",
         "losses",
         "projections",
         "design",

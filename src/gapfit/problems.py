@@ -9,6 +9,7 @@ problems cost many times their arithmetic.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from gapfit.certify import judged
 from gapfit.design.kernel import KeptGram, KernelDesign
 from gapfit.losses.base import Loss
 from gapfit.losses.piecewise import PiecewiseLoss, PiecewiseRisk
-from gapfit.projections import project_dual_box
+from gapfit.projections import filled, project_dual_box
 from gapfit.proofs import attained, balanced, bounded, left_over, near_square, square, taken_away
 from gapfit.rounding import EPS, TINY, UNIT, Estimate, gamma
 from gapfit.solution import Certificate
@@ -54,16 +55,27 @@ class Problems:
     first[k] to first[k + 1].
     """
 
+    apart = False  # are there two sums to be kept, those of the positive and of the negative coefficients?
+    offsets = 1
+    steps = 6000, 40  # on pairs, and for each sample if that is more, beyond which exact ones are better
+
     def __init__(self, K: Matrix, rows: Indices, sizes: Any, alpha: Vector, risk: PiecewiseRisk) -> None:
+        self._about(K, rows, sizes, alpha, risk.loss, risk._dual_box)
+        self.risk, self.kink = risk, risk.atoms.kink
+        self.target = risk.atoms.sign * risk.atoms.lin
+
+    def _about(
+        self, K: Matrix, rows: Indices, sizes: Any, alpha: Vector, loss: Loss, box: tuple[Vector, Vector]
+    ) -> None:
         from gapfit.compiled import blocks, machines  # compiled code is loaded only when it is to run
 
         self.compiled, self.K, self.rows, self.sizes = machines, K, rows, sizes
-        self.alpha, self.risk = alpha, risk
+        self.alpha, self.loss = alpha, loss
         self.first = np.concatenate([[0], sizes.cumsum()])
         self.most = int(sizes.max())
         self.each_alpha = alpha.repeat(sizes)
         self.parts = blocks.Parts(rows, self.first, *_runs(rows, self.first))
-        self.lower, self.upper = risk._dual_box
+        self.lower, self.upper = box
         self.lengths = np.sqrt(np.maximum(K.diagonal()[rows], 0.0)) * (1 + 8 * EPS)  # of the samples
         self.grown = 1 + gamma(self.most + 8)  # by which a sum over samples may be too small
 
@@ -73,11 +85,7 @@ class Problems:
         kept = design.form(KeptGram)
         if kept is None or not isinstance(loss, PiecewiseLoss) or design.indefinite is not None:
             return None
-        sizes = np.array([len(part.target) for part in parts])
-        rows: Indices = _joined([part.rows for part in parts])
-        y, each = _joined([part.target for part in parts]), weight[rows]
-        total = np.add.reduceat(each, sizes.cumsum() - sizes)
-        p = each / total.repeat(sizes)
+        (rows, sizes), y, p = joined(parts, weight)
         loss.check_target(y)
         risk = PiecewiseRisk(loss, loss.atoms(y).weighted(p).whole(), y, p, loss.infimum)
         if risk.curved:
@@ -110,6 +118,17 @@ class Problems:
         )
         return True
 
+    def start(self) -> Vector:
+        """Coefficients to begin with: zero, or where some of the slope in b is carried by no sample, what
+        makes up for it."""
+        total, first = self.risk.atoms.total, self.first
+        if total == 0:
+            return np.zeros_like(self.target)
+        pieces = zip(self.alpha, pairwise(first), strict=True)
+        return np.concatenate(
+            [filled(-self.upper[a:b] / at, -self.lower[a:b] / at, total / at) for at, (a, b) in pieces]
+        )
+
     def proved(self, w: Vector, u: Vector) -> Proved:
         """What the points w with their best offsets, and the dual points nearest to u, prove."""
         near = self._feasible(np.where(np.isfinite(u), u, 0.0))
@@ -117,7 +136,7 @@ class Problems:
         lower = self._least(near, w, omega)
         numbers = np.array([*upper, *lower]).reshape(4, -1).T.tolist()
         certificates = [
-            judged(Estimate(most, above), Estimate(least, below), "conjugate", self.risk.loss)
+            judged(Estimate(most, above), Estimate(least, below), "conjugate", self.loss)
             for most, above, least, below in numbers
         ]
         return Proved(b, near, certificates)
@@ -151,10 +170,16 @@ class Problems:
         share = self.price * left_over(e, e, error)
         more, spread = taken_away(share, c, self.highest, reach, self.reach_of_ends)
         spread = spread + gamma(4) * reach + sizes * TINY
-        length = reach / alpha
+        omega, moved = self._nearest(u, omega, moved, reach / alpha)
+        square = near_square(omega, reach / alpha, spread / alpha + moved)
+        return bounded(alpha, Estimate(c, noise + more), square)
+
+    def _nearest(self, u: Vector, omega: Estimate, moved: Any, length: Any) -> tuple[Estimate, Any]:
+        """The squares of points next to the minimisers of u, and how far they are from these: those of the
+        points w, where rounding is all that is between them."""
         if np.any(moved > _SAME * length):
-            omega, moved = self._squares(u / -self.each_alpha)[0], 0.0
-        return bounded(alpha, Estimate(c, noise + more), near_square(omega, length, spread / alpha + moved))
+            return self._squares(u / -self.each_alpha)[0], 0.0
+        return omega, moved
 
     def _most(self, w: Vector) -> tuple[Estimate, Estimate, Vector]:
         """1/2 |w|^2, J_k at the points w with their best offsets, as `Objective.most` says it, and these."""
@@ -192,7 +217,17 @@ class Problems:
         return vectors if len(self.alpha) > 1 else [vector[0].item() for vector in vectors]
 
 
-def _joined(vectors: list[Any]) -> Any:
+def joined(parts: Sequence[Part], weight: Vector) -> tuple[tuple[Indices, Any], Vector, Vector]:
+    """The rows of all parts, one after the other, and how many each has; their targets, and their shares of
+    the weight of a part."""
+    sizes = np.array([len(part.target) for part in parts])
+    rows: Indices = _in_line([part.rows for part in parts])
+    y, each = _in_line([part.target for part in parts]), weight[rows]
+    total = np.add.reduceat(each, sizes.cumsum() - sizes)
+    return (rows, sizes), y, each / total.repeat(sizes)
+
+
+def _in_line(vectors: list[Any]) -> Any:
     """One after the other; a single one is not copied."""
     return vectors[0] if len(vectors) == 1 else np.concatenate(vectors)
 

@@ -86,7 +86,7 @@ def test_each_machine_ascends_to_its_own_target(rng, K):
     v, G = np.zeros_like(y), -y
     taken, violation = np.zeros(3, np.int64), np.full(3, np.inf)
     way = machines.Way(y, *np.zeros((2, 3, 12)), np.zeros(3, np.int64), np.zeros(3, bool), 0.0)
-    machines.ascend(K, PARTS, G, v, limits, 2000, np.array([1e-6, np.inf, 1e-6]), taken, violation, way)
+    machines.ascend(K, PARTS, G, v, limits, (2000, 0), np.array([1e-6, np.inf, 1e-6]), taken, violation, way)
     assert taken[1] == 0 and taken[0] > 0 and taken[2] > 0 and (violation[[0, 2]] <= 1e-6).all()
     for k, here in ((0, PIECES[0]), (2, PIECES[2])):
         slopes = K[np.ix_(ROWS[here], ROWS[here])] @ v[here] - y[here]
@@ -107,7 +107,7 @@ def test_a_machine_ends_where_its_gap_is_small_enough(rng, K):
         v, G = np.zeros_like(y), -y
         taken, violation = np.zeros(3, np.int64), np.full(3, np.inf)
         way = machines.Way(y, *np.zeros((2, 3, 12)), np.zeros(3, np.int64), np.zeros(3, bool), aim)
-        machines.ascend(K, PARTS, G, v, limits, 2000, np.full(3, 1e-12), taken, violation, way)
+        machines.ascend(K, PARTS, G, v, limits, (2000, 0), np.full(3, 1e-12), taken, violation, way)
         steps.append(taken)
         for k, here in enumerate(PIECES):
             Q, mine, target = K[np.ix_(ROWS[here], ROWS[here])], v[here], y[here]
@@ -118,6 +118,31 @@ def test_a_machine_ends_where_its_gap_is_small_enough(rng, K):
             assert way.met[k] == (aim > 0)
             assert J - low <= aim * J + 1e-9
     assert (steps[0] <= steps[1]).all() and (steps[1] < steps[2]).all()
+
+
+def test_where_the_sides_stay_apart_the_gap_is_that_at_two_middles(rng, K):
+    """Least costs of moving what either side has to where its slopes are lowest."""
+    y = rng.choice([-1.0, 1.0], FIRST[-1])
+    y[FIRST[:-1]], y[FIRST[:-1] + 1] = 1.0, -1.0
+    limits = smo.Limits(np.minimum(y, 0.0), np.maximum(y, 0.0), np.zeros_like(y), True)
+    v = 0.4 * y
+    G = np.concatenate([K[np.ix_(ROWS[here], ROWS[here])] @ v[here] for here in PIECES])
+    sums = [[v[here][y[here] == sign].sum() for sign in (1, -1)] for here in PIECES]
+    taken, violation = np.zeros(3, np.int64), np.full(3, np.inf)
+    way = machines.Way(0 * y, *np.zeros((2, 3, 12)), np.zeros(3, np.int64), np.zeros(3, bool), 1e-3)
+    machines.ascend(K, PARTS, G, v, limits, (2000, 0), np.full(3, 1e-13), taken, violation, way)
+    assert (v * y >= 0).all() and (np.abs(v) <= 1).all()
+    for k, here in enumerate(PIECES):
+        gap, size = v[here] @ G[here], 0.5 * v[here] @ G[here]
+        for sign, total in zip((1, -1), sums[k], strict=True):
+            mine = y[here] == sign
+            assert v[here][mine].sum() == pytest.approx(total)
+            slopes, left = np.sort(sign * G[here][mine]), abs(total)
+            for slope in slopes:
+                gap -= slope * min(left, 1.0)
+                left -= min(left, 1.0)
+        assert way.met[k] or violation[k] <= 1e-13
+        assert gap <= 1e-3 * size * 1.01 + 1e-12
 
 
 def test_rows_are_copied_when_they_are_asked_for(K):

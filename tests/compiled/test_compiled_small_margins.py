@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gapfit.compiled import small_margins, small_margins_fit, small_margins_sweeps
+from gapfit.compiled import small_margins, small_margins_fit, small_margins_kept, small_margins_sweeps
 from gapfit.compiled.rows import as_rows
 from gapfit.compiled.small_curved import CLASSES, Curved
 from gapfit.compiled.small_curved_newton import POINTS, Work
@@ -17,7 +17,8 @@ from kernels import entry
 rounded, loss_of = entry(small_margins.rounded), entry(small_margins.loss_of)
 bend_rounded, put_hessian = entry(small_margins.bend_rounded), entry(small_margins.put_hessian)
 curvature_rounded = entry(small_margins.curvature_rounded)
-sweeps = entry(small_margins_sweeps.sweeps)
+begin, sweeps = entry(small_margins_sweeps.begin), entry(small_margins_sweeps.sweeps)
+kept_sweeps, seems_far = entry(small_margins_kept.kept_sweeps), entry(small_margins_sweeps.seems_far)
 
 
 def drawn(seed, alpha, *, newton=True):
@@ -78,21 +79,51 @@ def test_the_hessian_is_that_of_the_rounded_risk(seed):
     np.testing.assert_allclose(L @ (L.T @ z), 0.7 * z + (X.T @ V).T.ravel(), rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.parametrize("kept", [True, False])
 @pytest.mark.parametrize("seed", range(10))
-def test_sweeps_keep_weights_and_shares_together(seed):
+def test_sweeps_keep_weights_and_shares_together(seed, kept):
     _, X, task, margins, work = drawn(seed, 0.3)
     (n, d), K = X.shape, len(margins.costs)
-    W = np.ones(d * K)
-    assert sweeps(task, margins, work, W, np.zeros(n), 1e-6, 1e9)
+    W, curvature = np.ones(d * K), np.zeros(n)
+    if kept:
+        assert kept_sweeps(task, margins, work, X @ X.T, W, 1e-6, 1e12)
+    else:
+        begin(task, margins, work, W, curvature)
+        assert sweeps(task, margins, work, W, curvature, 1e-3, 1e9)
+        assert sweeps(task, margins, work, W, curvature, 1e-6, 1e9)  # they go on
     A = work.answers
     assert A.min() >= 0 and A.sum(axis=1) == pytest.approx(1)
     B = task.p[:, None] * (np.eye(K)[task.y.astype(int)] - A)
     np.testing.assert_allclose(W.reshape(d, K), X.T @ B / 0.3, atol=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_the_gap_of_kept_scores_is_that_of_the_point(seed):
+    _, X, task, margins, work = drawn(seed, 0.3)
+    (n, d), K = X.shape, len(margins.costs)
+    W = np.ones(d * K)
+    kept_sweeps(task, margins, work, X @ X.T, W, 1e-3, 1e12)
+    y, costs = task.y.astype(int), margins.costs[margins.row]
+    F = X @ W.reshape(d, K)
+    J = 0.15 * (W**2).sum() + task.p @ (costs + F - F[np.arange(n), y][:, None]).max(axis=1)
+    bound = task.p @ (costs * work.answers).sum(axis=1) - 0.15 * (W**2).sum()
+    passed = work.passed[0]
+    assert work.way[0, passed - 1] == pytest.approx(J)
+    assert work.way[1, passed - 1] == pytest.approx(J - bound, abs=1e-12)
+
+
+def test_far_is_what_would_take_more_turns_at_the_pace_of_the_way():
+    gaps = 0.5 ** np.arange(20.0)
+    gaps[7] = 3.0  # gaps swing
+    assert not seems_far(gaps, 10, gaps[14], 5.0)
+    assert seems_far(gaps, 10, gaps[19], 5.0)
+    assert seems_far(np.ones(20), 10, 0.5, 1e9)  # there is none
+
+
+@pytest.mark.parametrize("kept", [True, False])
 @pytest.mark.parametrize("newton", [True, False])
 @pytest.mark.parametrize("seed", range(30))
-def test_bounds_are_bounds_in_exact_arithmetic(seed, newton):
+def test_bounds_are_bounds_in_exact_arithmetic(seed, newton, kept):
     alpha = 10.0 ** -np.random.default_rng(seed).uniform(0, 4)
     rng, X, task, margins, work = drawn(seed, alpha, newton=newton)
     (n, d), K = X.shape, len(margins.costs)
@@ -100,8 +131,14 @@ def test_bounds_are_bounds_in_exact_arithmetic(seed, newton):
         Proof(np.zeros((n, K)), np.zeros(n), np.zeros((3, d)), np.zeros(K), np.zeros(K)),
         np.zeros(d * K),
     )
-    room = np.zeros((2, K))
-    found = small_margins_fit.fit(task, margins, rng.random(n) + 0.01, 1e-6, work, proof, W, room)
+    rest, fits = (1e-6, work, proof, W, np.zeros((2, K))), small_margins_fit
+    weight = rng.random(n) + 0.01
+    if kept:
+        found = fits.by_kept_sweeps(task, margins, X @ X.T, weight, *rest)
+    else:
+        found = fits.by_sweeps(task, margins, weight, *rest)
+    if newton and not np.isfinite(found.risk):
+        found = fits.by_newton(task, margins, *rest)
     if not np.isfinite(found.risk):
         assert not newton  # it was slow
         return

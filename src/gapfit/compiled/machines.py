@@ -16,12 +16,11 @@ from gapfit.compiled.projection import onto_balanced_box
 from gapfit.compiled.quantile import best_offset
 from gapfit.compiled.smo import Limits, Way, second_order
 
-PER_SAMPLE = 40  # steps, beyond which exact ones are better
-
 
 @jit
 def ascend(K, parts, G, v, limits, steps, target, taken, violation, way):
-    """Steps on pairs in each machine whose violation is above its target; see `smo.second_order`."""
+    """Steps on pairs in each machine whose violation is above its target: so many at most, or so many for
+    each sample if that is more. See `smo.second_order`."""
     rows, first, side = parts.rows, parts.first, 0  # of the largest copy
     for k in range(len(first) - 1):
         if first[k + 1] - first[k] < len(K):
@@ -43,11 +42,12 @@ def ascend(K, parts, G, v, limits, steps, target, taken, violation, way):
                 there[i] = False
         block = Block(own, there[:missing], diagonal[:n], K, parts, k)
         known[0] = known[1] = np.nan
-        bounds = Limits(limits.lower[start:stop], limits.upper[start:stop], limits.kink[start:stop], False)
+        lower, upper, kink = limits.lower[start:stop], limits.upper[start:stop], limits.kink[start:stop]
+        bounds = Limits(lower, upper, kink, limits.apart)
         looks, met = way.looks[k : k + 1], way.met[k : k + 1]
         seen = Way(way.goal[start:stop], way.values[k], way.gaps[k], looks, met, way.aim)
         more, left = second_order(
-            block, G[start:stop], v[start:stop], bounds, max(steps, PER_SAMPLE * n), target[k],
+            block, G[start:stop], v[start:stop], bounds, max(steps[0], steps[1] * n), target[k],
             1e-12 * largest if largest > 0.0 else 1e-12, known, seen,
         )  # fmt: skip
         taken[k] += more

@@ -19,7 +19,7 @@ PATIENCE = 4  # visits to all samples, by which their progress is judged
 
 
 @jit(inner=True)
-def _shuffle(order, count, state):
+def shuffle(order, count, state):
     for last in range(count - 1, 0, -1):
         state = (state * 1103515245 + 12345) % 2147483648
         other = (state >> 8) % (last + 1)
@@ -27,6 +27,20 @@ def _shuffle(order, count, state):
         order[last] = order[other]
         order[other] = held
     return state
+
+
+@jit(inner=True)
+def seems_far(gaps, turn, aim, ahead):
+    """Will it take more than so many turns until the gap is so small? By the least ones before and within the
+    last third of the way, for gaps swing."""
+    before, since, then = gaps[0], gaps[turn], turn - min(max(turn // 3, PATIENCE), turn)
+    for at in range(turn):
+        if at <= then:
+            before = min(before, gaps[at])
+        else:
+            since = min(since, gaps[at])
+    fall = math.log(since / before) / (turn - then)
+    return not fall < 0.0 or math.log(aim / since) < ahead * fall
 
 
 @jit(fast=True, inner=True)
@@ -67,22 +81,28 @@ def _sweep(task, margins, A, W, room, curvature, count):
 
 
 @jit(inner=True)
-def sweeps(task, margins, work, W, curvature, aim, ahead):
-    """Begin with no weights. Has the gap become that share of J, as far as it was met? No, if more than so
-    many sweeps ahead seem to be needed."""
-    n, m, state, A = len(task.p), work.F.shape[1], 1, work.answers
+def begin(task, margins, work, W, curvature):
+    """With no weights."""
+    work.passed[0] = 0
     for j in range(len(W)):
         W[j] = 0.0
-    for i in range(n):
+    for i in range(len(task.p)):
         margins.order[i] = i
         square = 0.0
         for a in range(task.rows.indptr[i], task.rows.indptr[i + 1]):
             square += task.rows.data[a] * task.rows.data[a]
         curvature[i] = task.p[i] * square / task.alpha
-        for j in range(m):
-            A[i, j] = 1.0 if j == task.y[i] else 0.0
-    for turn in range(POINTS):
-        state = _shuffle(margins.order, n, state)
+        for j in range(work.answers.shape[1]):
+            work.answers[i, j] = 1.0 if j == task.y[i] else 0.0
+
+
+@jit(inner=True)
+def sweeps(task, margins, work, W, curvature, aim, ahead):
+    """Go on. Has the gap become that share of J, as far as it was met? No, if more than so many sweeps ahead
+    seem to be needed."""
+    n, A, state = len(task.p), work.answers, 1 + work.passed[0]
+    for turn in range(work.passed[0], POINTS):
+        state = shuffle(margins.order, n, state)
         count, gap = _sweep(task, margins, A, W, work.offsets, curvature, n)
         J = gap - 0.5 * task.alpha * dense_dot(W, W)
         for i in range(n):
@@ -91,14 +111,12 @@ def sweeps(task, margins, work, W, curvature, aim, ahead):
         work.passed[0] = turn + 1
         if gap <= aim * J:
             return True
-        if turn >= PATIENCE:
-            fall = math.log(gap / work.way[1, turn - PATIENCE]) / PATIENCE
-            if not fall < 0.0 or math.log(aim * J / gap) < ahead * fall:
-                return False
+        if turn >= PATIENCE and seems_far(work.way[1], turn, aim * J, ahead):
+            return False
         left = gap
         for _ in range(INNER):
             if left <= ACTIVE * gap or 2 * count > n:
                 break
-            state = _shuffle(margins.order, count, state)
+            state = shuffle(margins.order, count, state)
             count, left = _sweep(task, margins, A, W, work.offsets, curvature, count)
     return False

@@ -51,23 +51,25 @@ def unseen():
 
 
 @jit(fast=True)
-def _see(G, v, limits, middle, way):
-    """The dual objective; at the offset that this middle of the slopes stands for, the gap and its slope."""
+def _see(G, v, limits, middle, way, side):
+    """The dual objective; at the offset that this middle of the slopes stands for, the gap and its slope. Or
+    the same of what is positive, side 0, or negative."""
     value = gap = slope = 0.0
     for k in range(len(G)):
         g, x, kink, lower, upper = G[k] - middle, v[k], limits.kink[k], limits.lower[k], limits.upper[k]
-        value += 0.5 * x * (G[k] - way.goal[k]) + kink * abs(x)
+        here = 1.0 if not limits.apart or (upper > 0.0) == (side == 0) else 0.0
+        value += here * (0.5 * x * (G[k] - way.goal[k]) + kink * abs(x))
         down, up = g * lower + kink * abs(lower), g * upper + kink * abs(upper)
-        gap += g * x + kink * abs(x) - min(0.0, min(down, up))
-        slope += (0.0 if min(down, up) >= 0.0 else lower if down < up else upper) - x
+        gap += here * (g * x + kink * abs(x) - min(0.0, min(down, up)))
+        slope += here * ((0.0 if min(down, up) >= 0.0 else lower if down < up else upper) - x)
     return -value, gap, slope
 
 
 @jit
-def _least_gap(G, v, limits, middle, way):
+def _least_gap(G, v, limits, middle, way, side):
     """The dual objective, and the gap at an offset that is nearly the best one, if it may be small enough
     there: a convex function of the offset, known by its tangents."""
-    low, gap, slope = _see(G, v, limits, middle, way)
+    low, gap, slope = _see(G, v, limits, middle, way, side)
     least = gap
     left, right = (-math.inf, 0.0, -1.0), (math.inf, 0.0, 1.0)  # tangents that fall and that rise
     for _ in range(_OFFSETS):
@@ -84,7 +86,7 @@ def _least_gap(G, v, limits, middle, way):
                 break
         else:
             middle -= gap / slope
-        _, gap, slope = _see(G, v, limits, middle, way)
+        _, gap, slope = _see(G, v, limits, middle, way, side)
         least = min(least, gap)
     return low, least
 
@@ -92,7 +94,10 @@ def _least_gap(G, v, limits, middle, way):
 @jit
 def _look(G, v, limits, middle, taken, way):
     """By how much the gap is too large, as a logarithm: not, if that is negative."""
-    low, gap = _least_gap(G, v, limits, middle, way)
+    low, gap = _least_gap(G, v, limits, middle[0], way, 0)
+    if limits.apart:
+        more, other = _least_gap(G, v, limits, middle[1], way, 1)
+        low, gap = low + more, gap + other
     value, at = low + gap, way.looks[0]
     if taken >= 4**at and at < len(way.values):
         way.values[at], way.gaps[at] = value, gap
@@ -240,7 +245,7 @@ def second_order(block, G, v, limits, steps, target, least, known, way):
         if not violation > target or taken >= steps:
             return taken, violation
         if taken >= next_look and way.goal.size:
-            before, excess = excess, _look(G, v, limits, middle[0], taken, way)
+            before, excess = excess, _look(G, v, limits, middle, taken, way)
             if excess < 0.0:
                 return taken, violation
             next_look, last_look = _next_look(taken, last_look, excess, before), taken

@@ -11,11 +11,11 @@ from gapfit.checks import as_tolerance
 from gapfit.driver.claims import Way
 from gapfit.driver.in_one_call import Fitted, certificate_of
 from gapfit.driver.one_call_given import Plain
+from gapfit.driver.one_call_margins import are_worth_sweeps, fit_margins, grown
 from gapfit.driver.one_call_targets import Targets, takes, targets_of
 from gapfit.solution import as_intercept
 
 ENTRIES = 500_000  # of X
-OF_MARGINS = 30_000  # the same, for a margin loss: its kinks cost many products
 WEIGHTS = 200_000  # of all scores
 ANSWERS = 60_000  # of all samples
 MATRIX = 100  # features, up to which there is a Hessian of one score; and twice as many as samples at most
@@ -31,7 +31,9 @@ class Curved(NamedTuple):
     @classmethod
     def of(cls, given: Plain) -> Self | None:
         """None, where it takes more than a call."""
-        if not takes(given.loss, intercept=given.intercept) or given.net.l1 or given.design.size > ENTRIES:
+        if not takes(given.loss, intercept=given.intercept) or given.net.l1:
+            return None
+        if given.design.size > ENTRIES * grown(given.loss):
             return None
         return cls(given, given.design.stored)
 
@@ -40,15 +42,15 @@ class Curved(NamedTuple):
         from gapfit.compiled import small_curved  # compiled code is loaded only when it is to run
 
         as_tolerance(tol)
-        began, (design, weight, loss, net, intercept) = perf_counter(), self.given
+        began, (design, _, loss, net, intercept) = perf_counter(), self.given
         (n, d), targets = design.shape, targets_of(loss, y)
         kind, target, m, q, attained, costs = targets
-        if d * m > WEIGHTS or n * q > ANSWERS or (intercept and not attained):
+        if d * m > WEIGHTS * grown(loss) or n * q > ANSWERS or (intercept and not attained):
             return None
-        if costs is not None and design.size > OF_MARGINS:
+        if costs is not None and not are_worth_sweeps(design, m):
             return None
         task = small_curved.Curved(self.rows, kind, d, target, np.empty(n), net.l2, intercept)
-        found = _fitted(task, weight, float(tol), targets)
+        found = _fitted(self.given, task, float(tol), targets)
         b = found.b
         levels = kind in (small_curved.LEVELS, small_curved.NEIGHBOURS)
         if levels and not (np.diff(b) >= 0).all():
@@ -72,12 +74,12 @@ class _Found(NamedTuple):
     way: Matrix
 
 
-def _fitted(task: Any, weight: Vector, tol: float, targets: Targets) -> _Found:
+def _fitted(given: Plain, task: Any, tol: float, targets: Targets) -> _Found:
     """Make room for a call, and make it."""
     from gapfit.compiled import small_curved_fit, small_curved_newton, small_curved_proof
     from gapfit.compiled.small_curved import CLASSES
 
-    n, d, m, q = len(weight), task.d, targets.scores, targets.offsets
+    n, d, m, q = len(given.weight), task.d, targets.scores, targets.offsets
     (answers, dual), W = np.empty((2, n, q)), np.empty(d * m)
     excess, box = (np.empty((2, q)), None) if task.kind == CLASSES else (None, np.empty((2, n)))
     single = d + (q if m == 1 else 1)
@@ -92,13 +94,7 @@ def _fitted(task: Any, weight: Vector, tol: float, targets: Targets) -> _Found:
     )  # fmt: skip
     proof = small_curved_proof.Proof(dual, np.empty(n), np.empty((3, d)), np.empty(m), np.empty(q))
     if targets.costs is None:
-        proved = small_curved_fit.fit(task, None, weight, tol, work, proof, W, excess, box)
+        proved = small_curved_fit.fit(task, None, given.weight, tol, work, proof, W, excess, box)
     else:
-        from gapfit.compiled import small_margins, small_margins_fit
-
-        row = targets.y.astype(np.int64)
-        margins = small_margins.Margins(
-            targets.costs, row, np.zeros((n, m)), np.zeros(1), np.empty(n, np.int64)
-        )
-        proved = small_margins_fit.fit(task, margins, weight, tol, work, proof, W, excess)
+        proved = fit_margins(given, task, tol, targets, work, proof, W, excess)
     return _Found(W, work.lines[0, m * d :], dual, proved, way[:, : passed[0]])

@@ -21,7 +21,8 @@ from gapfit.estimators.kernel_indefinite import local_solution
 from gapfit.estimators.kernel_statements import Evidence, Made, Part, Statement, said, said_later, spread
 from gapfit.estimators.samples import Samples
 from gapfit.losses.base import Loss
-from gapfit.losses.nu import NuRisk
+from gapfit.losses.nu import NuLoss, NuRisk
+from gapfit.nu_problems import NuProblems
 from gapfit.problem import Problem
 from gapfit.problems import Problems
 from gapfit.solution import Solution, Status
@@ -118,17 +119,24 @@ class KernelParts(Parts):
         small = max(len(part.target) for part in self.parts) <= LARGEST
         if self.again is None or inner_solver(solver) is not smo or chosen or not small:
             return super().together(solver, tol)  # statements cannot wait, or somebody has chosen how
-        problems = Problems.of(self.design, self.parts, self.loss, self.samples.weight)
+        kind = NuProblems if isinstance(self.loss, NuLoss) else Problems
+        problems = kind.of(self.design, self.parts, self.loss, self.samples.weight)
         if problems is None:
             return super().together(solver, tol)
         found = together(problems, tol)
+        nu = problems.margins(found.w) if isinstance(problems, NuProblems) else None
         W = np.zeros((self.count, self.design.n_samples))
         since = np.full(W.shape, -1)
         for k, (start, stop) in enumerate(pairwise(problems.first.tolist())):
             rows, w, u = self.parts[k].rows, found.w[start:stop], found.u[start:stop]
-            W[k, rows], since[k, rows] = w, found.since[start:stop]
-            evidence = Evidence(w, found.b[k : k + 1], u, found.certificates[k])
-            self.known.append((Machine(W[k], float(found.b[k])), evidence))
+            evidence = Evidence(w, found.b[k : k + problems.offsets], u, found.certificates[k])
+            machine = Machine(w, float(found.b[k]))
+            if nu is not None:
+                machine = in_units(w, nu[k].b, nu[k].width, tube=False)
+                if found.statuses[k] is Status.CERTIFIED:
+                    check_width(self.loss, machine.width, nu[k].largest)
+            W[k, rows], since[k, rows] = machine.w, found.since[start:stop]
+            self.known.append((machine._replace(w=W[k]), evidence))
         place = self.samples.origin.place
         self.known_since = np.where(place < 0, -1, since[:, place])
         return found.each()
@@ -191,16 +199,22 @@ def machine_of(problem: Problem, w: Slope, b: float) -> Machine:
     if not isinstance(problem.risk, NuRisk):
         return Machine(w, b)
     b, width = problem.risk.offset_and_width(problem.scores(w))
-    unit = 1.0 if problem.risk.loss.tube or not width else width
+    return in_units(w, b, width, tube=problem.risk.loss.tube)
+
+
+def in_units(w: Slope, b: float, width: float, *, tube: bool) -> Machine:
+    """A machine with nu: of a margin, in those of its width."""
+    unit = 1.0 if tube or not width else width
     return Machine(w / unit, b / unit, width)
 
 
 def check_margin(problem: Problem, machine: Machine, w: Slope) -> None:
-    """Raise one helpful sentence if nu is so small that it leaves no margin; w is in units of its own."""
-    if not isinstance(problem.risk, NuRisk) or problem.risk.loss.tube:
-        return
-    scores = problem.scores(w)
-    if not machine.width or np.abs(scores).max() >= machine.width / _NO_WIDTH:
-        raise UnboundedProblem(
-            f"{problem.loss!r} has a margin of no width: f = 0 is optimal. Take a larger nu"
-        )
+    """See `check_width`; w is in units of its own."""
+    if isinstance(problem.risk, NuRisk) and not problem.risk.loss.tube:
+        check_width(problem.loss, machine.width, float(np.abs(problem.scores(w)).max()))
+
+
+def check_width(loss: Loss, width: float | None, largest: float) -> None:
+    """Raise one helpful sentence if nu is so small that it leaves no margin, by the largest score."""
+    if not width or largest >= width / _NO_WIDTH:
+        raise UnboundedProblem(f"{loss!r} has a margin of no width: f = 0 is optimal. Take a larger nu")

@@ -8,7 +8,6 @@ a phantom variable with an empty row of K takes up whatever the others leave, an
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from math import gcd
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -22,14 +21,13 @@ from gapfit.losses.forms import Conjugate
 from gapfit.minorant import Minorant
 from gapfit.offset import best_offsets, offset_interval
 from gapfit.problem import Problem
-from gapfit.projections import project_box_hyperplane
+from gapfit.projections import filled, project_box_hyperplane
 from gapfit.records import Kept
 from gapfit.rounding import EPS
 from gapfit.solution import Iterate
 from gapfit.solvers.coordinates.kinds import coordinates
 
 OUTSIDE = 1e-6  # of the largest variable: so far beyond its bound, one is projected right on to it
-_GOLDEN = 0.5 * (5**0.5 - 1)
 _AT_BOUND = 1e-13  # of the largest variable: as far as rounding may move one from its bound
 
 
@@ -224,24 +222,3 @@ class Dual(Kept):
             return Iterate(v, b, known, claim, snapshot, estimate, objective)
         # not the point that belongs to the bound: balancing makes a support vector of some sample
         return Iterate(v, b, partial(self.minorant, v), claim, snapshot, estimate, objective)
-
-
-def filled(lower: Vector, upper: Vector, total: float) -> Vector:
-    """A point with this sum: some variables, here and there, at their upper bounds, the others at their
-    lower."""
-    v = lower.copy()
-    places = (upper > lower).nonzero()[0]
-    order = places[_here_and_there(len(places))]
-    room = (upper - lower)[order]
-    before = room.cumsum() - room
-    share = np.minimum(np.maximum(total - float(lower.sum()) - before, 0.0), room)
-    v[order] = np.where(share == room, upper[order], lower[order] + share)
-    return v
-
-
-def _here_and_there(n: int) -> Indices:
-    """All places, any first of which are spread evenly over all: steps of the golden ratio."""
-    step = int(_GOLDEN * n) or 1
-    while gcd(step, n) > 1:
-        step += 1
-    return np.arange(n) * step % n if n else np.arange(0)

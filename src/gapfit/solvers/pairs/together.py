@@ -1,15 +1,13 @@
 """Many small machines at once: steps on pairs in each, by one call of compiled code for all of them."""
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from gapfit._types import Vector
 from gapfit.problems import Problems
-from gapfit.solvers.pairs.dual import OUTSIDE, filled
+from gapfit.solvers.pairs.dual import OUTSIDE
 
-STEPS = 6000  # in each, beyond which exact ones are better: or more, if there are many samples
 _LOOKS = 12  # at what is claimed on the way, at most
 
 
@@ -18,7 +16,7 @@ class Machines:
 
     def __init__(self, problems: Problems) -> None:
         self._about(problems)
-        self.v = self._start()
+        self.v = problems.start()
         f = problems.scores(self.v) if self.v.any() else np.zeros_like(self.v)
         self.G = f - self.target
         self.scale = self._mean(np.abs(self.target))
@@ -31,21 +29,12 @@ class Machines:
         self.ways: list[Any] = [[]] * count  # J and the gap at points that the last steps have passed
 
     def _about(self, problems: Problems) -> None:
-        self.problems, atoms = problems, problems.risk.atoms
-        self.target = atoms.sign * atoms.lin
+        self.problems, self.target = problems, problems.target
         self.lower, self.upper = (-end / problems.each_alpha for end in (problems.upper, problems.lower))
 
     def _mean(self, values: Vector) -> Vector:
         """Of each machine."""
         return np.asarray(np.add.reduceat(values, self.problems.first[:-1]) / self.problems.sizes)
-
-    def _start(self) -> Vector:
-        """Zero, or where some of the slope in b is carried by no sample, a point that makes up for it."""
-        total, first = self.problems.risk.atoms.total, self.problems.first
-        if total == 0:
-            return np.zeros_like(self.target)
-        pieces = zip(self.problems.alpha, pairwise(first), strict=True)
-        return np.concatenate([filled(self.lower[a:b], self.upper[a:b], total / at) for at, (a, b) in pieces])
 
     def only(self, chosen: Any) -> Any:
         """Go on with some of the machines; the places that the samples of these had."""
@@ -65,14 +54,15 @@ class Machines:
         its objective; which of them have done with as many steps as are better than exact ones."""
         from gapfit.compiled.smo import Limits  # compiled code is loaded only when it is to run
 
-        limits = Limits(self.lower, self.upper, self.problems.risk.atoms.kink, False)
+        limits = Limits(self.lower, self.upper, self.problems.kink, self.problems.apart)
         target, problems = enough * self.scale, self.problems
         count, compiled = len(problems.sizes), problems.compiled
         seen = np.zeros((2, count, _LOOKS))
         way = compiled.Way(self.target, *seen, np.zeros(count, np.int64), np.zeros(count, np.bool_), aim)
         compiled.ascend(
-            problems.K, problems.parts, self.G, self.v, limits, STEPS, target, self.taken, self.violation, way
-        )
+            problems.K, problems.parts, self.G, self.v, limits, problems.steps, target, self.taken,
+            self.violation, way,
+        )  # fmt: skip
         seen = seen.transpose(1, 2, 0) * problems.alpha[:, None, None]
         self.ways = [part[:looks].tolist() for part, looks in zip(seen, way.looks.tolist(), strict=True)]
         at_bound = (self.v == self.upper) | (self.v == self.lower)

@@ -1,0 +1,56 @@
+"""What proofs of nu machines rest on, against fractions."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from gapfit.compiled import blocks, nu_machines
+
+
+def sides(seed):
+    """Of one machine, with ties, and room to write to."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 40))
+    y = rng.permutation(np.where(np.arange(n) % 2, 1.0, -1.0))
+    p = rng.choice([0.1, 0.3, 1.0], n) * (1 if rng.random() < 0.5 else rng.random(n))
+    p /= p.sum()
+    half = float(rng.uniform(0.05, 0.95)) * min(p[y > 0].sum(), p[y < 0].sum())
+    first = np.array([0, n])
+    rest = blocks.Parts(np.arange(n), first, first, np.array([0, 1]))
+    return rng, nu_machines.Sides(y, p, half), rest, np.empty((2, n))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_risk_is_the_largest_sum_over_shares(seed):
+    rng, known, rest, room = sides(seed)
+    n, (y, p, half) = len(known.y), known
+    scores = rng.normal(size=n).round(int(rng.integers(0, 3)))
+    ends, sums = np.empty((2, 1)), np.empty((2, 1))
+    nu_machines.above(known, rest, scores, room, ends, sums)
+    exact = Fraction(0)
+    for sign, end in zip((1, -1), ends[:, 0], strict=True):
+        left = Fraction(half)
+        for margin, share in sorted((sign * scores[i], p[i]) for i in range(n) if y[i] == sign):
+            taken = min(left, Fraction(share))
+            exact -= taken * Fraction(margin)
+            left -= taken
+        assert left == 0 and end in sign * scores[y == sign]
+    assert abs(Fraction(sums[0, 0]) - exact) <= Fraction(1e-16) * (n + 8) * Fraction(sums[1, 0])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_shares_can_be_scaled_down_to_what_is_feasible(seed):
+    rng, known, rest, room = sides(seed)
+    n, (y, p, half) = len(known.y), known
+    v = np.empty(n)
+    nu_machines.begin(known, rest, np.array([0.3]), v)
+    u = -0.3 * v * (1 + rng.choice([0.0, 1e-15, 1e-6]) * rng.normal(size=n))
+    u = np.clip(u, np.where(y > 0, -p, 0), np.where(y > 0, 0, p))
+    before, sums = u.copy(), np.empty((3, 1))
+    nu_machines.below(known, rest, u, v, np.array([0.3]), np.ones(n), room[0], sums)
+    assert (np.abs(u) <= p).all() and (u * y <= 0).all()
+    assert np.abs(u - before).max() <= 1e-5
+    for sign in (1, -1):
+        total = sum(Fraction(abs(x)) for x in u[y == sign])
+        assert Fraction(half) <= total <= Fraction(half) * (1 + Fraction(sums[0, 0]) * (1 + Fraction(1e-14)))
