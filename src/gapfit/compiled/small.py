@@ -40,7 +40,10 @@ def _look(X, losses, net, place, course, columns, products):
         bound += value - lost + f[i] * x
         mass += x
         bend += place.curvature[i]
-        fall += f[i] * x
+        if losses.entropy[i] != 0.0:
+            fall += f[i] * x
+        else:  # at an end of its box a dual variable gains more from less than the score tells
+            fall += (losses.target[i] - losses.quad[i] * x) * x - losses.kink[i] * abs(x)
         drop += x * x / max(place.curvature[i], TINY) if losses.entropy[i] != 0.0 else losses.quad[i] * x * x
     if X is not None:
         add_rows(X, v, z)
