@@ -90,6 +90,27 @@ def test_wide_rows_go_by_samples_or_by_products(seed):
     assert mine.primal <= least + 1e-9 * abs(least)
 
 
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("n, d, solver", [(100, 130, "small_newton"), (500, 2500, "newton_cg")])
+def test_what_sweeps_give_up_is_certified_by_steps(n, d, solver, seed):
+    """Rows of one or two entries under next to no penalty: equal ones of both labels pull at few weights."""
+    rng = np.random.default_rng(seed)
+    X = np.zeros((n, d))
+    X[np.arange(n), rng.integers(0, d // 6, n)] = np.abs(rng.normal(size=n))
+    X[np.arange(n), rng.integers(0, d, n)] = np.abs(rng.normal(size=n))
+    y, weight = np.where(rng.random(n) < 0.5, 1.0, -1.0), np.ones(n)
+    alpha = 1e-4 * float((X * X).sum() / n)
+    loss, penalty = as_loss("squared_hinge"), as_penalty("l2")
+    small = Small.of(Plain.of(MemoryDesign(sparse.csr_matrix(X)), weight, loss, penalty, alpha, True))
+    found = small.fit(y, 1e-6)
+    assert found.solver in (solver, "dual_cd") and found.certificate.relative_gap <= 1e-6
+    if found.solver == "dual_cd":
+        small = small._replace(methods=small.methods[1:])
+        assert small.fit(y, 1e-6).solver == solver
+    other = solve(Problem(sparse.csr_matrix(X), y, loss, penalty, alpha, weight, True), tol=1e-8).certificate
+    assert found.certificate.dual <= other.primal and other.dual <= found.certificate.primal
+
+
 def tall(seed):
     """One of more samples than columns, of losses that are round: at any alpha, with columns of all sizes."""
     rng = np.random.default_rng(seed)

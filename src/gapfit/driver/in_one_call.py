@@ -19,7 +19,7 @@ from gapfit.checks import as_tolerance
 from gapfit.driver.claims import Way
 from gapfit.driver.columns_in_use import ColumnsInUse
 from gapfit.driver.one_call_given import Plain
-from gapfit.driver.one_call_methods import Method, Task, method_for
+from gapfit.driver.one_call_methods import Method, Task, methods_for
 from gapfit.losses.base import Loss
 from gapfit.losses.forms import Conjugate
 from gapfit.losses.piecewise import PiecewiseLoss
@@ -64,17 +64,17 @@ class Small(NamedTuple):
     given: Plain
     columns: ColumnsInUse
     rows: Any  # of its design: `compiled.rows.Rows`
-    method: Method
+    methods: tuple[Method, ...]
     numbers: Numbers
 
     @classmethod
     def of(cls, given: Plain) -> Self | None:
         """None, where it takes more than a call."""
         columns = ColumnsInUse.of(given.design)
-        method, numbers = method_for(columns.design, given.net), numbers_of(given.loss)
-        if method is None or numbers is None:
+        methods, numbers = methods_for(columns.design, given.net), numbers_of(given.loss)
+        if not methods or numbers is None:
             return None
-        return cls(given, columns, columns.design.stored, method, numbers)
+        return cls(given, columns, columns.design.stored, methods, numbers)
 
     def fit(self, y: Vector, tol: float) -> Fitted | None:
         """To these targets, which the loss takes. None if that cannot be certified at once."""
@@ -89,15 +89,17 @@ class Small(NamedTuple):
             return None
         net = Net(l1, l2, free, 0.0, 0.0, 0.0)
         data = Data(self.rows, *numbers, weight)  # type: ignore[call-arg]  # six of them
-        found = self.method(Task(self.columns.design, data, net, kind, tol))
-        if found is None:
-            return None
-        (w, b, v, proved, way), solver = found
-        certificate = certificate_of(proved, loss)
-        if not certificate.relative_gap <= tol:
-            return None
-        w = self.columns.of_all(w)
-        return Fitted(w, b, -v, certificate, Way(way, certificate, perf_counter() - began), solver)
+        task = Task(self.columns.design, data, net, kind, tol)
+        for method in self.methods:
+            found = method(task)
+            if found is None:
+                continue
+            (w, b, v, proved, way), solver = found
+            certificate = certificate_of(proved, loss)
+            if certificate.relative_gap <= tol:
+                w = self.columns.of_all(w)
+                return Fitted(w, b, -v, certificate, Way(way, certificate, perf_counter() - began), solver)
+        return None
 
 
 def certificate_of(proved: Any, loss: Loss) -> Certificate:

@@ -47,18 +47,18 @@ class Found(NamedTuple):
 Method = Callable[[Task], Found | None]  # None: others are faster
 
 
-def method_for(design: MemoryDesign, net: Net) -> Method | None:
-    """The one that makes least of such a shape, if one does."""
+def methods_for(design: MemoryDesign, net: Net) -> tuple[Method, ...]:
+    """Those that make least of such a shape, one after the other until a fit is certified."""
     (n, d), entries = design.shape, design.size
     small = is_small_shape(n, d)
     if net.l1 > 0:
         many = n < 2 * d  # steps: few samples, and weights that may be zero
         if small and (not many or (n + d) * d**2 <= VERY_LITTLE):
-            return by_hessian
-        return by_columns if entries <= MANY else None
+            return (by_hessian,)
+        return (by_columns,) if entries <= MANY else ()
     if small:
-        return by_hessian_or_rows
-    return by_rows if entries <= MANY else None
+        return by_hessian_or_rows, by_hessian_after_rows
+    return (by_rows, by_products_after_samples) if entries <= MANY else ()
 
 
 def _is_round(task: Task) -> bool:
@@ -75,12 +75,21 @@ def _is_parabola(task: Task) -> bool:
 
 
 def by_hessian_or_rows(task: Task) -> Found | None:
-    """Of few samples, or of few weights. Lines are hard for sweeps where the penalty is weak."""
+    """Of few samples, or of few weights."""
+    return by_hessian(task) if _wants_hessian(task) else by_rows(task)
+
+
+def by_hessian_after_rows(task: Task) -> Found | None:
+    """The same, where that has come to nothing."""
+    return None if _wants_hessian(task) else by_hessian(task)
+
+
+def _wants_hessian(task: Task) -> bool:
+    """Is it soon made? Lines are hard for sweeps where the penalty is weak."""
     n, d = task.design.shape
     if _is_round(task):
-        return by_hessian(task) if d <= FEW else by_rows(task)
-    hard = n > CROWD * d or EASY * task.net.l2 * n < _mean_square(task.design)
-    return by_hessian(task) if hard else by_rows(task)
+        return d <= FEW
+    return n > CROWD * d or EASY * task.net.l2 * n < _mean_square(task.design)
 
 
 def by_rows(task: Task) -> Found | None:
@@ -92,6 +101,14 @@ def by_rows(task: Task) -> Found | None:
         weak = crowd and task.net.l2 < WEAK * _mean_square(task.design)
         return None if weak else by_products(task)
     return None if crowd or _passed(task.design) > SWEPT else by_samples(task)
+
+
+def by_products_after_samples(task: Task) -> Found | None:
+    """Where sweeps over samples have come to nothing: losses with ends have products as well."""
+    n, d = task.design.shape
+    return (
+        by_products(task) if n < d and not task.kind and _is_round(task) and not _is_parabola(task) else None
+    )
 
 
 def _mean_square(design: MemoryDesign) -> float:
