@@ -45,7 +45,7 @@ MODELS = {
 # small fits that nobody watches go another way, to the same optimum
 IN_ONE_CALL = (
     "classifier", "one against the rest", "regressor", "levels", "kernel", "kernel, pairs of classes",
-    "kernel regressor", "kernel novelty",
+    "kernel regressor", "kernel novelty", "kernel, nu",
 )  # fmt: skip
 every_model = pytest.mark.parametrize("name", MODELS)
 
