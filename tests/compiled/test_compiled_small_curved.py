@@ -66,7 +66,8 @@ def test_newton_ends_where_slopes_vanish(kind, dense, seed):
     risk = evaluate(task, None, work, work.lines[0, m * task.d :])
     risk, going = descend(task, None, work, risk, 1e-12, 0.0)
     assert going
-    W = work.lines[0, : m * task.d].reshape(m, task.d)
+    W = work.lines[0, : m * task.d]  # of sparse rows feature by feature
+    W = W.reshape(task.d, m).T if task.rows.indices.size else W.reshape(m, task.d)
     np.testing.assert_allclose(work.F, X @ W.T, atol=1e-10)
     U, e = np.zeros_like(work.F), np.zeros(q)
     slopes(task, work.answers, U, e)
@@ -79,7 +80,8 @@ def test_newton_ends_where_slopes_vanish(kind, dense, seed):
 def test_a_fit_proves_what_it_has_found(kind):
     _, X, task, work, m, q = drawn(0, kind, dense=True)
     n, d = X.shape
-    proof = Proof(np.zeros((n, q)), np.zeros(n), np.zeros((3, d)), np.zeros(m), np.zeros(q))
+    lines = np.zeros((n, m)), np.zeros((2, d * m)), np.zeros((2, d))
+    proof = Proof(np.zeros((n, q)), np.zeros(n), *lines, np.zeros(q))
     rooms = (np.zeros((2, q)), None) if kind == small_curved.CLASSES else (None, np.zeros((2, n)))
     W = np.zeros(m * d)
     found = small_curved_fit.fit(task, None, np.ones(n), 1e-8, work, proof, W, *rooms)

@@ -42,7 +42,7 @@ def drawn(seed, kind):
 
 
 def proof_of(n, d, m, q):
-    room = np.zeros(n), np.zeros((3, d)), np.zeros(m), np.zeros(q)
+    room = np.zeros(n), np.zeros((n, m)), np.zeros((2, d * m)), np.zeros((2, d)), np.zeros(q)
     return small_curved_proof.Proof(np.zeros((n, q)), *room)
 
 

@@ -72,11 +72,13 @@ def test_the_hessian_is_that_of_the_rounded_risk(seed):
         rounded(margins, i, rng.normal(size=K), np.zeros(K), int(task.y[i]), work.answers[i])
     put_hessian(task, margins, work.answers, work.matrix)
     L = np.tril(work.matrix)
-    z = rng.normal(size=d * K)
-    V = X @ z.reshape(K, d).T
+    W = rng.normal(size=(d, K))
+    V = X @ W
     for i in range(n):
         bend_rounded(margins, task.p[i], work.answers[i], V[i])
-    np.testing.assert_allclose(L @ (L.T @ z), 0.7 * z + (X.T @ V).T.ravel(), rtol=1e-7, atol=1e-9)
+    order = "C" if task.rows.indices.size else "F"  # weights of sparse rows stand feature by feature
+    product = (0.7 * W + X.T @ V).ravel(order)
+    np.testing.assert_allclose(L @ (L.T @ W.ravel(order)), product, rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize("kept", [True, False])
@@ -127,10 +129,8 @@ def test_bounds_are_bounds_in_exact_arithmetic(seed, newton, kept):
     alpha = 10.0 ** -np.random.default_rng(seed).uniform(0, 4)
     rng, X, task, margins, work = drawn(seed, alpha, newton=newton)
     (n, d), K = X.shape, len(margins.costs)
-    proof, W = (
-        Proof(np.zeros((n, K)), np.zeros(n), np.zeros((3, d)), np.zeros(K), np.zeros(K)),
-        np.zeros(d * K),
-    )
+    room = np.zeros(n), np.zeros((n, K)), np.zeros((2, d * K)), np.zeros((2, d)), np.zeros(K)
+    proof, W = Proof(np.zeros((n, K)), *room), np.zeros(d * K)
     rest, fits = (1e-6, work, proof, W, np.zeros((2, K))), small_margins_fit
     weight = rng.random(n) + 0.01
     if kept:

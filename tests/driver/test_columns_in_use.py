@@ -46,6 +46,18 @@ def test_what_is_left_has_the_same_scores():
     assert some.design.shape[1] <= X.nnz
     w = np.random.default_rng(0).normal(size=some.design.shape[1])
     np.testing.assert_array_equal(X @ some.of_all(w), some.design.scores(w))
+    several = np.column_stack([w, -w])
+    np.testing.assert_array_equal(some.of_all(several), np.column_stack([some.of_all(w), some.of_all(-w)]))
+
+
+@pytest.mark.parametrize("loss", ["softmax", "crammer_singer"])
+def test_classes_are_fitted_without_them(loss):
+    X, y = drawn(3)
+    labels = np.digitize(y, np.quantile(y, [0.3, 0.6]))
+    model = LinearClassifier(loss=loss, alpha=1e-2, tol=1e-6, fit_intercept=False).fit(X, labels)
+    wanted = solve(Problem(X, labels, loss, "l2", 1e-2, intercept=False), tol=1e-8).certificate
+    assert not model.coef_[:, np.diff(X.tocsc().indptr) == 0].any()
+    assert model.objective_ - model.dual_gap_ <= wanted.primal <= model.objective_ + 1e-9
 
 
 @pytest.mark.parametrize("X", [np.ones((5, 90)), sparse.csr_matrix(np.ones((5, 9)))])

@@ -131,7 +131,7 @@ def test_what_is_not_for_one_call_is_left_to_others():
     assert of() is not None
     assert of(X=sparse.csr_matrix(X)) is not None
     assert of(X=X.astype(np.float32)) is None
-    assert of(X=np.zeros((200_000, 3))) is None
+    assert of(X=np.zeros((2_000_000, 3))) is None
     margins = of(X=np.zeros((20_000, 60)), loss=CrammerSinger(), intercept=False)
     assert margins.fit(np.resize([0.0, 1.0, 2.0], 20_000), 1e-4) is None
     assert of(penalty=Box(l2, 0.0, 1.0)) is None

@@ -31,24 +31,6 @@ class Curved(NamedTuple):
 
 
 @jit(inner=True)
-def _of_classes(f, b, truth, answer):
-    """In terms of differences to the score of the truth."""
-    own, top, others = f[truth] + b[truth], 0.0, 0.0
-    for k in range(f.size):
-        answer[k] = f[k] + b[k] - own
-        top = max(top, answer[k])
-    answer[truth] = 0.0
-    for k in range(f.size):
-        answer[k] = math.exp(answer[k] - top)
-        if k != truth:
-            others += answer[k]
-    total = answer[truth] + others
-    for k in range(f.size):
-        answer[k] /= total
-    return top + math.log(total) if top > 0.0 else math.log1p(others)
-
-
-@jit(inner=True)
 def _of_levels(f, b, level, everywhere, answer):
     """Those of thresholds that are not for this level are zero."""
     loss = 0.0
@@ -64,12 +46,10 @@ def _of_levels(f, b, level, everywhere, answer):
 
 @jit(inner=True)
 def respond(task, margins, i, f, b, answer):
-    """Write the answer of sample i at its scores, and return its loss. `margins` are None, or those of
-    `small_margins`."""
+    """Write the answer of sample i at its scores, and return its loss; of classes that is `small_classes`.
+    `margins` are None, or those of `small_margins`."""
     if margins is not None:
         return rounded(margins, i, f, b, int(task.y[i]), answer)
-    if task.kind == CLASSES:
-        return _of_classes(f, b, int(task.y[i]), answer)
     return _of_levels(f[0], b, int(task.y[i]), task.kind == LEVELS, answer)
 
 
@@ -141,16 +121,16 @@ def curvature(task, margins, i, answer, border):
 
 
 @jit(fast=True, inner=True)
-def bend_of_offsets(task, answers, B):
-    """Write the second derivatives of the risk in the offsets."""
+def bend_of_offsets(task, answers, B, mixed):
+    """Write the second derivatives of the risk in the offsets, where these are free; or only unmixed ones."""
     q = len(B)
     for k in range(q):
         for j in range(q):
             B[k, j] = 0.0
-    for i in range(len(answers)):
+    for i in range(len(answers) if task.free else 0):
         p, answer = task.p[i], answers[i]
         for k in range(q):
             B[k, k] += p * answer[k] * (1.0 - answer[k])
-            if task.kind == CLASSES:
+            if mixed and task.kind == CLASSES:
                 for j in range(k):
                     B[k, j] -= p * answer[k] * answer[j]

@@ -8,6 +8,7 @@ from gapfit.compiled.small_curved import CLASSES, LEVELS
 from gapfit.compiled.small_curved_newton import POINT, STEP, descend, evaluate, settle_offsets
 from gapfit.compiled.small_curved_proof import prove_curved
 from gapfit.compiled.small_fit import ENOUGH, LARGEST, TRIES, relative_gap
+from gapfit.compiled.small_scores import place
 
 
 @jit(inner=True)
@@ -55,9 +56,9 @@ def fit(task, margins, weight, tol, work, proof, W, excess, box):
         risk, moving = descend(task, margins, work, risk, aim, 0.0)
         if task.free:
             settle_offsets(task, margins, work, risk)
-        for k in range(m):
-            for j in range(d):
-                W[j * m + k] = z[k * d + j]
+        for j in range(d):
+            for k in range(m):
+                W[j * m + k] = z[place(task.rows, d, m, j, k)]
         proved = prove_curved(task, margins, work.answers, W, z[m * d :], proof, excess, box)
         aim *= 0.1
         if relative_gap(proved) <= tol or not moving:

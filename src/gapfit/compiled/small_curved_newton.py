@@ -1,6 +1,6 @@
 """Newton's method for the losses of `small_curved`, steps by conjugate gradients.
 
-Weights of all scores stand score by score in one vector, and the offsets after them. A step solves
+Weights of all scores stand in one vector (`small_scores`), and the offsets after them. A step solves
 
     (alpha + X'DX) s + X'D t = -gradient in w,      D'X s + D t = -gradient in b,
 
@@ -13,10 +13,12 @@ import math
 from typing import Any, NamedTuple
 
 from gapfit.compiled._jit import jit
-from gapfit.compiled.rows import TINY, dense_dot, row_add, row_dot
-from gapfit.compiled.small_curved import bend, bend_of_offsets, curvature, respond, slopes
+from gapfit.compiled.rows import TINY, dense_dot
+from gapfit.compiled.small_classes import answer_classes
+from gapfit.compiled.small_curved import CLASSES, bend, bend_of_offsets, curvature, respond, slopes
 from gapfit.compiled.small_margins import put_hessian
 from gapfit.compiled.small_model import EPS, factor, solve, solve_factored
+from gapfit.compiled.small_scores import add_slopes, place, put_scores
 
 POINT, GRADIENT, STEP, REST, PULLED, WAY, BENT = range(7)  # lines of `Work.lines`
 MOST = 50  # Newton steps
@@ -33,7 +35,7 @@ TURNS = 6  # Newton steps in the offsets alone
 class Work(NamedTuple):
     """Where the fit is, and where it writes. Arrays are few: each takes time to compile, wherever it goes."""
 
-    lines: Any  # weights, score by score, and offsets; and others of that size
+    lines: Any  # weights and offsets; and others of that size
     F: Any  # scores without offsets,
     V: Any  # what changes of weights make of them,
     U: Any  # and slopes in them
@@ -48,31 +50,20 @@ class Work(NamedTuple):
 @jit(inner=True)
 def evaluate(task, margins, work, b):
     """Write all answers, and return the risk."""
+    if margins is None and task.kind == CLASSES:
+        return answer_classes(task, work.F, b, work.answers, work.U.reshape(work.U.size)[: len(work.U)])
     risk = 0.0
     for i in range(len(task.p)):
         risk += task.p[i] * respond(task, margins, i, work.F[i], b, work.answers[i])
     return risk
 
 
-@jit(fast=True, inner=True)
-def put_scores(task, z, V):
-    """Those of the weights z, without offsets."""
-    d = task.d
-    for i in range(len(V)):
-        for k in range(V.shape[1]):
-            V[i, k] = row_dot(task.rows, i, z[k * d : (k + 1) * d])
-
-
 @jit(fast=True)
-def _put_adjoint(task, U, z, out):
+def _put_gradient(task, U, z, out):
     """Write alpha z + X'U."""
-    d = task.d
-    for j in range(U.shape[1] * d):
+    for j in range(U.shape[1] * task.d):
         out[j] = task.alpha * z[j]
-    for i in range(len(U)):
-        for k in range(U.shape[1]):
-            if U[i, k] != 0.0:
-                row_add(task.rows, i, U[i, k], out[k * d : (k + 1) * d])
+    add_slopes(task.rows, task.d, U, out)
 
 
 @jit(fast=True)
@@ -87,14 +78,20 @@ def _put_simple_hessian(task, margins, work):
     for i in range(len(task.p)):
         c = curvature(task, margins, i, work.answers[i], border)
         start = indptr[i]
-        for a in range(start, indptr[i + 1]):
-            x, j = data[a], indices[a] if indices.size else a - start
+        row = data[start : indptr[i + 1]]
+        for a in range(row.size):
+            x, j = row[a], indices[start + a] if indices.size else a
             diagonal[j] += c * x * x
-            if H.size:
-                for k in range(start, a):  # columns come in their order
-                    H[j, indices[k] if indices.size else k - start] += c * x * data[k]
-                for k in range(d, len(H)):
-                    H[k, j] += border[k - d] * x
+            for k in range(d, len(H)):
+                H[k, j] += border[k - d] * x
+        for a in range(row.size if H.size else 0):  # columns come in their order
+            x, line = c * row[a], H[indices[start + a] if indices.size else a]
+            if indices.size:
+                for k in range(a):
+                    line[indices[start + k]] += x * row[k]
+            else:
+                for k in range(a):
+                    line[k] += x * row[k]
         for k in range(d, len(diagonal)):
             diagonal[k] += abs(border[k - d])
     for j in range(len(diagonal)):
@@ -116,16 +113,18 @@ def _pull(task, work, rest, out):
             out[j] = rest[j]
         solve_factored(work.matrix, out, len(work.matrix))
         return
+    if len(work.matrix) == 0:
+        for j in range(some.size):
+            for k in range(m):
+                at = place(task.rows, d, m, j, k) if j < d else m * d + k + j - d
+                out[at] = rest[at] / diagonal[j]
+        return
     for k in range(m):
         for j in range(some.size):
-            some[j] = rest[k * d + j] if j < d else rest[m * d + k + j - d]
-        if work.matrix.size:
-            solve_factored(work.matrix, some, some.size)
-        else:
-            for j in range(some.size):
-                some[j] /= diagonal[j]
+            some[j] = rest[place(task.rows, d, m, j, k) if j < d else m * d + k + j - d]
+        solve_factored(work.matrix, some, some.size)
         for j in range(some.size):
-            out[k * d + j if j < d else m * d + k + j - d] = some[j]
+            out[place(task.rows, d, m, j, k) if j < d else m * d + k + j - d] = some[j]
 
 
 @jit(fast=True)
@@ -142,9 +141,9 @@ def _put_step(task, margins, work, enough):
     for j in range(size):
         way[j] = pulled[j]
     for _ in range(PRODUCTS):
-        put_scores(task, way, work.V)
+        put_scores(task.rows, task.d, way, work.V)
         bend(task, margins, work.answers, work.V, way[k:], bent[k:])
-        _put_adjoint(task, work.V, way, bent)
+        _put_gradient(task, work.V, way, bent)
         work.passed[1] += 1
         curved = dense_dot(way, bent)
         if not curved > 0.0:
@@ -197,8 +196,8 @@ def descend(task, margins, work, risk, aim, least):
     moved = True
     while moved and work.passed[0] < MOST:
         slopes(task, work.answers, work.U, gradient[k:])
-        _put_adjoint(task, work.U, z, gradient)
-        bend_of_offsets(task, work.answers, work.offsets)
+        _put_gradient(task, work.U, z, gradient)
+        bend_of_offsets(task, work.answers, work.offsets, False)
         gap = dense_dot(gradient[:k], gradient[:k]) / (2.0 * task.alpha) + _gain(work, gradient[k:])
         J = 0.5 * task.alpha * dense_dot(z[:k], z[:k]) + risk
         work.way[0, work.passed[0]], work.way[1, work.passed[0]] = J, gap
@@ -211,7 +210,7 @@ def descend(task, margins, work, risk, aim, least):
         else:
             _put_simple_hessian(task, margins, work)
         _put_step(task, margins, work, ENOUGH * enough * task.alpha)
-        put_scores(task, work.lines[STEP], work.V)
+        put_scores(task.rows, task.d, work.lines[STEP], work.V)
         risk, moved = _search(task, margins, work, J)
     return risk, False
 
@@ -232,7 +231,7 @@ def settle_offsets(task, margins, work, risk):
     b, e, held = work.lines[POINT, k:], work.lines[GRADIENT, k:], work.lines[STEP, k:]
     for _ in range(TURNS):
         slopes(task, work.answers, work.U, e)
-        bend_of_offsets(task, work.answers, work.offsets)
+        bend_of_offsets(task, work.answers, work.offsets, True)
         gain = _gain(work, e)
         if not EPS * risk < gain < last:
             break

@@ -9,56 +9,65 @@ import math
 from typing import Any, NamedTuple
 
 from gapfit.compiled._jit import jit
+from gapfit.compiled.exponentials import ROUNDINGS
+from gapfit.compiled.small_classes import answer_classes
 from gapfit.compiled.small_curved import CLASSES, NEIGHBOURS, respond
 from gapfit.compiled.small_feasible import balanced, into_the_box, is_inside, unit_of
 from gapfit.compiled.small_margins import cost_of, loss_of
 from gapfit.compiled.small_model import Losses, Net
-from gapfit.compiled.small_proof import LOGARITHMS, TINY, Proved, entropy_of, gamma, omega_of, put_slope
+from gapfit.compiled.small_proof import LOGARITHMS, TINY, Proved, entropy_of, gamma, omega_of
+from gapfit.compiled.small_scores import add_slopes, place, put_scores
 from gapfit.compiled.small_simplices import put_shares, shares_entropy
+
+EXPONENTIALS = LOGARITHMS + ROUNDINGS
 
 
 class Proof(NamedTuple):
     """What a proof writes to."""
 
     dual: Any  # slopes in the scores of classes; else minus the slopes, a column for each offset
-    column: Any  # of a dual point
-    features: Any  # X' times it, how far each entry may be from the exact one, and the largest weights
-    f: Any  # scores of a sample,
-    answer: Any
+    column: Any  # a number a sample
+    scores: Any  # of all samples; or slopes in them
+    lines: Any  # weights as `small_scores` has them, and the slope in them
+    features: Any  # the largest weights, and what is added up to slopes
+    answer: Any  # of a sample
 
 
 @jit(inner=True)
-def _risk(task, margins, W, b, proof):
-    """At W and b: `small_proof._risk`, for several scores."""
-    data, indices, indptr = task.rows
-    most, f, answer, d, m = proof.features[2], proof.f, proof.answer, task.d, proof.f.size
-    risk, rise, highest = 0.0, 0.0, 0.0
-    for j in range(d):
+def _put_features(task, W, proof):
+    """Put the weights in their places, and write the largest ones of all features."""
+    most, weights, m = proof.features[0], proof.lines[0], proof.scores.shape[1]
+    for j in range(task.d):
         most[j] = 0.0
         for k in range(m):
+            weights[place(task.rows, task.d, m, j, k)] = W[j * m + k]
             most[j] = max(most[j], abs(W[j * m + k]))
+
+
+@jit(inner=True)
+def _risk(task, margins, answers, b, proof):
+    """At those weights and b: `small_proof._risk`, for several scores. Answers of classes are written."""
+    data, indices, indptr = task.rows
+    most, F, n = proof.features[0], proof.scores, len(task.p)
+    risk, rise, highest, roundings = 0.0, 0.0, 0.0, LOGARITHMS
+    put_scores(task.rows, task.d, proof.lines[0], F)
     for k in range(b.size):
         highest = max(highest, abs(b[k]))
-    for i in range(len(task.p)):
-        size, start, p, y = highest, indptr[i], task.p[i], task.y[i]
-        for k in range(m):
-            f[k] = 0.0
+    if margins is None and task.kind == CLASSES:
+        risk, roundings = answer_classes(task, F, b, answers, proof.column), EXPONENTIALS
+    for i in range(n):
+        size, start, p = highest, indptr[i], task.p[i]
         for a in range(start, indptr[i + 1]):
-            x, j = data[a], indices[a] if indices.size else a - start
-            size += abs(x) * most[j]
-            for k in range(m):
-                f[k] += x * W[j * m + k]
+            size += abs(data[a]) * most[indices[a] if indices.size else a - start]
         terms = indptr[i + 1] - start + 16
         slack = 1.01 * gamma(terms) * size + terms * TINY
-        loss = (
-            loss_of(margins, i, f, b, int(y))
-            if margins is not None
-            else respond(task, margins, i, f, b, answer)
-        )
-        risk += p * loss
         # of classes, the score of one against that of the truth
         rise += p * slack * (2.0 if task.kind == CLASSES else b.size)
-    return risk, 1.01 * (rise + gamma(len(task.p) + m + LOGARITHMS) * risk) + len(task.p) * TINY
+        if margins is not None:
+            risk += p * loss_of(margins, i, F[i], b, int(task.y[i]))
+        elif task.kind != CLASSES:
+            risk += p * respond(task, margins, i, F[i], b, proof.answer)
+    return risk, 1.01 * (rise + gamma(n + F.shape[1] + roundings) * risk) + n * TINY
 
 
 @jit(inner=True)
@@ -117,35 +126,60 @@ def _height(task, margins, dual):
 
 
 @jit(inner=True)
+def _put_slopes(task, proof):
+    """Write X' times the dual point, and what is added up to no slope of a feature more than."""
+    data, indices, indptr = task.rows
+    slope, sizes, U = proof.lines[1], proof.features[1], proof.scores
+    n, m = U.shape
+    for j in range(slope.size):
+        slope[j] = 0.0
+    for j in range(task.d):
+        sizes[j] = 0.0
+    for i in range(n):
+        largest, start = 0.0, indptr[i]
+        for k in range(m):
+            U[i, k] = proof.dual[i, k]
+            for j in range(m, proof.dual.shape[1]):  # thresholds of one score: without rounding
+                U[i, k] += proof.dual[i, j]
+            largest = max(largest, abs(U[i, k]))
+        for a in range(start, indptr[i + 1]):
+            sizes[indices[a] if indices.size else a - start] += largest * abs(data[a])
+    add_slopes(task.rows, task.d, U, slope)
+
+
+@jit(inner=True)
+def _conjugate(task, proof):
+    """Of the penalty at minus the slope, and its error."""
+    n, m = proof.scores.shape
+    value = error = 0.0
+    for j in range(task.d):
+        spread = 1.01 * gamma(n + 4) * proof.features[1, j] + n * TINY
+        for k in range(m):
+            slope = abs(proof.lines[1, place(task.rows, task.d, m, j, k)])
+            value += slope * slope
+            error += (2.0 * slope + spread) * spread
+    value *= 0.5 / task.alpha
+    error *= 0.51 / task.alpha
+    return value, error + gamma(m * task.d + 16) * (value + error) + m * task.d * TINY
+
+
+@jit(inner=True)
 def prove_curved(task, margins, answers, W, b, proof, excess, box):
     """What is proved of weights, feature by feature, and offsets, by the dual point of these answers.
 
     There are two lines of a number for each class, `excess`, or of one for each sample, `box`: the other is
     None, and then code for it is left out.
     """
-    net = Net(0.0, task.alpha, task.free, 0.0, 0.0, 0.0)
-    omega, omega_error = omega_of(net, W)
-    risk, risk_error = _risk(task, margins, W, b, proof)
-    conjugate = conjugate_error = 0.0
-    m = proof.f.size
     sound = False
     if box is not None:
         sound = _put_columns(task, answers, proof, box)
     if excess is not None:
         sound = put_shares(task, answers, proof.dual, excess[0], excess[1])
-    column, slope, spread = proof.column, proof.features[0], proof.features[1]
-    for k in range(m):
-        for i in range(len(task.p)):
-            column[i] = proof.dual[i, k]
-            for j in range(m, proof.dual.shape[1]):  # thresholds of one score: without rounding
-                column[i] += proof.dual[i, j]
-        put_slope(task.rows, column, slope, spread)
-        for j in range(task.d):
-            conjugate += slope[j] * slope[j]
-            conjugate_error += (2.0 * abs(slope[j]) + spread[j]) * spread[j]
-    conjugate *= 0.5 / task.alpha
-    conjugate_error *= 0.51 / task.alpha
-    conjugate_error += gamma(len(W) + 16) * (conjugate + conjugate_error) + len(W) * TINY
+    omega, omega_error = omega_of(Net(0.0, task.alpha, task.free, 0.0, 0.0, 0.0), W)
+    _put_features(task, W, proof)
+    risk, risk_error = _risk(task, margins, answers, b, proof)
+    _put_slopes(task, proof)
+    conjugate, conjugate_error = _conjugate(task, proof)
     if not sound:
         conjugate = conjugate_error = math.inf
     height, height_error = _height(task, margins, proof.dual)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from gapfit.compiled._jit import jit
 from gapfit.compiled.simplices import project
 from gapfit.compiled.small_model import DAMPING, factor
+from gapfit.compiled.small_scores import place
 
 
 class Margins(NamedTuple):
@@ -86,24 +87,24 @@ def bend_rounded(margins, p, answer, v):
 
 @jit(fast=True, inner=True)
 def put_hessian(task, margins, answers, H):
-    """Write the factor of that of the rounded risk in all weights, which stand class by class."""
+    """Write the factor of that of the rounded risk in all weights: its lower triangle is enough."""
     data, indices, indptr = task.rows
-    d = task.d
+    m, d = answers.shape[1], task.d
     for j in range(len(H)):
         for k in range(j + 1):
             H[j, k] = 0.0
     for i in range(len(answers)):
         number, start, stop = _number(answers[i]), indptr[i], indptr[i + 1]
-        for k in range(answers.shape[1] if number > 1 else 0):
-            for l in range(k + 1 if answers[i, k] > 0.0 else 0):
+        for k in range(m if number > 1 else 0):
+            for l in range((m if indices.size else k + 1) if answers[i, k] > 0.0 else 0):
                 if answers[i, l] > 0.0:
                     c = task.p[i] * margins.c[0] * ((k == l) - 1.0 / number)
                     for a in range(start, stop):
-                        x, j = c * data[a], k * d + (indices[a] if indices.size else a - start)
-                        for other in range(start, stop):
-                            H[j, l * d + (indices[other] if indices.size else other - start)] += (
-                                x * data[other]
-                            )
+                        x, column = c * data[a], indices[a] if indices.size else a - start
+                        line = H[place(task.rows, d, m, column, k)]
+                        for other in range(start, a + 1 if indices.size else stop):
+                            column = indices[other] if indices.size else other - start
+                            line[place(task.rows, d, m, column, l)] += x * data[other]
     largest = 0.0
     for j in range(len(H)):
         largest = max(largest, H[j, j])

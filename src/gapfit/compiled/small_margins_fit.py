@@ -10,13 +10,14 @@ import math
 from gapfit.compiled._jit import jit
 from gapfit.compiled.rows import dense_dot
 from gapfit.compiled.small_curved_fit import is_sound
-from gapfit.compiled.small_curved_newton import GRADIENT, POINT, descend, evaluate, put_scores
+from gapfit.compiled.small_curved_newton import GRADIENT, POINT, descend, evaluate
 from gapfit.compiled.small_curved_proof import prove_curved
 from gapfit.compiled.small_fit import ENOUGH, relative_gap
 from gapfit.compiled.small_margins import loss_of
 from gapfit.compiled.small_margins_kept import kept_sweeps
 from gapfit.compiled.small_margins_sweeps import begin, sweeps
 from gapfit.compiled.small_proof import Proved
+from gapfit.compiled.small_scores import place, put_scores
 
 FIRST = 1.0  # c
 OTHERS = 3e7  # multiply-adds, beyond which others are as fast where there is no Newton's method,
@@ -116,8 +117,8 @@ def by_newton(task, margins, tol, work, proof, W, excess):
     if not work.passed[0] > 0:  # the data are not sound
         return proved
     for j in range(k):
-        z[j] = W[j % task.d * m + j // task.d]
-    put_scores(task, z, work.F)
+        z[place(task.rows, task.d, m, j // m, j % m)] = W[j]
+    put_scores(task.rows, task.d, z, work.F)
     J, left = _gap(task, margins, work)
     last, aim, steps = left, ENOUGH * tol, MANY
     margins.c[0] = FIRST
@@ -131,7 +132,7 @@ def by_newton(task, margins, tol, work, proof, W, excess):
         work.passed[0], work.way[0, 0], work.way[1, 0] = 1, J, left
         if left <= aim * J or not going:
             for j in range(k):
-                W[j % task.d * m + j // task.d] = z[j]
+                W[j] = z[place(task.rows, task.d, m, j // m, j % m)]
             proved = prove_curved(task, margins, work.answers, W, z[k:], proof, excess, None)
             aim *= 0.1
             if relative_gap(proved) <= tol or not going:

@@ -33,9 +33,9 @@ class ColumnsInUse(NamedTuple):
         return cls(MemoryDesign(rows), used, d)
 
     def of_all(self, w: Slope) -> Slope:
-        """The weights of all columns."""
+        """The weights of all columns, one or several for each."""
         if self.used is None:
             return w
-        whole = np.zeros(self.all)
+        whole = np.zeros((self.all, *w.shape[1:]))
         whole[self.used] = w[: len(self.used)]
         return whole

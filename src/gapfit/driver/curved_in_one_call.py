@@ -9,15 +9,16 @@ import numpy as np
 from gapfit._types import Matrix, Vector
 from gapfit.checks import as_tolerance
 from gapfit.driver.claims import Way
+from gapfit.driver.columns_in_use import ColumnsInUse
 from gapfit.driver.in_one_call import Fitted, certificate_of
 from gapfit.driver.one_call_given import Plain
-from gapfit.driver.one_call_margins import are_worth_sweeps, fit_margins, grown
+from gapfit.driver.one_call_margins import are_worth_sweeps, fit_margins
 from gapfit.driver.one_call_targets import Targets, takes, targets_of
 from gapfit.solution import as_intercept
 
-ENTRIES = 500_000  # of X
-WEIGHTS = 200_000  # of all scores
-ANSWERS = 60_000  # of all samples
+ENTRIES = 4_000_000  # of X
+WEIGHTS = 2_000_000  # of all scores
+ANSWERS = 2_000_000  # of all samples
 MATRIX = 100  # features, up to which there is a Hessian of one score; and twice as many as samples at most
 ALL = 200  # weights of all classes, up to which a margin loss has a Hessian of them
 
@@ -25,17 +26,19 @@ ALL = 200  # weights of all classes, up to which a margin loss has a Hessian of 
 class Curved(NamedTuple):
     """Samples and how they are to be fitted, to whatever targets."""
 
-    given: Plain
-    rows: Any  # of the design: `compiled.rows.Rows`
+    given: Plain  # with the columns in use
+    columns: ColumnsInUse
+    rows: Any  # of its design: `compiled.rows.Rows`
 
     @classmethod
     def of(cls, given: Plain) -> Self | None:
         """None, where it takes more than a call."""
         if not takes(given.loss, intercept=given.intercept) or given.net.l1:
             return None
-        if given.design.size > ENTRIES * grown(given.loss):
+        if given.design.size > ENTRIES:
             return None
-        return cls(given, given.design.stored)
+        columns = ColumnsInUse.of(given.design)
+        return cls(given._replace(design=columns.design), columns, columns.design.stored)
 
     def fit(self, y: Vector, tol: float) -> Fitted | None:
         """To these targets, which the loss takes. None if that cannot be certified at once."""
@@ -45,7 +48,7 @@ class Curved(NamedTuple):
         began, (design, _, loss, net, intercept) = perf_counter(), self.given
         (n, d), targets = design.shape, targets_of(loss, y)
         kind, target, m, q, attained, costs = targets
-        if d * m > WEIGHTS * grown(loss) or n * q > ANSWERS or (intercept and not attained):
+        if d * m > WEIGHTS or n * q > ANSWERS or (intercept and not attained):
             return None
         if costs is not None and not are_worth_sweeps(design, m):
             return None
@@ -61,7 +64,8 @@ class Curved(NamedTuple):
         history = Way(found.way, certificate, perf_counter() - began)
         u = found.dual.ravel() if kind == small_curved.CLASSES else -found.dual.sum(axis=1)
         solver = "newton" if costs is None else "semismooth_newton"
-        return Fitted(found.w, as_intercept(b if intercept else b[:0]), u, certificate, history, solver)
+        w = self.columns.of_all(found.w.reshape(d, m)).ravel()
+        return Fitted(w, as_intercept(b if intercept else b[:0]), u, certificate, history, solver)
 
 
 class _Found(NamedTuple):
@@ -92,7 +96,9 @@ def _fitted(given: Plain, task: Any, tol: float, targets: Targets) -> _Found:
         np.zeros((7, m * d + q)), F, V, U, answers, np.empty((side, side)), np.empty((3, single)),
         np.empty((q, q)), passed, way,
     )  # fmt: skip
-    proof = small_curved_proof.Proof(dual, np.empty(n), np.empty((3, d)), np.empty(m), np.empty(q))
+    proof = small_curved_proof.Proof(
+        dual, np.empty(n), np.empty((n, m)), np.empty((2, d * m)), np.empty((2, d)), np.empty(q)
+    )
     if targets.costs is None:
         proved = small_curved_fit.fit(task, None, given.weight, tol, work, proof, W, excess, box)
     else:

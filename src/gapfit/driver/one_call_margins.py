@@ -10,10 +10,8 @@ from gapfit.design.memory import MemoryDesign
 from gapfit.driver.in_one_call import certificate_of
 from gapfit.driver.one_call_given import Plain
 from gapfit.driver.one_call_targets import Targets
-from gapfit.losses.base import Loss
-from gapfit.losses.crammer_singer import CrammerSinger
 
-LARGER = 8  # times as large are problems with it, at most, as others: sweeps end where they are no good
+ANSWERS = 60_000  # of all samples
 SWEPT = 2.5e6  # entries are passed in a sweep, at most, where there is no kernel matrix
 KEPT = 1000  # samples, up to which there may be one
 CHANGED = 2  # classes of a sample change in a visit, which takes a row of the matrix each
@@ -22,14 +20,10 @@ LOOKED_UP = 2  # times as long takes an entry whose column has to be looked up
 THIN = 0.05  # stored entries of all, down to which it is made, and of dense rows
 
 
-def grown(loss: Loss) -> int:
-    """By how much limits are."""
-    return LARGER if isinstance(loss, CrammerSinger) else 1
-
-
 def are_worth_sweeps(design: MemoryDesign, m: int) -> bool:
     """With m classes: others are as fast where some sweeps take long."""
-    return _is_kept(design, m) or design.size * m <= SWEPT
+    few = design.shape[0] * m <= ANSWERS
+    return few and (_is_kept(design, m) or design.size * m <= SWEPT)
 
 
 def fit_margins(given: Plain, task: Any, tol: float, targets: Targets, work: Any, *room: Any) -> Any:
