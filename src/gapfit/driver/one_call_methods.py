@@ -16,7 +16,10 @@ SWEPT = 8e6  # entries for a product and one with the transpose, up to which swe
 CROWD = 200  # samples for each feature: with more, sweeps are many, and products where the penalty is weak
 WEAK = 1e-3  # times the mean square of a row is the weight of such a penalty
 FEW = 64  # features, up to which a Hessian is sooner made than products where losses are round
-EASY = 0.1  # times alpha n is the mean square of a row at most, where a few sweeps are all
+EASY = 2.5  # times the mean square of a row is alpha n at least, where a few sweeps are all,
+CROWDED = 100.0  # or so many times in a crowd,
+HARD = 0.3  # and at most so many times, where they are too many even if weights are
+FEW_OF_LINES = 40  # features, up to which a Hessian is sooner made than products where losses are lines
 VERY_LITTLE = 1e6  # multiply-adds for a Hessian of which many are needed
 CALLS = 1.5e7  # entries are passed in the time of the calls that others make: so much may always be tried
 STEPS = 2e8  # entries are passed in the time of the steps that others make by columns: the same
@@ -44,6 +47,7 @@ class Found(NamedTuple):
     solver: str
 
 
+TINY = 1e-300  # stands for rows of nothing
 Method = Callable[[Task], Found | None]  # None: others are faster
 
 
@@ -76,20 +80,23 @@ def _is_parabola(task: Task) -> bool:
 
 def by_hessian_or_rows(task: Task) -> Found | None:
     """Of few samples, or of few weights."""
-    return by_hessian(task) if _wants_hessian(task) else by_rows(task)
+    return _way_of_little(task)(task)
 
 
 def by_hessian_after_rows(task: Task) -> Found | None:
     """The same, where that has come to nothing."""
-    return None if _wants_hessian(task) else by_hessian(task)
+    return None if _way_of_little(task) is by_hessian else by_hessian(task)
 
 
-def _wants_hessian(task: Task) -> bool:
-    """Is it soon made? Lines are hard for sweeps where the penalty is weak."""
+def _way_of_little(task: Task) -> Method:
+    """Lines are hard for sweeps where the penalty is weak."""
     n, d = task.design.shape
     if _is_round(task):
-        return d <= FEW
-    return n > CROWD * d or EASY * task.net.l2 * n < _mean_square(task.design)
+        return by_hessian if d <= FEW else by_rows
+    ease = task.net.l2 * n / max(_mean_square(task.design), TINY)
+    if d > FEW_OF_LINES:
+        return by_products if ease < HARD else by_samples
+    return by_hessian if ease < (CROWDED if n > CROWD * d else EASY) else by_samples
 
 
 def by_rows(task: Task) -> Found | None:
