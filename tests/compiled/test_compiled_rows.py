@@ -162,11 +162,12 @@ def test_equal_rows_are_found(rng, dense):
     words = stored._replace(data=stored.data.view(np.uint64))
     hashes = np.empty(7, np.uint64)
     duplicates.hash_rows(words, codes, 0, 7, hashes)
-    different, number = duplicates.number_rows(words, codes, hashes)
-    assert different.tolist() == [0, 1, 3, 4, 5]
-    assert number.tolist() == [0, 1, 0, 2, 3, 4, 0]
     collided = np.zeros(7, np.uint64)  # whatever the hashes are
-    assert duplicates.number_rows(words, codes, collided)[1].tolist() == number.tolist()
+    for some in (hashes, collided):
+        different, number = np.empty((2, 7), np.int64)
+        count = duplicates.number_rows(words, codes, some, np.zeros(16, np.uint32), different, number)
+        assert different[:count].tolist() == [0, 1, 3, 4, 5]
+        assert number.tolist() == [0, 1, 0, 2, 3, 4, 0]
 
 
 def test_the_digest_is_that_of_the_formula(rng):
@@ -387,12 +388,19 @@ def test_rows_as_a_set_are_in_the_order_of_their_hashes(rng, dense):
     words = stored._replace(data=stored.data.view(np.uint64))
     hashes = np.empty(7, np.uint64)
     duplicates.hash_rows(words, codes, 0, 7, hashes)
-    rows, merged, number = duplicates.as_set(words, codes, weight)
+
+    def as_set(codes):
+        keys, places, merged = np.empty((3, 7), np.uint64), np.empty((4, 7), np.int64), np.zeros(7)
+        room = np.zeros(16, np.uint32), np.zeros(9, np.int64), keys, places, merged
+        count = duplicates.put_set(words, codes, weight, *room)
+        return places[0, :count], merged[:count], places[1]
+
+    rows, merged, number = as_set(codes)
     assert sorted(rows.tolist()) == [0, 1, 3, 4, 5]
     assert (np.diff((hashes[rows] >> np.uint64(3)).astype(float)) >= 0).all()
     assert rows[number].tolist() == [0, 1, 0, 3, 4, 5, 0]
     assert merged[number].tolist() == [11.0, 2.0, 11.0, 4.0, 5.0, 6.0, 11.0]
-    again = duplicates.as_set(words, np.zeros(7, np.uint64), weight)
+    again = as_set(np.zeros(7, np.uint64))
     assert len(again[0]) == 4 and again[1].sum() == weight.sum()
 
 

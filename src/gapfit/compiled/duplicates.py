@@ -1,4 +1,8 @@
-"""Which rows are equal, byte for byte: one pass, with a table of hashes."""
+"""Which rows are equal, byte for byte: one pass, with a table of hashes.
+
+Arrays to write to are given: to make one, which numba compiles in every function, is a tenth of a second of a
+first fit.
+"""
 
 import numpy as np
 
@@ -29,25 +33,22 @@ def hash_rows(rows, codes, first, last, hashes):
 
 
 @jit
-def number_rows(rows, codes, hashes):
-    """The rows that equal none before them, and for every row that has a hash its number among these.
+def number_rows(rows, codes, hashes, slots, different, number):
+    """Write the rows that equal none before them, and for every row that has a hash its number among these.
+    Returns how many they are.
 
-    There may be 2^32 - 2 rows, no more.
+    Slots are zero, a power of two of them, and at least twice as many as hashes. There may be 2^32 - 2 rows,
+    no more.
     """
-    size = 16
-    while size < 2 * hashes.size:
-        size *= 2
-    last = np.uint64(size - 1)
-    slots = np.zeros(size, np.uint32)  # 1 + the number of a row; zero: free
-    different, number = np.empty(hashes.size, np.int64), np.empty(hashes.size, np.int64)
-    count = 0
+    last = np.uint64(slots.size - 1)
+    count = np.int64(0)
     for i in range(hashes.size):
         if i + AHEAD < hashes.size:
             prefetch(slots, np.int64(hashes[i + AHEAD] & last))
         h = hashes[i]
         slot = h & last
         while True:
-            j = np.int64(slots[slot]) - 1
+            j = np.int64(slots[slot]) - 1  # 1 + the number of a row; zero: free
             if j < 0:
                 slots[slot] = i + 1
                 different[count], number[i] = i, count
@@ -57,23 +58,22 @@ def number_rows(rows, codes, hashes):
                 number[i] = number[j]
                 break
             slot = (slot + np.uint64(1)) & last
-    return different[:count], number
+    return count
 
 
 @jit
-def sorted_by_buckets(numbers):
-    """Numbers whose first bits are evenly spread, in their order: put near their places by these bits, then
-    moved past the few neighbours that are larger."""
-    count, bits = len(numbers), 0
-    while (1 << bits) < count:
+def sort_by_buckets(numbers, count, begins, ordered):
+    """Write so many numbers, whose first bits are evenly spread, in their order: put near their places by
+    these bits, then moved past the few neighbours that are larger. There is a zero for each bucket, and one
+    more."""
+    bits = 0
+    while (1 << bits) < begins.size - 1:
         bits += 1
-    shift = np.uint64(64 - bits) if bits else np.uint64(63)
-    begins = np.zeros((1 << max(bits, 1)) + 1, np.int64)
+    shift = np.uint64(64 - bits)
     for k in range(count):
         begins[(numbers[k] >> shift) + np.uint64(1)] += 1
-    for k in range(1, len(begins)):
+    for k in range(1, begins.size):
         begins[k] += begins[k - 1]
-    ordered = np.empty(count, np.uint64)
     for k in range(count):
         bucket = numbers[k] >> shift
         ordered[begins[bucket]] = numbers[k]
@@ -84,36 +84,33 @@ def sorted_by_buckets(numbers):
             ordered[at] = ordered[at - 1]
             at -= 1
         ordered[at] = one
-    return ordered
 
 
 @jit
-def as_set(words, codes, weight):
-    """The different rows in the order of their hashes, the weight of each, and its number for every row.
+def put_set(words, codes, weight, slots, begins, keys, places, merged):
+    """Write the different rows in the order of their hashes and, for every row, its number among them: the
+    first two places. Weights are added to those that are there. Returns how many they are.
 
     The last bits of a hash, of which there are enough, make room for the number of its row: so equal hashes
     stay in order.
     """
-    n = len(codes)
-    hashes = np.empty(n, np.uint64)
-    hash_rows(words, codes, 0, n, hashes)
-    different, number = number_rows(words, codes, hashes)
-    count, mask = len(different), np.uint64(1)
+    hashes, order, ordered = keys[0], keys[1], keys[2]
+    rows, number, different, new = places[0], places[1], places[2], places[3]
+    hash_rows(words, codes, 0, hashes.size, hashes)
+    count, mask = number_rows(words, codes, hashes, slots, different, number), np.uint64(1)
     while mask < np.uint64(count):
         mask *= np.uint64(2)
     mask -= np.uint64(1)
-    order = np.empty(count, np.uint64)
     for k in range(count):
         order[k] = (hashes[different[k]] & ~mask) | np.uint64(k)
-    order = sorted_by_buckets(order)
-    rows, new, merged = np.empty(count, np.int64), np.empty(count, np.int64), np.zeros(count)
+    sort_by_buckets(order, count, begins, ordered)
     for k in range(count):
-        old = np.int64(order[k] & mask)
+        old = np.int64(ordered[k] & mask)
         rows[k], new[old] = different[old], k
-    for i in range(n):
+    for i in range(hashes.size):
         number[i] = new[number[i]]
         merged[number[i]] += weight[i]
-    return rows, merged, number
+    return count
 
 
 @jit

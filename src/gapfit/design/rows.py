@@ -111,8 +111,15 @@ def different_rows(
         lambda rows: duplicates.hash_rows(words, codes, rows.start, rows.stop, hashes),
         threads.parts(count, float(words.indptr[count])),
     )
-    different, number = duplicates.number_rows(words, codes, hashes)
-    return different, number, hashes
+    different, number = np.empty((2, count), np.int64)
+    slots = np.zeros(2 * _power_of_two(count), np.uint32)
+    found = duplicates.number_rows(words, codes, hashes, slots, different, number)
+    return different[:found], number, hashes
+
+
+def _power_of_two(n: int) -> int:
+    """That is no less, and no less than eight."""
+    return max(8, 1 << (n - 1).bit_length())
 
 
 def rows_as_set(
@@ -120,10 +127,13 @@ def rows_as_set(
 ) -> tuple[NDArray[np.intp], Vector, NDArray[np.intp]]:
     """The different rows of few, in the order of their hashes; the weight of each; and for all, the place of
     their equal among these."""
-    from gapfit.compiled.duplicates import as_set
+    from gapfit.compiled.duplicates import put_set
 
-    found: tuple[NDArray[np.intp], Vector, NDArray[np.intp]] = as_set(_words(X), codes, weight)
-    return found
+    n, size = len(codes), _power_of_two(len(codes))
+    keys, places, merged = np.empty((3, n), np.uint64), np.empty((4, n), np.int64), np.zeros(n)
+    slots, begins = np.zeros(2 * size, np.uint32), np.zeros(size + 1, np.int64)
+    count = put_set(_words(X), codes, weight, slots, begins, keys, places, merged)
+    return places[0, :count], merged[:count], places[1]
 
 
 def other_of_two(codes: NDArray[np.uint64]) -> int:
