@@ -22,6 +22,8 @@ class Found(NamedTuple):
     v: Any
     proved: Any
     way: Any
+    slope: Any  # X'v,
+    spread: Any  # and how far each entry may be from the exact one
 
 
 @jit(inner=True)
@@ -40,7 +42,8 @@ def fitted(data, net, kind, tol, d, side, corners, X, columns, products):
     )  # fmt: skip
     room = Room(of_weights[4], losses, of_samples[6], of_weights[5], of_weights[6], np.empty((2, 2 * n)))
     b, proved = fit(data, net, kind, tol, room, place, corners, X, columns, products)
-    return Found(place.w.copy(), b, room.v.copy(), proved, way[:, : place.passed[0]].copy())
+    way = way[:, : place.passed[0]].copy()
+    return Found(place.w.copy(), b, room.v.copy(), proved, way, room.slope.copy(), room.spread.copy())
 
 
 @jit

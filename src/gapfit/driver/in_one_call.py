@@ -25,9 +25,10 @@ from gapfit.losses.forms import Conjugate
 from gapfit.losses.piecewise import PiecewiseLoss
 from gapfit.losses.pointwise import PointwiseLoss
 from gapfit.losses.regression import Poisson
+from gapfit.minorant import Minorant
 from gapfit.problem import Problem
 from gapfit.proofs import attained, bounded
-from gapfit.rounding import Estimate
+from gapfit.rounding import Estimate, length
 from gapfit.solution import Certificate, Solution, Status
 
 # of a loss and targets: as `Atoms` has them, the slope in b that no sample carries, and what kind they are
@@ -45,17 +46,29 @@ class Fitted(NamedTuple):
     solver: str
     n_iter: int = 1
     status: Status = Status.CERTIFIED
+    slope: tuple[Slope, Slope] | None = None  # X'u, and how far each entry may be from the exact one
 
     def solution(self, problem: Problem) -> Solution:
-        """The same as the solution of its problem, which makes the minorant and proves it once more."""
-        b = np.full(problem.n_offsets, self.intercept)
-        if problem.has(Conjugate):
-            minorant = problem.minorant_at(self.dual_point)
-        else:  # thresholds have one each: the tangent's is next to it
-            _, minorant, _, b = problem.oracle(self.w, b)
-        certificate = certify(problem, self.w, b, minorant)
+        """The same as the solution of its problem, which makes the minorant."""
+        minorant, certificate = self._told(problem), self.certificate
+        if minorant is None:
+            b = np.full(problem.n_offsets, self.intercept)
+            if problem.has(Conjugate):
+                minorant = problem.minorant_at(self.dual_point)
+            else:  # thresholds have one each: the tangent's is next to it
+                _, minorant, _, b = problem.oracle(self.w, b)
+            certificate = certify(problem, self.w, b, minorant)
         rest = self.status, certificate, self.n_iter, list(self.history), minorant, self.solver, None
         return Solution(self.w, self.intercept, *rest)
+
+    def _told(self, problem: Problem) -> Minorant | None:
+        """The minorant without a pass over X, where the call has told its slope, and the problem, which has
+        shares of its own making, finds nothing to change in the dual point."""
+        if self.slope is None:
+            return None
+        u, (a, spread) = self.dual_point, self.slope
+        there = problem.form(Conjugate).project(u, balanced=problem.n_offsets > 0)
+        return problem.claimed(u, a, None, length(spread)) if np.array_equal(u, there) else None
 
 
 class Small(NamedTuple):
@@ -94,11 +107,12 @@ class Small(NamedTuple):
             found = method(task)
             if found is None:
                 continue
-            (w, b, v, proved, way), solver = found
+            (w, b, v, proved, way, slope, spread), solver = found
             certificate = certificate_of(proved, loss)
             if certificate.relative_gap <= tol:
-                w = self.columns.of_all(w)
-                return Fitted(w, b, -v, certificate, Way(way, certificate, perf_counter() - began), solver)
+                of_all, took = self.columns.of_all, perf_counter() - began
+                told = of_all(-slope), of_all(spread)
+                return Fitted(of_all(w), b, -v, certificate, Way(way, certificate, took), solver, slope=told)
         return None
 
 

@@ -192,4 +192,4 @@ def by_samples(task: Task) -> Found:
     b, proved = small_dual.fit(task.data, task.net, task.kind == ENTROPY, task.tol, ahead, space)
     passed = space.passed[0]
     way = space.values[:passed], space.gaps[:passed]
-    return Found(small_calls.Found(w, b, v, proved, way), "dual_cd")
+    return Found(small_calls.Found(w, b, v, proved, way, slope, spread), "dual_cd")
