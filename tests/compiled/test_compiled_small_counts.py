@@ -41,7 +41,7 @@ def test_counts_have_the_digits_that_are_counted(seed, largest):
     w, b = rng.normal(size=d) * 10.0 ** rng.uniform(-6, -2), float(np.log(y.mean() + 0.5) + rng.normal())
     near = 10.0 ** rng.uniform(-17, 0, n) * rng.choice([-1.0, 1.0], n)  # to the end of the box, or to zero
     v = np.where(rng.random(n) < 0.5, losses.upper * (1 - abs(near)), near * p)
-    rows, (z, spread), room = as_rows(*MemoryDesign(X).rows()), np.zeros((2, d)), np.zeros((2, n))
+    rows, (z, spread), room = as_rows(*MemoryDesign(X).rows()), np.zeros((2, d)), np.zeros((2, 2 * n))
     found = prove(rows, losses, Net(0.0, 1.0, False, 0.0, 0.0, 0.0), w, b, v, z, spread, room)
     with mp.workdps(60):
         risk = height = mp.mpf(0)

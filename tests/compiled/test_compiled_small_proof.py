@@ -64,7 +64,7 @@ def test_bounds_are_bounds_in_exact_arithmetic(seed, l1, l2):
     w, b = rng.normal(size=d) * 10.0 ** rng.uniform(-3, 1), float(rng.normal() * free)
     v = rng.normal(size=n) * losses.p
     net = Net(l1, l2, free, 0.0, 0.0, 0.0)
-    found = prove(rows_of(X, rng), losses, net, w, b, v, np.zeros(d), np.zeros(d), np.zeros((2, n)))
+    found = prove(rows_of(X, rng), losses, net, w, b, v, np.zeros(d), np.zeros(d), np.zeros((2, 2 * n)))
     rows, weights, dual = [exactly(row) for row in X], exactly(w), exactly(v)
     scores = [sum(x * a for x, a in zip(row, weights, strict=True)) + Fraction(b) for row in rows]
     risk = sum(value_of(losses, i, f) for i, f in enumerate(scores))
@@ -109,7 +109,7 @@ def test_entropies_have_the_digits_that_are_counted(seed):
         v,
         np.zeros(d),
         np.zeros(d),
-        np.zeros((2, n)),
+        np.zeros((2, 2 * n)),
     )
     with mp.workdps(60):
         risk = height = mp.mpf(0)

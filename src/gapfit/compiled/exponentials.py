@@ -8,7 +8,8 @@ seven times.
 
 from gapfit.compiled._jit import jit
 
-NEGLIGIBLE = -45.0  # its exponential is beside one
+NEGLIGIBLE = -45.0  # its exponential is beside one,
+LEFT_OUT = 3e-20  # and more than that by no more than this is what stands for a smaller one
 HALVINGS = 7  # of an exponent, until a few terms of the series are all; so many squares make up for them
 ROUNDINGS = 2**HALVINGS * 40  # in a chain, at most, are as far from the exact exponential
 

@@ -9,7 +9,7 @@ import math
 from typing import Any, NamedTuple
 
 from gapfit.compiled._jit import jit
-from gapfit.compiled.exponentials import ROUNDINGS
+from gapfit.compiled.exponentials import LEFT_OUT, ROUNDINGS
 from gapfit.compiled.small_classes import answer_classes
 from gapfit.compiled.small_curved import CLASSES, NEIGHBOURS, respond
 from gapfit.compiled.small_feasible import balanced, into_the_box, is_inside, unit_of
@@ -67,7 +67,8 @@ def _risk(task, margins, answers, b, proof):
             risk += p * loss_of(margins, i, F[i], b, int(task.y[i]))
         elif task.kind != CLASSES:
             risk += p * respond(task, margins, i, F[i], b, proof.answer)
-    return risk, 1.01 * (rise + gamma(n + F.shape[1] + roundings) * risk) + n * TINY
+    rise += gamma(n + F.shape[1] + roundings) * risk
+    return risk, 1.01 * (rise + F.shape[1] * LEFT_OUT) + n * TINY
 
 
 @jit(inner=True)

@@ -12,6 +12,7 @@ import numpy as np
 
 from gapfit.compiled._jit import jit
 from gapfit.compiled.atoms import maximum
+from gapfit.compiled.exponentials import LEFT_OUT, ROUNDINGS, put_exponentials, put_logarithms
 from gapfit.compiled.small_counts import conjugate_of_count, rise_of_count
 from gapfit.compiled.small_feasible import UNIT, feasible
 
@@ -83,15 +84,19 @@ def _risk_of_atoms(rows, losses, b, scores, sizes):
 
 
 @jit
-def _risk_of_entropies(rows, losses, b, scores, sizes):
-    """The same. Nowhere is a loss steeper than its entropy is wide."""
+def _risk_of_entropies(rows, losses, b, scores, sizes, logs):
+    """The same. Nowhere is a loss steeper than its entropy is wide. Intercepts are added to scores."""
     n, risk, rise = len(losses.p), 0.0, 0.0
     for i in range(n):
-        entropy, margin = losses.entropy[i], losses.target[i] - (scores[i] + b)
-        rise += entropy * _slack(rows, i, sizes[i] + abs(b), 4.0 * UNIT * abs(losses.target[i]))
-        s = margin if losses.lower[i] == 0.0 else -margin
-        risk += entropy * (max(s, 0.0) + math.log1p(math.exp(-abs(s))))
-    return risk, 1.01 * (rise + gamma(n + LOGARITHMS) * risk) + n * TINY
+        scores[i] += b
+    put_exponentials(losses.target, scores, scores, 0.0, logs)
+    put_logarithms(logs, logs)
+    for i in range(n):
+        entropy, margin = losses.entropy[i], losses.target[i] - scores[i]
+        slack = _slack(rows, i, sizes[i] + abs(b), 4.0 * UNIT * abs(losses.target[i]))
+        rise += entropy * (slack + LEFT_OUT)
+        risk += entropy * (max(margin if losses.lower[i] == 0.0 else -margin, 0.0) + logs[i])
+    return risk, 1.01 * (rise + gamma(n + LOGARITHMS + ROUNDINGS) * risk) + n * TINY
 
 
 @jit
@@ -110,10 +115,10 @@ def _risk_of_counts(rows, losses, b, scores, sizes):
 @jit
 def _risk(rows, losses, w, b, room):
     """At w and b, of samples of one kind."""
-    scores, sizes = room[0], room[1]
+    n, scores, sizes = len(losses.p), room[0], room[1]
     _put_scores(rows, w, scores, sizes)
     if losses.entropy[0] > 0.0:
-        return _risk_of_entropies(rows, losses, b, scores, sizes)
+        return _risk_of_entropies(rows, losses, b, scores[:n], sizes, scores[n:])
     if losses.entropy[0] < 0.0:
         return _risk_of_counts(rows, losses, b, scores, sizes)
     return _risk_of_atoms(rows, losses, b, scores, sizes)
@@ -200,7 +205,7 @@ def _conjugate(net, z, spread):
 @jit(inner=True)
 def prove(rows, losses, net, w, b, v, z, spread, room):
     """What is proved of w and b by the dual point v, made feasible. X'v and its error are written. There is
-    room for two numbers of each sample."""
+    room for two lines of two numbers a sample."""
     omega, omega_error = omega_of(net, w)
     risk, risk_error = _risk(rows, losses, w, b, room)
     conjugate = conjugate_error = math.inf
