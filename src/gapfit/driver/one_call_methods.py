@@ -20,6 +20,7 @@ EASY = 2.5  # times the mean square of a row is alpha n at least, where a few sw
 CROWDED = 100.0  # or so many times in a crowd,
 HARD = 0.3  # and at most so many times, where they are too many even if weights are
 FEW_OF_LINES = 40  # features, up to which a Hessian is sooner made than products where losses are lines
+FEW_OF_CORNERS = 24  # the same, where weights may be zero
 VERY_LITTLE = 1e6  # multiply-adds for a Hessian of which many are needed
 CALLS = 1.5e7  # entries are passed in the time of the calls that others make: so much may always be tried
 STEPS = 2e8  # entries are passed in the time of the steps that others make by columns: the same
@@ -56,10 +57,11 @@ def methods_for(design: MemoryDesign, net: Net) -> tuple[Method, ...]:
     (n, d), entries = design.shape, design.size
     small = is_small_shape(n, d)
     if net.l1 > 0:
-        many = n < 2 * d  # steps: few samples, and weights that may be zero
-        if small and (not many or (n + d) * d**2 <= VERY_LITTLE):
+        if small and d <= FEW_OF_CORNERS:
             return (by_hessian,)
-        return (by_columns,) if entries <= MANY else ()
+        few = n >= 2 * d or (n + d) * d**2 <= VERY_LITTLE  # else Hessians are many
+        ways = (by_columns,) if entries <= MANY else ()
+        return (*ways, by_hessian) if small and few else ways
     if small:
         return by_hessian_or_rows, by_hessian_after_rows
     return (by_rows, by_products_after_samples) if entries <= MANY else ()
