@@ -18,7 +18,9 @@ WEAK = 1e-3  # times the mean square of a row is the weight of such a penalty
 FEW = 64  # features, up to which a Hessian is sooner made than products where losses are round
 EASY = 2.5  # times the mean square of a row is alpha n at least, where a few sweeps are all,
 CROWDED = 100.0  # or so many times in a crowd,
-HARD = 0.3  # and at most so many times, where they are too many even if weights are
+HARD = 0.3  # and at most so many times, where they are too many even if weights are,
+HOPELESS = 0.15  # and at most so many, where they come to nothing if samples are more than weights
+NOTHING = 1e5  # entries are passed as soon as Python makes some calls
 FEW_OF_LINES = 40  # features, up to which a Hessian is sooner made than products where losses are lines
 FEW_OF_CORNERS = 24  # the same, where weights may be zero
 VERY_LITTLE = 1e6  # multiply-adds for a Hessian of which many are needed
@@ -95,7 +97,7 @@ def _way_of_little(task: Task) -> Method:
     n, d = task.design.shape
     if _is_round(task):
         return by_hessian if d <= FEW else by_rows
-    ease = task.net.l2 * n / max(_mean_square(task.design), TINY)
+    ease = _ease(task)
     if d > FEW_OF_LINES:
         return by_products if ease < HARD else by_samples
     return by_hessian if ease < (CROWDED if n > CROWD * d else EASY) else by_samples
@@ -105,19 +107,27 @@ def by_rows(task: Task) -> Found | None:
     """By products or by samples. Where weights are many and losses have ends, the dual has fewer numbers, and
     the more of them are at an end, the easier it is. Crowds of samples are left to those who begin with some
     of them."""
-    (n, d), crowd = task.design.shape, task.design.shape[0] > CROWD * task.design.shape[1]
+    n, d = task.design.shape
+    crowd = n > CROWD * d
     if _is_parabola(task) or (_is_round(task) and (task.kind or n >= d)):
         weak = crowd and task.net.l2 < WEAK * _mean_square(task.design)
         return None if weak else by_products(task)
-    return None if crowd or _passed(task.design) > SWEPT else by_samples(task)
+    hopeless = n >= d and _ease(task) < (CROWDED if crowd else HOPELESS)
+    return None if hopeless or _passed(task.design) > SWEPT else by_samples(task)
 
 
 def by_products_after_samples(task: Task) -> Found | None:
-    """Where sweeps over samples have come to nothing: losses with ends have products as well."""
+    """Where sweeps over samples have come to nothing: losses with ends have products as well, and lines where
+    products cost next to nothing."""
     n, d = task.design.shape
-    return (
-        by_products(task) if n < d and not task.kind and _is_round(task) and not _is_parabola(task) else None
-    )
+    if not _is_round(task):
+        return by_products(task) if _passed(task.design) <= NOTHING else None
+    return by_products(task) if n < d and not task.kind and not _is_parabola(task) else None
+
+
+def _ease(task: Task) -> float:
+    """How much the penalty weighs beside a row."""
+    return float(task.net.l2 * task.design.shape[0] / max(_mean_square(task.design), TINY))
 
 
 def _mean_square(design: MemoryDesign) -> float:
