@@ -17,9 +17,10 @@ CROWD = 200  # samples for each feature: with more, sweeps are many, and product
 WEAK = 1e-3  # times the mean square of a row is the weight of such a penalty
 FEW = 64  # features, up to which a Hessian is sooner made than products where losses are round
 EASY = 2.5  # times the mean square of a row is alpha n at least, where a few sweeps are all,
-CROWDED = 100.0  # or so many times in a crowd,
+CROWDED = 10.0  # or so many times in a crowd,
 HARD = 0.3  # and at most so many times, where they are too many even if weights are,
 HOPELESS = 0.15  # and at most so many, where they come to nothing if samples are more than weights
+STILL_FEW = 500_000  # entries, up to which a Hessian of few features is sooner made than what others do then
 NOTHING = 1e5  # entries are passed as soon as Python makes some calls
 FEW_OF_LINES = 40  # features, up to which a Hessian is sooner made than products where losses are lines
 FEW_OF_CORNERS = 24  # the same, where weights may be zero
@@ -112,8 +113,9 @@ def by_rows(task: Task) -> Found | None:
     if _is_parabola(task) or (_is_round(task) and (task.kind or n >= d)):
         weak = crowd and task.net.l2 < WEAK * _mean_square(task.design)
         return None if weak else by_products(task)
-    hopeless = n >= d and _ease(task) < (CROWDED if crowd else HOPELESS)
-    return None if hopeless or _passed(task.design) > SWEPT else by_samples(task)
+    if n >= d and _ease(task) < (CROWDED if crowd else HOPELESS):
+        return by_hessian(task) if d <= FEW_OF_LINES and n * d <= STILL_FEW else None
+    return None if _passed(task.design) > SWEPT else by_samples(task)
 
 
 def by_products_after_samples(task: Task) -> Found | None:
