@@ -250,7 +250,8 @@ def test_what_is_not_for_one_call_is_left_to_others():
     assert of(loss=as_loss("exponential")) is None
     assert of(loss=as_loss("f_beta")) is None
     assert of(X=np.zeros((100_000, 60))) is None
-    assert of(X=np.zeros((100_000, 3))).fit(np.resize([1.0, -1.0], 100_000), 1e-4) is None  # too many sweeps
+    crowd = of(X=np.full((100_000, 10), 30.0))
+    assert crowd.fit(np.resize([1.0, -1.0], 100_000), 1e-4) is None  # too many sweeps
 
     class Mine(Hinge):
         def bind(self, y, weight, groups=None):

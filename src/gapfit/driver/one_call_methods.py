@@ -13,8 +13,7 @@ from gapfit.solvers.choice.work import LOOKED_UP
 
 MANY = 4_000_000  # entries of X, up to which a call is worth a try: beyond, others begin with some of them
 SWEPT = 8e6  # entries for a product and one with the transpose, up to which sweeps are worth a try
-CROWD = 200  # samples for each feature: with more, sweeps are many, and products where the penalty is weak
-WEAK = 1e-3  # times the mean square of a row is the weight of such a penalty
+CROWD = 200  # samples for each feature: with more, sweeps are many
 FEW = 64  # features, up to which a Hessian is sooner made than products where losses are round
 EASY = 2.5  # times the mean square of a row is alpha n at least, where a few sweeps are all,
 CROWDED = 10.0  # or so many times in a crowd,
@@ -106,14 +105,12 @@ def _way_of_little(task: Task) -> Method:
 
 def by_rows(task: Task) -> Found | None:
     """By products or by samples. Where weights are many and losses have ends, the dual has fewer numbers, and
-    the more of them are at an end, the easier it is. Crowds of samples are left to those who begin with some
-    of them."""
+    the more of them are at an end, the easier it is. Where sweeps would come to nothing, a Hessian is made if
+    features are few, or it is left to others."""
     n, d = task.design.shape
-    crowd = n > CROWD * d
     if _is_parabola(task) or (_is_round(task) and (task.kind or n >= d)):
-        weak = crowd and task.net.l2 < WEAK * _mean_square(task.design)
-        return None if weak else by_products(task)
-    if n >= d and _ease(task) < (CROWDED if crowd else HOPELESS):
+        return by_products(task)
+    if n >= d and _ease(task) < (CROWDED if n > CROWD * d else HOPELESS):
         return by_hessian(task) if d <= FEW_OF_LINES and n * d <= STILL_FEW else None
     return None if _passed(task.design) > SWEPT else by_samples(task)
 
