@@ -3,6 +3,7 @@
 from typing import NamedTuple, Self
 
 import numpy as np
+from scipy import sparse
 
 from gapfit._types import Vector
 from gapfit.design.memory import MemoryDesign
@@ -12,6 +13,9 @@ from gapfit.penalties import Penalty
 from gapfit.penalties.forms import Everywhere, Net
 
 __all__ = ["Plain"]
+
+FILLED = 4  # times as many entries as are stored, at most, has a matrix that is sooner passed as a dense one
+MOST = 4_000_000  # of them
 
 
 class Plain(NamedTuple):
@@ -35,4 +39,13 @@ class Plain(NamedTuple):
         if net is None or Everywhere not in forms:
             return None
         alpha = float(as_positive("alpha", alpha))
-        return cls(design, weight, loss, Net(alpha * net.l1, alpha * net.l2), intercept)
+        return cls(_filled(design), weight, loss, Net(alpha * net.l1, alpha * net.l2), intercept)
+
+
+def _filled(design: MemoryDesign) -> MemoryDesign:
+    """Sparse rows that are nearly full, as dense ones: entries that need not be looked up are passed several
+    at a time."""
+    n, d = design.shape
+    if not sparse.issparse(design.X) or n * d > min(FILLED * design.size, MOST):
+        return design
+    return MemoryDesign(design.X.toarray())
