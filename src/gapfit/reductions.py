@@ -29,6 +29,14 @@ class Multiset(NamedTuple):
 
     @classmethod
     def of(cls, X: Data, y: NDArray[Any], weight: Vector, offset: Vector | None) -> "Multiset":
+        """Of samples of which nothing else is wanted."""
+        return cls.with_rows(X, y, weight, offset)[0]
+
+    @classmethod
+    def with_rows(
+        cls, X: Data, y: NDArray[Any], weight: Vector, offset: Vector | None
+    ) -> tuple["Multiset", Data | None]:
+        """Their set, and its rows of X, a copy, if that was made on the way."""
         rows = everything = np.arange(len(weight))
         if np.count_nonzero(weight) < len(weight):
             rows = np.flatnonzero(weight)
@@ -41,20 +49,20 @@ class Multiset(NamedTuple):
             alike = plain and _repetitive(X, y)
         if not alike:
             place = rows if rows is everything else _places(len(weight), rows, everything[: len(rows)])
-            return cls(rows, weight[rows], place)
+            return cls(rows, weight[rows], place), None
         if rows is not everything:
             X, y, offset = take_rows(X, rows), y[rows], None if offset is None else offset[rows]
         if ordered and y.dtype.kind in "iu" and not other_of_two(_codes(y)):
             y = np.unique(y, return_inverse=True)[1]  # numbers of what is there, whatever else there was
         if ordered:
-            different, merged, number = rows_as_set(X, _codes(y, offset), weight[rows])
-        else:
-            different, number, _ = different_rows(X, _codes(y, offset), len(y))
-            if sparse.issparse(X):  # loops of one length after the other are faster
-                lengths = np.minimum(np.diff(X.indptr), 2**16 - 1).astype(np.uint16)  # few bits sort fast
-                different, number = _sorted(different, number, lengths[different])
-            merged = np.bincount(number, weight[rows]).astype(np.float64, copy=False)
-        return cls(rows[different], merged, _places(len(weight), rows, number))
+            different, merged, number, copied = rows_as_set(X, _codes(y, offset), weight[rows])
+            return cls(rows[different], merged, _places(len(weight), rows, number)), copied
+        different, number, _ = different_rows(X, _codes(y, offset), len(y))
+        if sparse.issparse(X):  # loops of one length after the other are faster
+            lengths = np.minimum(np.diff(X.indptr), 2**16 - 1).astype(np.uint16)  # few bits sort fast
+            different, number = _sorted(different, number, lengths[different])
+        merged = np.bincount(number, weight[rows]).astype(np.float64, copy=False)
+        return cls(rows[different], merged, _places(len(weight), rows, number)), None
 
     @classmethod
     def unlike(cls, weight: Vector) -> "Multiset":

@@ -387,13 +387,18 @@ def test_rows_as_a_set_are_in_the_order_of_their_hashes(rng, dense):
     words = stored._replace(data=stored.data.view(np.uint64))
     hashes = np.empty(7, np.uint64)
     duplicates.hash_rows(words, codes, 0, 7, hashes)
-    rows, merged, number = duplicates.as_set(words, codes, weight)
+    rows, merged, number, *copied = duplicates.as_set(words, codes, weight)
     assert sorted(rows.tolist()) == [0, 1, 3, 4, 5]
     assert (np.diff((hashes[rows] >> np.uint64(3)).astype(float)) >= 0).all()
     assert rows[number].tolist() == [0, 1, 0, 3, 4, 5, 0]
     assert merged[number].tolist() == [11.0, 2.0, 11.0, 4.0, 5.0, 6.0, 11.0]
     again = duplicates.as_set(words, np.zeros(7, np.uint64), weight)
     assert len(again[0]) == 4 and again[1].sum() == weight.sum()
+    entries, columns, starts = copied
+    for k, i in enumerate(rows):
+        mine, theirs = slice(starts[k], starts[k + 1]), slice(stored.indptr[i], stored.indptr[i + 1])
+        assert entries[mine].tolist() == words.data[theirs].tolist()
+        assert columns[mine].tolist() == stored.indices[theirs].tolist()
 
 
 @pytest.mark.parametrize(

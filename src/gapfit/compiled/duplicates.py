@@ -3,6 +3,8 @@
 import numpy as np
 
 from gapfit.compiled._jit import jit, prefetch
+from gapfit.compiled.packing import pack
+from gapfit.compiled.rows import Rows
 
 FACTORS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC4CEB9FE1A85EC53), np.uint64(0xFF51AFD7ED558CCD))
 AHEAD = 8  # rows are looked up, their places in the table are asked for from memory
@@ -89,7 +91,8 @@ def sorted_by_buckets(numbers):
 
 @jit
 def as_set(words, codes, weight):
-    """The different rows in the order of their hashes, the weight of each, and its number for every row.
+    """The different rows in the order of their hashes, the weight of each, its number for every row, and a
+    copy of them: entries, columns and where rows begin.
 
     The last bits of a hash, of which there are enough, make room for the number of its row: so equal hashes
     stay in order.
@@ -113,7 +116,21 @@ def as_set(words, codes, weight):
     for i in range(n):
         number[i] = new[number[i]]
         merged[number[i]] += weight[i]
-    return rows, merged, number
+    entries, columns, starts = _copied(words, rows)
+    return rows, merged, number, entries, columns, starts
+
+
+@jit
+def _copied(words, rows):
+    """These rows, side by side."""
+    entries, indices, indptr = words
+    starts = np.zeros(len(rows) + 1, np.int64)
+    for k in range(len(rows)):
+        starts[k + 1] = starts[k] + indptr[rows[k] + 1] - indptr[rows[k]]
+    size = starts[len(rows)]
+    copy = Rows(np.empty(size, entries.dtype), np.empty(size if indices.size else 0, np.uint32), starts)
+    pack(words, rows, 0, len(rows), copy)
+    return copy.data, copy.indices, starts
 
 
 @jit

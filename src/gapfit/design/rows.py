@@ -146,13 +146,26 @@ def different_rows(
 
 def rows_as_set(
     X: Data, codes: NDArray[np.uint64], weight: Vector
-) -> tuple[NDArray[np.intp], Vector, NDArray[np.intp]]:
-    """The different rows of few, in the order of their hashes; the weight of each; and for all, the place of
-    their equal among these."""
+) -> tuple[NDArray[np.intp], Vector, NDArray[np.intp], Data]:
+    """The different rows of few, in the order of their hashes; the weight of each; for all, the place of
+    their equal among these; and a copy of them."""
     from gapfit.compiled.duplicates import as_set
 
-    found: tuple[NDArray[np.intp], Vector, NDArray[np.intp]] = as_set(_words(X), codes, weight)
-    return found
+    if type(X) is np.ndarray:
+        different, merged, number, words, _, _ = as_set(_words(X), codes, weight)
+        return different, merged, number, words.view(X.dtype).reshape(len(different), X.shape[1])
+    X = in_order(X)
+    different, merged, number, words, columns, starts = as_set(_words(X), codes, weight)
+    columns, starts = (one.astype(X.indices.dtype, copy=False) for one in (columns.view(np.int32), starts))
+    return different, merged, number, _in_the_manner_of(X, words.view(X.dtype), columns, starts)
+
+
+def in_order(X: Data) -> Data:
+    """Sparse rows as kernels want them, each entry once and in its place: they would square its parts."""
+    if not X.has_canonical_format:
+        X = X.copy()  # the user's stays as it is
+        X.sum_duplicates()
+    return X
 
 
 def other_of_two(codes: NDArray[np.uint64]) -> int:
@@ -165,13 +178,12 @@ def other_of_two(codes: NDArray[np.uint64]) -> int:
 def _words(X: Data) -> Any:
     """Rows as compiled code has them, their entries as integers of as many bits."""
     from gapfit.compiled.rows import as_rows, dense_rows
-    from gapfit.design.memory import MemoryDesign
 
     kind = np.uint64 if X.dtype == np.float64 else np.uint32
     if type(X) is np.ndarray:
         return dense_rows(X.view(kind))
-    data, indices, indptr = MemoryDesign(X).rows()
-    return as_rows(data.view(kind), indices, indptr)
+    X = in_order(X)
+    return as_rows(X.data.view(kind), X.indices, X.indptr)
 
 
 def rows_of_csr(X: Data, rows: slice) -> Data:
