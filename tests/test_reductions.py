@@ -114,6 +114,10 @@ def test_labels_become_signs_and_scores_labels_again():
     (only,) = two.apply(np.array([7, 3, 7]))
     assert_array_equal(only, [1, -1, 1])
     assert_array_equal(two.invert(np.array([0.5, -0.5, 0.0])), [7, 3, 3])  # zero is the first class
+    signs = np.array([1.0, -1.0, 1.0])
+    (same,) = Labels.of(signs).apply(signs)
+    assert_array_equal(same, signs)
+    assert not np.shares_memory(same, signs)
     with pytest.raises(ValueError, match="one class only, 3"):
         Labels.of(np.array([3, 3]))
 

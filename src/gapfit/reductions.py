@@ -169,6 +169,8 @@ class Labels(NamedTuple):
 
     def apply(self, y: NDArray[Any]) -> list[Vector]:
         """The targets of each problem. With two classes the second is +1."""
+        if y.dtype == np.float64 and self.classes.tolist() == [-1.0, 1.0]:  # as they are
+            return [y.copy()]
         positives = self.classes[1:] if len(self.classes) == 2 else self.classes
         return [np.where(y == positive, 1.0, -1.0) for positive in positives]
 

@@ -1,6 +1,7 @@
 """Rows of a dense or sparse matrix: some of them, differences, norms, and which are equal."""
 
 from copy import copy
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -132,9 +133,7 @@ def different_rows(
 
     Rows are equal only if their codes are.
     """
-    from gapfit.compiled import duplicates  # compiled code is loaded only when it is to run
-
-    words = _words(X)
+    duplicates, words = _duplicates(), _words(X)
     hashes = np.empty(count, np.uint64)
     threads.each(
         lambda rows: duplicates.hash_rows(words, codes, rows.start, rows.stop, hashes),
@@ -149,8 +148,7 @@ def rows_as_set(
 ) -> tuple[NDArray[np.intp], Vector, NDArray[np.intp], Data]:
     """The different rows of few, in the order of their hashes; the weight of each; for all, the place of
     their equal among these; and a copy of them."""
-    from gapfit.compiled.duplicates import as_set
-
+    as_set = _duplicates().as_set
     if type(X) is np.ndarray:
         different, merged, number, words, _, _ = as_set(_words(X), codes, weight)
         return different, merged, number, words.view(X.dtype).reshape(len(different), X.shape[1])
@@ -170,9 +168,15 @@ def in_order(X: Data) -> Data:
 
 def other_of_two(codes: NDArray[np.uint64]) -> int:
     """Where the second of two different codes stands first; 0 if there are more or fewer."""
-    from gapfit.compiled.duplicates import other_of_two as find
+    return int(_duplicates().other_of_two(codes))
 
-    return int(find(codes))
+
+@cache
+def _duplicates() -> Any:
+    """Compiled code, loaded only when it is to run. To import it once more takes as long as to run it."""
+    from gapfit.compiled import duplicates
+
+    return duplicates
 
 
 def _words(X: Data) -> Any:
