@@ -52,10 +52,16 @@ class Multiset(NamedTuple):
             return cls(rows, weight[rows], place), None
         if rows is not everything:
             X, y, offset = take_rows(X, rows), y[rows], None if offset is None else offset[rows]
-        if ordered and y.dtype.kind in "iu" and not other_of_two(_codes(y)):
-            y = np.unique(y, return_inverse=True)[1]  # numbers of what is there, whatever else there was
         if ordered:
-            different, merged, number, copied = rows_as_set(X, _codes(y, offset), weight[rows])
+            codes = _codes(y)
+            if y.dtype.kind in "iu" and not other_of_two(codes):
+                # numbers of what is there, whatever else there was
+                codes = _codes(np.unique(y, return_inverse=True)[1])
+            codes = codes if offset is None else _pair_codes(codes, offset)
+            if rows is everything:  # as is most often so
+                different, merged, place, copied = rows_as_set(X, codes, weight.copy())  # without gaps
+                return cls(different, merged, place), copied
+            different, merged, number, copied = rows_as_set(X, codes, weight[rows])
             return cls(rows[different], merged, _places(len(weight), rows, number)), copied
         different, number, _ = different_rows(X, _codes(y, offset), len(y))
         if sparse.issparse(X):  # loops of one length after the other are faster
@@ -147,8 +153,11 @@ def _codes(y: NDArray[Any], offset: Vector | None = None) -> NDArray[np.uint64]:
         codes = np.asarray(y, dtype=np.float64 if y.dtype.kind == "f" else np.int64).view(np.uint64)
     else:
         codes = np.unique(y, return_inverse=True)[1].astype(np.uint64)
-    if offset is None:
-        return codes
+    return codes if offset is None else _pair_codes(codes, offset)
+
+
+def _pair_codes(codes: NDArray[np.uint64], offset: Vector) -> NDArray[np.uint64]:
+    """The same for pairs of a code and an offset."""
     pairs = np.column_stack([codes, np.asarray(offset, dtype=np.float64).view(np.uint64)])
     return np.unique(pairs, axis=0, return_inverse=True)[1].ravel().astype(np.uint64)
 

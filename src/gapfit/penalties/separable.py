@@ -88,8 +88,8 @@ class ElasticNet(Separable):
         self.smooth = self.quadratic = self.euclidean = l1_ratio == 0
 
     def forms(self) -> Iterator[Any]:
-        yield Net(self.l1_ratio, self.modulus)  # the first to be asked for
-        yield _EVERYWHERE
+        yield _EVERYWHERE  # the first to be asked for
+        yield Net(self.l1_ratio, self.modulus)
         yield from super().forms()
 
     def values(self, w: Slope) -> Vector:
