@@ -43,6 +43,20 @@ def test_numbers_that_are_not_finite():
     assert not finite(np.array([1.0, np.nan])) and not finite(np.array([np.inf, 0.0]))
 
 
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64])
+@pytest.mark.parametrize("shape", [(7,), (3, 4), (0,)])
+def test_what_is_finite_is_so_whatever_the_size_and_the_stride_of_numbers(kind, shape):
+    rng = np.random.default_rng(0)
+    for size in (1e-300, 1.0, 1e30, 1e300):
+        with np.errstate(over="ignore", invalid="ignore"):
+            x = np.repeat(rng.normal(size=shape) * size, 2, axis=0).astype(kind)[::2]
+        assert finite(x) == np.isfinite(x).all()
+        for odd in (np.nan, np.inf, -np.inf):
+            if kind is not np.int64 and x.size:
+                x.flat[rng.integers(x.size)] = odd
+                assert not finite(x)
+
+
 def test_vectors_are_known_again_by_their_numbers():
     x = np.arange(3.0)
     note = noted(x)

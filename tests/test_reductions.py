@@ -62,6 +62,39 @@ def test_few_samples_come_in_one_order_whatever_order_they_are_given_in():
     assert origin.weight.sum() == 50 and len(origin.rows) < 50
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csr_matrix])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weights", [[1], [0, 1, 2]])
+@pytest.mark.parametrize("values", [2, 50])  # of an entry: with few, rows are equal
+def test_rows_that_were_copied_on_the_way_are_those_of_the_set(form, dtype, weights, values):
+    rng = np.random.default_rng([len(weights), values])
+    for _ in range(10):
+        n, d = rng.integers(3, 60), rng.integers(1, 8)
+        X = form((rng.integers(0, values, (n, d)) * (rng.random((n, d)) < 0.7)).astype(dtype))
+        y, weight = rng.integers(0, 2, n), rng.choice(weights, n).astype(float)
+        origin, copied = Multiset.with_rows(X, y, weight, None)
+        applied = origin.apply(X)
+        assert type(copied) is type(applied) and copied.dtype == applied.dtype
+        assert copied.shape == applied.shape
+        if form is np.asarray:
+            assert_array_equal(copied, applied)
+            assert not np.shares_memory(copied, X)
+        else:
+            for name in ("data", "indices", "indptr"):
+                assert getattr(copied, name).dtype == getattr(applied, name).dtype
+                assert_array_equal(getattr(copied, name), getattr(applied, name))
+                assert not np.shares_memory(getattr(copied, name), getattr(X, name))
+            assert copied.has_canonical_format
+
+
+def test_rows_whose_entries_are_in_no_order_are_put_in_it_as_they_are_copied():
+    X = sparse.csr_matrix((np.array([1.0, 2, 4, 8]), np.array([2, 0, 1, 1]), np.array([0, 2, 2, 4])), (3, 3))
+    origin, copied = Multiset.with_rows(X, np.array([0, 1, 1]), np.ones(3), None)
+    assert copied.has_canonical_format and not X.has_canonical_format
+    assert_array_equal(copied.toarray(), X.toarray()[origin.rows])
+    assert_array_equal(X.data, [1.0, 2.0, 4.0, 8.0])
+
+
 def test_another_order_is_the_same_multiset():
     X, weight = np.arange(8.0).reshape(4, 2), np.array([1.0, 0.0, 2.0, 1.0])
     origin = Multiset.of(X, np.array([0, 1, 0, 1]), weight, None)
@@ -81,6 +114,10 @@ def test_labels_become_signs_and_scores_labels_again():
     (only,) = two.apply(np.array([7, 3, 7]))
     assert_array_equal(only, [1, -1, 1])
     assert_array_equal(two.invert(np.array([0.5, -0.5, 0.0])), [7, 3, 3])  # zero is the first class
+    signs = np.array([1.0, -1.0, 1.0])
+    (same,) = Labels.of(signs).apply(signs)
+    assert_array_equal(same, signs)
+    assert not np.shares_memory(same, signs)
     with pytest.raises(ValueError, match="one class only, 3"):
         Labels.of(np.array([3, 3]))
 

@@ -35,6 +35,8 @@ def as_floats(values: Any) -> Vector:
 
 def finite(vector: Any) -> bool:
     """Are all entries finite numbers?"""
+    if type(vector) is np.ndarray and vector.dtype == np.float64 and math.isfinite(np.vdot(vector, vector)):
+        return True  # the quickest look; squares of large numbers overflow, though
     if loops_of(vector) is None:
         return bool(np.count_nonzero(np.isfinite(vector)) == np.size(vector))
     return all(map(math.isfinite, extremes(vector)))

@@ -29,6 +29,14 @@ class Multiset(NamedTuple):
 
     @classmethod
     def of(cls, X: Data, y: NDArray[Any], weight: Vector, offset: Vector | None) -> "Multiset":
+        """Of samples of which nothing else is wanted."""
+        return cls.with_rows(X, y, weight, offset)[0]
+
+    @classmethod
+    def with_rows(
+        cls, X: Data, y: NDArray[Any], weight: Vector, offset: Vector | None
+    ) -> tuple["Multiset", Data | None]:
+        """Their set, and its rows of X, a copy, if that was made on the way."""
         rows = everything = np.arange(len(weight))
         if np.count_nonzero(weight) < len(weight):
             rows = np.flatnonzero(weight)
@@ -41,20 +49,26 @@ class Multiset(NamedTuple):
             alike = plain and _repetitive(X, y)
         if not alike:
             place = rows if rows is everything else _places(len(weight), rows, everything[: len(rows)])
-            return cls(rows, weight[rows], place)
+            return cls(rows, weight[rows], place), None
         if rows is not everything:
             X, y, offset = take_rows(X, rows), y[rows], None if offset is None else offset[rows]
-        if ordered and y.dtype.kind in "iu" and not other_of_two(_codes(y)):
-            y = np.unique(y, return_inverse=True)[1]  # numbers of what is there, whatever else there was
         if ordered:
-            different, merged, number = rows_as_set(X, _codes(y, offset), weight[rows])
-        else:
-            different, number, _ = different_rows(X, _codes(y, offset), len(y))
-            if sparse.issparse(X):  # loops of one length after the other are faster
-                lengths = np.minimum(np.diff(X.indptr), 2**16 - 1).astype(np.uint16)  # few bits sort fast
-                different, number = _sorted(different, number, lengths[different])
-            merged = np.bincount(number, weight[rows]).astype(np.float64, copy=False)
-        return cls(rows[different], merged, _places(len(weight), rows, number))
+            codes = _codes(y)
+            if y.dtype.kind in "iu" and not other_of_two(codes):
+                # numbers of what is there, whatever else there was
+                codes = _codes(np.unique(y, return_inverse=True)[1])
+            codes = codes if offset is None else _pair_codes(codes, offset)
+            if rows is everything:  # as is most often so
+                different, merged, place, copied = rows_as_set(X, codes, weight.copy())  # without gaps
+                return cls(different, merged, place), copied
+            different, merged, number, copied = rows_as_set(X, codes, weight[rows])
+            return cls(rows[different], merged, _places(len(weight), rows, number)), copied
+        different, number, _ = different_rows(X, _codes(y, offset), len(y))
+        if sparse.issparse(X):  # loops of one length after the other are faster
+            lengths = np.minimum(np.diff(X.indptr), 2**16 - 1).astype(np.uint16)  # few bits sort fast
+            different, number = _sorted(different, number, lengths[different])
+        merged = np.bincount(number, weight[rows]).astype(np.float64, copy=False)
+        return cls(rows[different], merged, _places(len(weight), rows, number)), None
 
     @classmethod
     def unlike(cls, weight: Vector) -> "Multiset":
@@ -139,8 +153,11 @@ def _codes(y: NDArray[Any], offset: Vector | None = None) -> NDArray[np.uint64]:
         codes = np.asarray(y, dtype=np.float64 if y.dtype.kind == "f" else np.int64).view(np.uint64)
     else:
         codes = np.unique(y, return_inverse=True)[1].astype(np.uint64)
-    if offset is None:
-        return codes
+    return codes if offset is None else _pair_codes(codes, offset)
+
+
+def _pair_codes(codes: NDArray[np.uint64], offset: Vector) -> NDArray[np.uint64]:
+    """The same for pairs of a code and an offset."""
     pairs = np.column_stack([codes, np.asarray(offset, dtype=np.float64).view(np.uint64)])
     return np.unique(pairs, axis=0, return_inverse=True)[1].ravel().astype(np.uint64)
 
@@ -161,6 +178,8 @@ class Labels(NamedTuple):
 
     def apply(self, y: NDArray[Any]) -> list[Vector]:
         """The targets of each problem. With two classes the second is +1."""
+        if y.dtype == np.float64 and self.classes.tolist() == [-1.0, 1.0]:  # as they are
+            return [y.copy()]
         positives = self.classes[1:] if len(self.classes) == 2 else self.classes
         return [np.where(y == positive, 1.0, -1.0) for positive in positives]
 

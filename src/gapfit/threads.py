@@ -138,7 +138,8 @@ def effective(n_jobs: int | None) -> int:
         if asked == 1:  # however many there are
             return 1
         return min(asked, _cores()) if asked else _cores()
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
+    whole = type(n_jobs) is int or (isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool))
+    if not whole or n_jobs == 0:
         raise ValueError(f"n_jobs must be None or an integer other than zero, got {n_jobs!r}")
     return int(n_jobs) if n_jobs > 0 else max(1, _cores() + 1 + int(n_jobs))
 

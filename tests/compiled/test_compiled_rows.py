@@ -391,17 +391,24 @@ def test_rows_as_a_set_are_in_the_order_of_their_hashes(rng, dense):
 
     def as_set(codes):
         keys, places, merged = np.empty((3, 7), np.uint64), np.empty((4, 7), np.int64), np.zeros(7)
-        room = np.zeros(16, np.uint32), np.zeros(9, np.int64), keys, places, merged
+        data, columns = np.empty_like(words.data), np.empty_like(words.indices)
+        copy = words._replace(data=data, indices=columns, indptr=np.empty(8, np.int64))
+        room = np.zeros(16, np.uint32), np.zeros(9, np.int64), keys, places, merged, copy
         count = duplicates.put_set(words, codes, weight, *room)
-        return places[0, :count], merged[:count], places[1]
+        return places[0, :count], merged[:count], places[1], *copy
 
-    rows, merged, number = as_set(codes)
+    rows, merged, number, *copied = as_set(codes)
     assert sorted(rows.tolist()) == [0, 1, 3, 4, 5]
     assert (np.diff((hashes[rows] >> np.uint64(3)).astype(float)) >= 0).all()
     assert rows[number].tolist() == [0, 1, 0, 3, 4, 5, 0]
     assert merged[number].tolist() == [11.0, 2.0, 11.0, 4.0, 5.0, 6.0, 11.0]
     again = as_set(np.zeros(7, np.uint64))
     assert len(again[0]) == 4 and again[1].sum() == weight.sum()
+    entries, columns, starts = copied
+    for k, i in enumerate(rows):
+        mine, theirs = slice(starts[k], starts[k + 1]), slice(stored.indptr[i], stored.indptr[i + 1])
+        assert entries[mine].tolist() == words.data[theirs].tolist()
+        assert columns[mine].tolist() == stored.indices[theirs].tolist()
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gapfit import Problem, solve
-from gapfit.compiled import small, small_model
+from gapfit.compiled import small, small_corners, small_model, small_step
 from gapfit.losses.atoms import Atoms
 from gapfit.solvers.small_newton import _Path
 from kernels import entry
@@ -55,11 +55,52 @@ def test_the_model_with_l1_is_least_where_no_subgradient_is_left(seed):
     H = np.cov(rng.normal(size=(6, 30)))
     w, slope, l1 = np.where(rng.random(6) < 0.5, 0.0, rng.normal(size=6)), rng.normal(size=6), 0.4
     step = np.empty(6)
-    entry(small_model.minimise_with_l1)(np.tril(H), w, l1, slope.copy(), step, path.corners)
+    entry(small_corners.minimise_with_l1)(np.tril(H), w, l1, slope.copy(), step, path.corners)
     at = w + step
     rest = slope + H @ step
     close(rest[at != 0], -l1 * np.sign(at[at != 0]), rtol=0, atol=5e-3)
     assert (np.abs(rest[at == 0]) <= l1 + 5e-3).all()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_model_with_l1_is_least_where_columns_are_alike_or_the_same(seed):
+    """There weights come to zero one after the other, or together."""
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(2, 50))
+    X = rng.normal(size=(100, d)) + rng.choice([0.0, 3.0]) * rng.normal(size=(100, 1))
+    X = X[:, rng.integers(0, d, d)] if rng.random() < 0.5 else X
+    H = X.T @ X / 100 + 1e-8 * np.eye(d)
+    w = np.where(rng.random(d) < rng.random(), 0.0, rng.normal(size=d))
+    slope = X.T @ rng.normal(size=100) / 10
+    l1, step = rng.random() * np.abs(slope - H @ w).max(), np.empty(d)
+    zeros = np.zeros(d)
+    corners = small_corners.Corners(zeros, np.zeros((d, d)), zeros.copy(), np.zeros(d, np.int64))
+    entry(small_corners.minimise_with_l1)(np.tril(H), w, l1, slope.copy(), step, corners)
+    at = w + step
+    rest = slope + H @ step
+    slack = 1e-3 * np.sqrt(np.diag(H)).max() * max(np.abs(w).max(), 1.0)
+    close(rest[at != 0], -l1 * np.sign(at[at != 0]), rtol=0, atol=slack)
+    assert (np.abs(rest[at == 0]) <= l1 + slack).all()
+
+
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_a_step_ends_where_the_model_is_least(rng, loss, penalty):
+    path = path_of(rng, loss, penalty)
+    path.improve()
+    place, course, net = path.place, path.course, path.net
+    bend = max(course.bend, net.least_bend)
+    entry(small_model.hessian)(path.X, place, place.mean, bend, net)
+    lower, w = np.tril(place.hessian), place.w.copy()
+    H = lower + np.tril(lower, -1).T
+    slope = net.l2 * w - place.z - course.imbalance * place.mean
+    db = entry(small_step.step_by_hessian)(path.X, net, place, course, path.corners)
+    step, rest = place.step, slope + H @ place.step
+    slack = 1e-3 * np.abs(slope).max()
+    close(rest[w + step != 0], -net.l1 * np.sign(w + step)[w + step != 0], rtol=0, atol=slack)
+    assert (np.abs(rest) <= net.l1 + slack).all()
+    close(db, -course.imbalance / bend - place.mean @ step, rtol=1e-10)
+    close(place.along, path.X @ step + db, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic", "smoothed_hinge"])

@@ -7,6 +7,7 @@ first fit.
 import numpy as np
 
 from gapfit.compiled._jit import jit, prefetch
+from gapfit.compiled.packing import pack
 
 FACTORS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC4CEB9FE1A85EC53), np.uint64(0xFF51AFD7ED558CCD))
 AHEAD = 8  # rows are looked up, their places in the table are asked for from memory
@@ -87,9 +88,10 @@ def sort_by_buckets(numbers, count, begins, ordered):
 
 
 @jit
-def put_set(words, codes, weight, slots, begins, keys, places, merged):
+def put_set(words, codes, weight, slots, begins, keys, places, merged, copy):
     """Write the different rows in the order of their hashes and, for every row, its number among them: the
-    first two places. Weights are added to those that are there. Returns how many they are.
+    first two places. Weights are added to those that are there, and the rows are copied side by side. Returns
+    how many they are.
 
     The last bits of a hash, of which there are enough, make room for the number of its row: so equal hashes
     stay in order.
@@ -110,6 +112,10 @@ def put_set(words, codes, weight, slots, begins, keys, places, merged):
     for i in range(hashes.size):
         number[i] = new[number[i]]
         merged[number[i]] += weight[i]
+    copy.indptr[0] = 0
+    for k in range(count):
+        copy.indptr[k + 1] = copy.indptr[k] + words.indptr[rows[k] + 1] - words.indptr[rows[k]]
+    pack(words, rows, 0, count, copy)
     return count
 
 

@@ -10,8 +10,9 @@ from gapfit.compiled._jit import jit
 from gapfit.compiled.rows import TINY
 from gapfit.compiled.small_columns import learn, put_slopes, step_by_columns
 from gapfit.compiled.small_losses import respond, rounded_part
-from gapfit.compiled.small_model import EPS, Course, Losses, Net, Place, add_rows, step_by_hessian
+from gapfit.compiled.small_model import EPS, Course, Losses, Net, Place, add_rows
 from gapfit.compiled.small_products import put_slopes_of_rows, step_by_products
+from gapfit.compiled.small_step import step_by_hessian
 
 __all__ = ["Course", "Losses", "Net", "Place", "descend", "improve"]
 

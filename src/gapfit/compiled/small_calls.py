@@ -9,8 +9,8 @@ from gapfit.compiled._jit import jit
 from gapfit.compiled.columns import Model
 from gapfit.compiled.small import MOST, Losses, Place
 from gapfit.compiled.small_column_model import Columns
+from gapfit.compiled.small_corners import Corners
 from gapfit.compiled.small_fit import Room, fit
-from gapfit.compiled.small_model import Corners
 from gapfit.compiled.small_products import Products
 
 

@@ -3,15 +3,11 @@
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from gapfit.compiled._jit import jit
 from gapfit.compiled.rows import TINY, dense_dot
 
 EPS = 2.0**-52
 DAMPING = 1e-10  # of the largest second derivative: a step has an end also where there is none
-SWEEPS = 50  # over the weights at most, in a quadratic model with l1
-SETTLED = 1e-3  # of the largest change in any sweep: one that changes no more is the last
 
 
 class Losses(NamedTuple):
@@ -72,15 +68,6 @@ class Course(NamedTuple):
     bend: Any  # curvature in b
     moving: Any
     best: Any  # is b known to be the best at w?
-
-
-class Corners(NamedTuple):
-    """What the model of a penalty with l1 writes to."""
-
-    at: Any  # weights, as the model has them
-    face: Any  # its Hessian in those that are not zero
-    change: Any  # of these
-    chosen: Any  # which they are
 
 
 @jit(fast=True, inner=True)
@@ -157,73 +144,6 @@ def solve(H, s, d):
     solve_factored(H, s, d)
 
 
-@jit(fast=True)
-def _move(H, j, change, slope):
-    """Let the slope of the model follow a change of the j-th weight."""
-    for k in range(j):
-        slope[k] += change * H[j, k]
-    for k in range(j, len(slope)):
-        slope[k] += change * H[k, j]
-
-
-@jit(fast=True)
-def _sweep(H, at, l1, slope):
-    """Each weight in turn to where the model is least in it; how far the farthest has moved."""
-    farthest = 0.0
-    for j in range(len(at)):
-        curvature = max(H[j, j], TINY)
-        drive = curvature * at[j] - slope[j]
-        change = (drive - min(max(drive, -l1), l1)) / curvature - at[j]
-        if change != 0.0:
-            at[j] += change
-            if abs(at[j]) <= EPS * abs(change):
-                at[j] = 0.0
-            _move(H, j, change, slope)
-            farthest = max(farthest, abs(change) * math.sqrt(curvature))
-    return farthest
-
-
-@jit(fast=True)
-def _to_the_least_of_the_face(H, l1, slope, corners):
-    """Move the weights that are not zero to where the model is least, or until the first of them is zero."""
-    at, face, change, chosen = corners
-    m = np.int64(0)  # as lengths are, or `solve` is compiled for both
-    for j in range(len(at)):
-        if at[j] != 0.0:
-            chosen[m] = j
-            change[m] = -slope[j] - math.copysign(l1, at[j])
-            for k in range(m + 1):
-                face[m, k] = H[j, chosen[k]]
-            m += 1
-    solve(face, change, m)
-    t, first = 1.0, -1
-    for k in range(m):
-        x = at[chosen[k]]
-        if (x + t * change[k]) * x < 0.0:
-            t, first = -x / change[k], k
-    for k in range(m):
-        j = chosen[k]
-        step = -at[j] if k == first else t * change[k]
-        at[j] = 0.0 if k == first else at[j] + step
-        _move(H, j, step, slope)
-
-
-@jit(fast=True, inner=True)
-def minimise_with_l1(H, w, l1, slope, step, corners):
-    """Write the step s that minimises <slope, s> + s'Hs / 2 + l1 |w + s|_1."""
-    at, farthest = corners.at, 0.0
-    for j in range(len(w)):
-        at[j] = w[j]
-    for _ in range(SWEEPS):
-        moved = _sweep(H, at, l1, slope)
-        farthest = max(farthest, moved)
-        if moved <= SETTLED * farthest:
-            break
-        _to_the_least_of_the_face(H, l1, slope, corners)
-    for j in range(len(w)):
-        step[j] = at[j] - w[j]
-
-
 @jit(fast=True, inner=True)
 def add_rows(X, v, z):
     """Write X'v."""
@@ -235,32 +155,3 @@ def add_rows(X, v, z):
         if a != 0.0:
             for j in range(d):
                 z[j] += a * X[i, j]
-
-
-@jit(fast=True, inner=True)
-def step_by_hessian(X, net, place, course, corners):
-    """Write the step to where the quadratic model is least, and what it changes in scores. Returns that of b.
-    `corners` is None where the penalty has no l1 part."""
-    w, step, slope, mean = place.w, place.step, place.z, place.mean
-    n, d = X.shape
-    bend = max(course.bend, net.least_bend) if net.free else 0.0
-    hessian(X, place, mean, bend, net)
-    for j in range(d):
-        slope[j] = net.l2 * w[j] - place.z[j] - course.imbalance * mean[j]
-    for j in range(d):
-        step[j] = -slope[j]
-    if corners is None:
-        solve(place.hessian, step, d)
-    else:
-        minimise_with_l1(place.hessian, w, net.l1, slope, step, corners)
-    db = 0.0
-    if net.free:
-        db = -course.imbalance / bend
-        for j in range(d):
-            db -= mean[j] * step[j]
-    for i in range(n):
-        total = db
-        for j in range(d):
-            total += X[i, j] * step[j]
-        place.along[i] = total
-    return db

@@ -19,7 +19,7 @@ from gapfit.design.base import Design, Precise
 from gapfit.design.elsewhere import as_device, as_parted, is_collection, is_tensor
 from gapfit.design.forms import Columns, Plain, Rows
 from gapfit.design.row_range import RowRange
-from gapfit.design.rows import row_norms, take_rows
+from gapfit.design.rows import in_order, row_norms, take_rows
 from gapfit.design.sparse_indices import check_sparse_indices
 from gapfit.rounding import TINY, UNIT, gamma
 
@@ -36,10 +36,7 @@ class MemoryDesign(Design):
 
     def __init__(self, X: Data) -> None:
         is_sparse = type(X) is not np.ndarray and sparse.issparse(X)
-        if is_sparse and not X.has_canonical_format:
-            X = X.copy()  # the user's stays as it is
-            X.sum_duplicates()  # the kernels would square their parts
-        self.X = X
+        self.X = X = in_order(X) if is_sparse else X
         self.shape = X.shape
         self.dtype = X.dtype
         self.size = int(X.nnz if is_sparse else X.size)  # stored entries

@@ -1,5 +1,7 @@
 """Rows of a dense or sparse matrix: some of them, differences, norms, and which are equal."""
 
+from copy import copy
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from gapfit.rounding import EPS, gamma
 
 _BLOCK_ELEMENTS = 2**20
 _CACHE_ELEMENTS = 2**17
+_FEW = 10_000  # rows; together they have no more entries than 32 bits count, were each of them all of X
 
 
 def take_rows(X: Data, rows: Any, stored: Any = None) -> Data:
@@ -21,8 +24,11 @@ def take_rows(X: Data, rows: Any, stored: Any = None) -> Data:
     """
     if type(X) is np.ndarray or not sparse.issparse(X):
         return X[rows]
-    fast = X.nnz > threads.PAYS and _are_numbers(rows, X.shape[0])
-    taken = _copy_of_rows(X, rows, stored) if fast else X[rows]
+    if X.format == "csr" and _are_numbers(rows, X.shape[0]):
+        few = X.nnz <= threads.PAYS and len(rows) <= _FEW
+        found = _gathered(X, rows) if few else _copied_together(X, rows, stored)
+        return _in_the_manner_of(X, *found)
+    taken = X[rows]
     if X.has_canonical_format:
         taken.has_canonical_format = True
     return taken
@@ -30,17 +36,41 @@ def take_rows(X: Data, rows: Any, stored: Any = None) -> Data:
 
 def _are_numbers(rows: Any, n: int) -> bool:
     """Do they number rows from zero, as compiled code takes them?"""
-    plain = isinstance(rows, np.ndarray) and rows.dtype == np.intp
-    return plain and (not len(rows) or bool(rows.min() >= 0 and rows.max() < n))
+    if not (isinstance(rows, np.ndarray) and rows.dtype == np.intp):
+        return False
+    return not len(rows) or bool(rows.view(np.uintp).max() < n)  # unsigned, negative ones are large
 
 
-def _copy_of_rows(X: Data, rows: NDArray[np.intp], stored: Any) -> Data:
-    """X[rows], by several threads."""
+def _gathered(X: Data, rows: NDArray[np.intp]) -> tuple[Any, Any, Any]:
+    """Entries, columns and starts of few rows, in fewer steps than SciPy takes: they are as long as a fit."""
+    begins = X.indptr[rows]
+    lengths = X.indptr[rows + 1] - begins
+    starts = np.zeros(len(rows) + 1, X.indptr.dtype)
+    np.add.accumulate(lengths, out=starts[1:])
+    chosen = np.repeat(begins - starts[:-1], lengths)
+    chosen += np.arange(len(chosen), dtype=chosen.dtype)
+    return X.data[chosen], X.indices[chosen], starts
+
+
+def _copied_together(X: Data, rows: NDArray[np.intp], stored: Any) -> tuple[Any, Any, Any]:
+    """The same of many, by several threads."""
     from gapfit.compiled.rows import as_rows
 
     entries, columns, starts = packed(stored or as_rows(X.data, X.indices, X.indptr), rows, X.dtype)
-    starts = starts.astype(X.indices.dtype, copy=False)
-    return type(X)((entries, columns, starts), shape=(len(rows), X.shape[1]))
+    return entries, columns, starts.astype(X.indices.dtype, copy=False)
+
+
+def _in_the_manner_of(X: Data, entries: Any, columns: Any, starts: Any) -> Data:
+    """A matrix of such rows. One of as many as X has is made as a copy: what is known of the order within
+    rows holds, and SciPy looks at nothing once more."""
+    if len(starts) == X.shape[0] + 1:
+        taken = copy(X)
+        taken.data, taken.indices, taken.indptr = entries, columns, starts
+        return taken
+    taken = type(X)((entries, columns, starts), shape=(len(starts) - 1, X.shape[1]))
+    if X.has_canonical_format:
+        taken.has_canonical_format = True
+    return taken
 
 
 def packed(stored: Any, rows: NDArray[np.intp], dtype: Any) -> Any:
@@ -103,9 +133,7 @@ def different_rows(
 
     Rows are equal only if their codes are.
     """
-    from gapfit.compiled import duplicates  # compiled code is loaded only when it is to run
-
-    words = _words(X)
+    duplicates, words = _duplicates(), _words(X)
     hashes = np.empty(count, np.uint64)
     threads.each(
         lambda rows: duplicates.hash_rows(words, codes, rows.start, rows.stop, hashes),
@@ -124,35 +152,57 @@ def _power_of_two(n: int) -> int:
 
 def rows_as_set(
     X: Data, codes: NDArray[np.uint64], weight: Vector
-) -> tuple[NDArray[np.intp], Vector, NDArray[np.intp]]:
-    """The different rows of few, in the order of their hashes; the weight of each; and for all, the place of
-    their equal among these."""
-    from gapfit.compiled.duplicates import put_set
-
-    n, size = len(codes), _power_of_two(len(codes))
+) -> tuple[NDArray[np.intp], Vector, NDArray[np.intp], Data]:
+    """The different rows of few, in the order of their hashes; the weight of each; for all, the place of
+    their equal among these; and a copy of them."""
+    X = X if type(X) is np.ndarray else in_order(X)
+    words, n, size = _words(X), len(codes), _power_of_two(len(codes))
     keys, places, merged = np.empty((3, n), np.uint64), np.empty((4, n), np.int64), np.zeros(n)
     slots, begins = np.zeros(2 * size, np.uint32), np.zeros(size + 1, np.int64)
-    count = put_set(_words(X), codes, weight, slots, begins, keys, places, merged)
-    return places[0, :count], merged[:count], places[1]
+    entries, columns = np.empty_like(words.data), np.empty(words.indices.size, np.uint32)
+    copy = words._replace(data=entries, indices=columns, indptr=np.empty(n + 1, np.int64))
+    count = _duplicates().put_set(words, codes, weight, slots, begins, keys, places, merged, copy)
+    different, merged, number = places[0, :count], merged[:count], places[1]
+    size, starts = copy.indptr[count], copy.indptr[: count + 1]
+    entries = entries[:size].view(X.dtype)
+    if type(X) is np.ndarray:
+        return different, merged, number, entries.reshape(count, X.shape[1])
+    columns, starts = (
+        one.astype(X.indices.dtype, copy=False) for one in (columns[:size].view(np.int32), starts)
+    )
+    return different, merged, number, _in_the_manner_of(X, entries, columns, starts)
+
+
+def in_order(X: Data) -> Data:
+    """Sparse rows as kernels want them, each entry once and in its place: they would square its parts."""
+    if not X.has_canonical_format:
+        X = X.copy()  # the user's stays as it is
+        X.sum_duplicates()
+    return X
 
 
 def other_of_two(codes: NDArray[np.uint64]) -> int:
     """Where the second of two different codes stands first; 0 if there are more or fewer."""
-    from gapfit.compiled.duplicates import other_of_two as find
+    return int(_duplicates().other_of_two(codes))
 
-    return int(find(codes))
+
+@cache
+def _duplicates() -> Any:
+    """Compiled code, loaded only when it is to run. To import it once more takes as long as to run it."""
+    from gapfit.compiled import duplicates
+
+    return duplicates
 
 
 def _words(X: Data) -> Any:
     """Rows as compiled code has them, their entries as integers of as many bits."""
     from gapfit.compiled.rows import as_rows, dense_rows
-    from gapfit.design.memory import MemoryDesign
 
     kind = np.uint64 if X.dtype == np.float64 else np.uint32
     if type(X) is np.ndarray:
         return dense_rows(X.view(kind))
-    data, indices, indptr = MemoryDesign(X).rows()
-    return as_rows(data.view(kind), indices, indptr)
+    X = in_order(X)
+    return as_rows(X.data.view(kind), X.indices, X.indptr)
 
 
 def rows_of_csr(X: Data, rows: slice) -> Data:

@@ -8,6 +8,7 @@ left to a `Problem`, which counts rounding more finely and has other solvers.
 """
 
 from collections.abc import Callable
+from functools import cache
 from time import perf_counter
 from typing import Any, NamedTuple, Self
 
@@ -91,17 +92,15 @@ class Small(NamedTuple):
 
     def fit(self, y: Vector, tol: float) -> Fitted | None:
         """To these targets, which the loss takes. None if that cannot be certified at once."""
-        from gapfit.compiled.small_fit import Data  # compiled code is loaded only when it is to run
-        from gapfit.compiled.small_model import Net
-
         tol, began = as_tolerance(tol), perf_counter()
+        Data, Net = _records()
         _, weight, loss, (l1, l2), free = self.given
         loss.check_target(y)
         numbers, total, kind = self.numbers(loss, y)
         if total or (free and loss.unattained(y)):
             return None
         net = Net(l1, l2, free, 0.0, 0.0, 0.0)
-        data = Data(self.rows, *numbers, weight)  # type: ignore[call-arg]  # six of them
+        data = Data(self.rows, *numbers, weight)
         task = Task(self.columns.design, data, net, kind, tol)
         for method in self.methods:
             found = method(task)
@@ -114,6 +113,16 @@ class Small(NamedTuple):
                 told = of_all(-slope), of_all(spread)
                 return Fitted(of_all(w), b, -v, certificate, Way(way, certificate, took), solver, slope=told)
         return None
+
+
+@cache
+def _records() -> tuple[Any, Any]:
+    """Of compiled code, which is loaded only when it is to run. To import them once more takes as long as
+    to make them."""
+    from gapfit.compiled.small_fit import Data
+    from gapfit.compiled.small_model import Net
+
+    return Data, Net
 
 
 def certificate_of(proved: Any, loss: Loss) -> Certificate:

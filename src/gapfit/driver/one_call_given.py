@@ -34,9 +34,8 @@ class Plain(NamedTuple):
         """None, where it is more than that."""
         if design.dtype != np.float64:
             return None
-        forms = {type(form): form for form in penalty.forms()}
-        net: Net | None = forms.get(Net)
-        if net is None or Everywhere not in forms:
+        net = penalty.form(Net)
+        if net is None or not penalty.has(Everywhere):
             return None
         alpha = float(as_positive("alpha", alpha))
         return cls(_filled(design), weight, loss, Net(alpha * net.l1, alpha * net.l2), intercept)

@@ -39,6 +39,7 @@ _ON_THE_WAY = ("gapfit.", "sklearn.callback.", "contextlib")  # between a fit an
 # what may change between two calls: limits, and what the result does not depend on
 _FREE = ("checkpoint", "max_iter", "max_time", "tol", "n_jobs", "verbose", "warm_start")
 _WATCHED_BY = ("_skl_callbacks", "_parent_callback_ctx")  # callbacks, or those of a meta-estimator
+_NOTHING = nullcontext(None)  # a log and a checkpoint where there is none
 KEPT_IN = "_kept_in"  # the checkpoint of a larger fit, while that runs
 _FIT = "Fit the model; if that fails, the estimator stays as it was."
 _SAFE = "If that fails, the estimator stays as it was."
@@ -105,19 +106,32 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
 
     AS_X: ClassVar[tuple[str, ...]] = ()  # arrays that go where X is: see `handed_over`
 
-    @contextmanager
-    def _session(self, data: Callable[[], Any], parts: int) -> Iterator[Session]:
+    def _session(self, data: Callable[[], Any], parts: int) -> AbstractContextManager[Session]:
         """Seed, log, threads, callbacks and checkpoint of a fit that solves so many problems."""
         max_time = np.inf if self.max_time is None else as_number("max_time", self.max_time)
         if not max_time >= 0:
             raise ValueError(f"max_time must not be negative, got {self.max_time!r}")
         solver = seeded(self._solver(), self.random_state)
+        log, checkpoint = shown(self.verbose), kept(self, data)
+        if log is checkpoint is _NOTHING and not _is_watched(self):  # as is most often so
+            return nullcontext(Session(solver, max_time, None, None))
+        return self._open_session(Session(solver, max_time, None, None), log, checkpoint, parts)
+
+    @contextmanager
+    def _open_session(
+        self,
+        session: Session,
+        log: AbstractContextManager[None],
+        checkpoint: AbstractContextManager[Checkpoint | None],
+        parts: int,
+    ) -> Iterator[Session]:
+        """One with a log, a checkpoint or callbacks."""
         context = None
         if _is_watched(self):
             context = self._init_callback_context(max_subtasks=None if parts == 1 else parts)
             context.call_on_fit_task_begin(estimator=self)
-        with shown(self.verbose), kept(self, data) as checkpoint:
-            yield Session(solver, max_time, checkpoint, context)
+        with log, checkpoint as known:
+            yield session._replace(checkpoint=known, context=context)
         if context is not None:
             context.call_on_fit_task_end(estimator=self)
 
@@ -184,8 +198,10 @@ def kept(estimator: Any, data: Callable[[], Any]) -> AbstractContextManager[Chec
     """The checkpoint that the estimator's parameter names, if any; the data that it is for are asked for. Or
     that of a larger fit, which has been opened for it."""
     path, larger = estimator.checkpoint, vars(estimator).get(KEPT_IN)
-    if larger is not None or path is None:
+    if larger is not None:
         return nullcontext(larger)
+    if path is None:
+        return _NOTHING
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"checkpoint must be None or the path of a file, got {path!r}")
     parameters = {
@@ -226,7 +242,7 @@ def shown(verbose: int) -> AbstractContextManager[None]:
         verbose = int(verbose)
     if not isinstance(verbose, (int, np.integer)) or verbose < 0:
         raise ValueError(f"verbose must be 0, 1 or 2, got {verbose!r}")
-    return _logged(logging.INFO if verbose == 1 else logging.DEBUG) if verbose else nullcontext()
+    return _logged(logging.INFO if verbose == 1 else logging.DEBUG) if verbose else _NOTHING
 
 
 @contextmanager

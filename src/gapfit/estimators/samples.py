@@ -108,9 +108,10 @@ class Rows(BaseEstimator):
             weight = once(weight)
             origin = Multiset.unlike(weight)
             return Samples(X, y, weight, offset, origin, y, weight)
-        origin = Multiset.of(X, y, weight, offset)
+        origin, copied = Multiset.with_rows(X, y, weight, offset)
         apply = origin.apply if origin.reduces or _size(X) > _COPIED else _copy
-        return Samples(apply(X), apply(y), origin.weight, apply(offset), origin, y, weight)
+        X = apply(X) if copied is None else copied
+        return Samples(X, apply(y), origin.weight, apply(offset), origin, y, weight)
 
     def _placed(self, X: Data) -> Data | Design:
         """The rows where the fit is to run: here in memory."""

@@ -96,7 +96,8 @@ class Logistic(_Likelihood):
         return t * np.log(np.maximum(t, TINY)) + rest * log_rest + lost * (1.0 + log_rest)
 
     def slope_range(self, y: Vector) -> tuple[Vector, Vector]:
-        return np.minimum(-y, 0.0), np.maximum(-y, 0.0)
+        away = -y
+        return np.minimum(away, 0.0), np.maximum(away, 0.0)
 
     def best_offset(self, f: Vector, y: Vector, p: Vector) -> tuple[float, float] | None:
         """At equal scores, as at w = 0: the logarithm of the odds."""

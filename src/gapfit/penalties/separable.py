@@ -88,9 +88,9 @@ class ElasticNet(Separable):
         self.smooth = self.quadratic = self.euclidean = l1_ratio == 0
 
     def forms(self) -> Iterator[Any]:
-        yield from super().forms()
+        yield _EVERYWHERE  # the first to be asked for
         yield Net(self.l1_ratio, self.modulus)
-        yield _EVERYWHERE
+        yield from super().forms()
 
     def values(self, w: Slope) -> Vector:
         return np.asarray(self.l1_ratio * np.abs(w) + 0.5 * self.modulus * w * w)

@@ -54,7 +54,7 @@ class _Path:
     """A point on its way, in terms of rows less their mean where there is an intercept."""
 
     def __init__(self, problem: Problem) -> None:
-        from gapfit.compiled import small, small_model  # compiled code is loaded only when it is to run
+        from gapfit.compiled import small, small_corners  # compiled code is loaded only when it is to run
         from gapfit.compiled.small_start import begin
 
         self.problem, self.small, self.begin = problem, small, begin
@@ -77,7 +77,7 @@ class _Path:
         self.corners = None
         if net.l1:
             at, change = np.zeros((2, d))
-            self.corners = small_model.Corners(at, np.zeros((d, d)), change, np.zeros(d, np.int64))
+            self.corners = small_corners.Corners(at, np.zeros((d, d)), change, np.zeros(d, np.int64))
 
     def start(self, w: Slope | None, offsets: Vector | None = None) -> None:
         """Begin at w, or from nothing with a rounding that reaches most samples."""
