@@ -127,16 +127,17 @@ class KernelParts(Parts):
         nu = problems.margins(found.w) if isinstance(problems, NuProblems) else None
         W = np.zeros((self.count, self.design.n_samples))
         since = np.full(W.shape, -1)
+        of = np.arange(self.count).repeat(problems.sizes), problems.rows
+        W[of], since[of] = found.w, found.since
         for k, (start, stop) in enumerate(pairwise(problems.first.tolist())):
-            rows, w, u = self.parts[k].rows, found.w[start:stop], found.u[start:stop]
-            evidence = Evidence(w, found.b[k : k + problems.offsets], u, found.certificates[k])
-            machine = Machine(w, float(found.b[k]))
+            w, b = found.w[start:stop], found.b[k : k + problems.offsets]
+            evidence = Evidence(w, b, found.u[start:stop], found.certificates[k])
+            machine = Machine(W[k], float(found.b[k]))
             if nu is not None:
-                machine = in_units(w, nu[k].b, nu[k].width, tube=False)
+                machine = in_units(W[k], nu[k].b, nu[k].width, tube=False)
                 if found.statuses[k] is Status.CERTIFIED:
                     check_width(self.loss, machine.width, nu[k].largest)
-            W[k, rows], since[k, rows] = machine.w, found.since[start:stop]
-            self.known.append((machine._replace(w=W[k]), evidence))
+            self.known.append((machine, evidence))
         place = self.samples.origin.place
         self.known_since = np.where(place < 0, -1, since[:, place])
         return found.each()
