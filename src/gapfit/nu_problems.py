@@ -42,7 +42,8 @@ class NuProblems(Problems):
         box = np.where(y > 0, -p, 0.0), np.where(y > 0, 0.0, p)
         self._about(K, rows, sizes, alpha, loss, box)
         self.sums, self.sides = nu_machines, nu_machines.Sides(y, p, 0.5 * loss.nu)
-        self.target = self.kink = np.zeros(len(y))
+        self.target = np.zeros(len(y))
+        self._limit(self.target)
 
     @classmethod
     def of(cls, design: KernelDesign, parts: Sequence[Part], loss: Loss, weight: Vector) -> Self | None:
@@ -66,7 +67,7 @@ class NuProblems(Problems):
         )  # fmt: skip
 
     def start(self) -> Vector:
-        v = np.empty(len(self.rows))
+        v: Vector = np.empty(len(self.rows))
         self.sums.begin(self.sides, self.parts, self.alpha, v)
         return v
 
@@ -79,7 +80,7 @@ class NuProblems(Problems):
 
     def _feasible(self, u: Vector) -> Vector:
         """Inside of the box: `_bounds` sees to the sums."""
-        return np.minimum(np.maximum(u, self.lower), self.upper)
+        return np.asarray(np.minimum(np.maximum(u, self.lower), self.upper))
 
     def _bounds(self, w: Vector, u: Vector) -> Any:
         """Of the points w, with the best margins. Shares that sums lack are added to the dual points."""

@@ -17,6 +17,7 @@ import numpy as np
 from gapfit._types import Indices, Matrix, Vector
 from gapfit.certify import judged
 from gapfit.design.kernel import KeptGram, KernelDesign
+from gapfit.losses.atoms import Atoms
 from gapfit.losses.base import Loss
 from gapfit.losses.piecewise import PiecewiseLoss, PiecewiseRisk
 from gapfit.projections import filled, project_dual_box
@@ -56,14 +57,16 @@ class Problems:
     offsets = 1
     steps = 6000, 40  # on pairs, and for each sample if that is more, beyond which exact ones are better
 
-    def __init__(self, K: Matrix, rows: Indices, sizes: Any, alpha: Vector, risk: PiecewiseRisk) -> None:
-        self._about(K, rows, sizes, alpha, risk.loss, risk._dual_box)
-        self.risk, self.kink = risk, risk.atoms.kink
-        self.target = risk.atoms.sign * risk.atoms.lin
-
-    def _about(
-        self, K: Matrix, rows: Indices, sizes: Any, alpha: Vector, loss: Loss, box: tuple[Vector, Vector]
+    def __init__(
+        self, K: Matrix, rows: Indices, sizes: Any, alpha: Vector, loss: Loss, atoms: Atoms, p: Vector
     ) -> None:
+        self.atoms, self.p = atoms, p
+        self._about(K, rows, sizes, alpha, loss, np.empty((2, len(rows))))
+        self.proofs.put_boxes(atoms, self.lower, self.upper)
+        self._limit(atoms.kink)
+        self.target = atoms.sign * atoms.lin
+
+    def _about(self, K: Matrix, rows: Indices, sizes: Any, alpha: Vector, loss: Loss, box: Any) -> None:
         from gapfit.compiled import blocks, machine_proofs, machines  # loaded only when it is to run
 
         self.compiled, self.proofs = machines, machine_proofs
@@ -72,8 +75,15 @@ class Problems:
         self.first = np.concatenate([[0], sizes.cumsum()])
         self.parts = blocks.Parts(rows, self.first, *_runs(rows, self.first))
         self.lower, self.upper = box
-        self.lengths = np.sqrt(np.maximum(K.diagonal()[rows], 0.0)) * (1 + 8 * EPS)  # of the samples
-        self.given = machine_proofs.Given(K, self.parts, alpha, self.lengths)
+
+    def _limit(self, kink: Vector) -> None:
+        """Set where coefficients may be: the box of the dual points in units of their own."""
+        from gapfit.compiled.smo import Limits
+
+        lower, upper, lengths = np.empty((3, len(self.rows)))
+        self.limits = Limits(lower, upper, kink, self.apart)
+        self.given = self.proofs.Given(self.K, self.parts, self.alpha, lengths)
+        self.proofs.put_limits(self.given, self.lower, self.upper, self.limits)
 
     @classmethod
     def of(cls, design: KernelDesign, parts: Sequence[Part], loss: Loss, weight: Vector) -> Self | None:
@@ -83,18 +93,18 @@ class Problems:
             return None
         (rows, sizes), y, p = joined(parts, weight)
         loss.check_target(y)
-        risk = PiecewiseRisk(loss, loss.atoms(y).weighted(p).whole(), y, p, loss.infimum)
-        if risk.curved:
+        atoms = loss.atoms(y).weighted(p).whole()
+        if atoms.quad.any():
             return None
-        made = cls(np.ascontiguousarray(kept.K), rows, sizes, np.array([part.alpha for part in parts]), risk)
+        alpha = np.array([part.alpha for part in parts])
+        made = cls(np.ascontiguousarray(kept.K), rows, sizes, alpha, loss, atoms, p)
         return made if made._can_be_balanced() else None
 
     def some(self, chosen: Any, places: Any) -> Self:
         """Some of the problems, and the places of their samples."""
-        risk = self.risk
         other = type(self)(
-            self.K, self.rows[places], self.sizes[chosen], self.alpha[chosen],
-            PiecewiseRisk(risk.loss, risk.atoms.take(places), risk.y[places], risk.p[places], risk.infimum),
+            self.K, self.rows[places], self.sizes[chosen], self.alpha[chosen], self.loss,
+            self.atoms.take(places), self.p[places],
         )  # fmt: skip
         other._can_be_balanced()
         return other
@@ -102,18 +112,17 @@ class Problems:
     def _can_be_balanced(self) -> bool:
         """Are there planes that lean either way in b? Those at the ends of the boxes are the steepest."""
         self.ends = self.proofs.Ends(*np.empty((3, len(self.alpha))))
-        return bool(self.proofs.put_ends(self.given, self.risk.atoms, self.lower, self.upper, self.ends))
+        return bool(self.proofs.put_ends(self.given, self.atoms, self.lower, self.upper, self.ends))
 
     def start(self) -> Vector:
         """Coefficients to begin with: zero, or where some of the slope in b is carried by no sample, what
         makes up for it."""
-        total, first = self.risk.atoms.total, self.first
-        if total == 0:
-            return np.zeros_like(self.target)
-        pieces = zip(self.alpha, pairwise(first), strict=True)
-        return np.concatenate(
-            [filled(-self.upper[a:b] / at, -self.lower[a:b] / at, total / at) for at, (a, b) in pieces]
-        )
+        total, v = self.atoms.total, np.zeros_like(self.target)
+        if total != 0:
+            for alpha, (start, stop) in zip(self.alpha, pairwise(self.first), strict=True):
+                here = slice(start, stop)
+                v[here] = filled(self.limits.lower[here], self.limits.upper[here], total / alpha)
+        return v
 
     def proved(self, w: Vector, u: Vector) -> Proved:
         """What the points w with their best offsets, and the dual points nearest to u, prove."""
@@ -130,8 +139,8 @@ class Problems:
         """J at the points w, as `Objective.most` says it, and the lower bounds that the dual points u prove,
         as `Problem.minorant_at` and `Problem.least` do."""
         found = self._unknown()
-        noise = self.risk.sum_error(1.0, 0.0)  # relative
-        self.proofs.prove(self.given, self.risk.atoms, self.ends, noise, w, u, found)
+        noise = PiecewiseRisk.sum_error(1.0, 0.0)  # relative
+        self.proofs.prove(self.given, self.atoms, self.ends, noise, w, u, found)
         return found
 
     def _unknown(self) -> Any:
@@ -142,7 +151,7 @@ class Problems:
 
     def _feasible(self, u: Vector) -> Vector:
         """The nearest dual points that are feasible and balanced; most are near, and found in one call."""
-        box, balance = (self.risk.p, self.lower, self.upper), (-self.risk.atoms.total, 4 * EPS)
+        box, balance = (self.p, self.lower, self.upper), (-self.atoms.total, 4 * EPS)
         near, k = np.empty_like(u), -1
         while (k := self.compiled.project(self.parts, k + 1, u, *box, balance, near)) < len(self.sizes):
             here = slice(self.first[k], self.first[k + 1])

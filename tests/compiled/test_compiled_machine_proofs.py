@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gapfit import proofs
-from gapfit.compiled import blocks, bounds, machine_proofs
+from gapfit.compiled import blocks, bounds, machine_proofs, smo
 from gapfit.losses.atoms import Atoms
 from gapfit.rounding import Estimate
 from kernels import entry
@@ -55,6 +55,20 @@ def proved(given, atoms, w, u):
     found = machine_proofs.Found(*np.full((5, 3), np.nan), np.zeros(3, bool))
     machine_proofs.prove(given, atoms, ends(given, atoms)[0], NOISE, w, u, found)
     return found
+
+
+def test_boxes_of_dual_points_and_of_coefficients(rng, given, hinges):
+    lower, upper, low, high = np.empty((4, SIZE))
+    hinges = hinges._replace(lo=-rng.random(SIZE))
+    machine_proofs.put_boxes(hinges, lower, upper)
+    turned = hinges.sign > 0
+    np.testing.assert_array_equal(lower, np.where(turned, -hinges.hi, hinges.lo))
+    np.testing.assert_array_equal(upper, np.where(turned, -hinges.lo, hinges.hi))
+    given.lengths[:] = np.nan
+    machine_proofs.put_limits(given, lower, upper, smo.Limits(low, high, hinges.kink, False))
+    alpha = given.alpha.repeat(np.diff(FIRST))
+    close((low, high), (-upper / alpha, -lower / alpha), rtol=0)
+    close(given.lengths, np.sqrt(given.K.diagonal()[ROWS]), rtol=1e-14)
 
 
 def test_planes_at_the_ends_of_the_boxes(given, hinges):

@@ -58,6 +58,25 @@ def grown(terms):
 
 
 @jit
+def put_boxes(atoms, lower, upper):
+    """Write where dual points may be."""
+    for i in range(len(lower)):
+        low, high = atoms.lo[i], atoms.hi[i]
+        lower[i], upper[i] = (-high, -low) if atoms.sign[i] > 0.0 else (low, high)
+
+
+@jit
+def put_limits(given, lower, upper, limits):
+    """Write where coefficients may be, whose dual points have these boxes; and how long samples are."""
+    first, rows = given.parts.first, given.parts.rows
+    for k in range(len(first) - 1):
+        for i in range(first[k], first[k + 1]):
+            limits.lower[i], limits.upper[i] = -upper[i] / given.alpha[k], -lower[i] / given.alpha[k]
+            square = given.K[rows[i], rows[i]]
+            given.lengths[i] = math.sqrt(max(square, 0.0)) * (1.0 + 8.0 * EPS)
+
+
+@jit
 def put_ends(given, atoms, lower, upper, ends):
     """Write them; False if planes lean one way only, or reach for ever."""
     first = given.parts.first

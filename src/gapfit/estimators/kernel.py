@@ -206,7 +206,7 @@ class KernelModel(OnADevice, Rows, CertifiedFit):
         Equal samples share their coefficient in the ratio of their weights.
         """
         origin = samples.origin
-        each = machines[0].w[None] if len(machines) == 1 else np.stack([machine.w for machine in machines])
+        each = np.concatenate([machine.w for machine in machines]).reshape(len(machines), -1)
         place, weight = origin.place[order], samples.given_weight[order]
         used = np.any(each, axis=0)[place] & (place >= 0) & (weight > 0)
         place, support = place[used], order[used].astype(np.int32)

@@ -185,7 +185,7 @@ class KernelParts(Parts):
                 self.model.LATER, partial(said_later, self.again, self.solutions, origin, n_jobs)
             )
         return {
-            "identified_at_": self.since[0] if one else np.array(self.since),
+            "identified_at_": self.since[0] if one else np.concatenate(self.since).reshape(self.count, -1),
             "alpha_": float(alphas[0]) if one else np.array(alphas),
             **statements,
             **self.model._point(self.samples, self.machines),

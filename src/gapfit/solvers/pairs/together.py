@@ -15,7 +15,7 @@ class Machines:
     """v, the coefficients of all machines, and how many steps each has taken."""
 
     def __init__(self, problems: Problems) -> None:
-        self._about(problems)
+        self.problems = problems
         v, count = problems.start(), len(problems.sizes)
         rest, since = np.zeros((2, len(v))), np.zeros(len(v), np.int64)
         violation, self.scale = np.full(count, np.inf), np.empty(count)
@@ -27,18 +27,10 @@ class Machines:
         v: Vector = self.at.v
         return v
 
-    def _about(self, problems: Problems) -> None:
-        from gapfit.compiled.smo import Limits  # compiled code is loaded only when it is to run
-
-        self.problems = problems
-        alpha = problems.alpha.repeat(problems.sizes)
-        lower, upper = -problems.upper / alpha, -problems.lower / alpha
-        self.limits = Limits(lower, upper, problems.kink, problems.apart)
-
     def only(self, chosen: Any) -> Any:
         """Go on with some of the machines; the places that the samples of these had."""
         places = np.flatnonzero(np.repeat(chosen, self.problems.sizes))
-        self._about(self.problems.some(chosen, places))
+        self.problems = self.problems.some(chosen, places)
         v, G, sides, since, taken, violation = self.at
         of_samples = v[places], G[places], sides[places], since[places]
         self.at = self.problems.compiled.Ascent(*of_samples, taken[chosen], violation[chosen])
@@ -52,14 +44,14 @@ class Machines:
         count, compiled = len(problems.sizes), problems.compiled
         seen, looks = np.zeros((2, count, _LOOKS)), np.zeros(count, np.int64)
         way = compiled.Way(problems.target, *seen, looks, np.zeros(count, np.bool_), aim)
-        compiled.ascend(problems.K, problems.parts, self.at, self.limits, problems.steps, target, way)
+        compiled.ascend(problems.K, problems.parts, self.at, problems.limits, problems.steps, target, way)
         self.passed = Passed(seen, looks, problems.alpha)
         return way.met | (self.at.violation <= target)
 
     def dual_points(self) -> Vector:
         """Those of v; one that is at its bound goes beyond, so that it is projected right on to it."""
         problems, u = self.problems, np.empty_like(self.v)
-        problems.compiled.put_dual_points(problems.parts, problems.alpha, self.v, self.limits, OUTSIDE, u)
+        problems.compiled.put_dual_points(problems.parts, problems.alpha, self.v, problems.limits, OUTSIDE, u)
         return u
 
 
