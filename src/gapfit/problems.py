@@ -125,8 +125,8 @@ class Problems:
         return v
 
     def proved(self, w: Vector, u: Vector) -> Proved:
-        """What the points w with their best offsets, and the dual points nearest to u, prove."""
-        near = self._feasible(np.where(np.isfinite(u), u, 0.0))
+        """What the points w with their best offsets, and the dual points nearest to u, all finite, prove."""
+        near = self._feasible(u)
         found = self._bounds(w, near)
         numbers = zip(*(column.tolist() for column in found[:4]), strict=True)
         certificates = [

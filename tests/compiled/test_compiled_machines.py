@@ -48,6 +48,9 @@ def test_dual_points_of_coefficients_at_bounds_are_beyond_theirs(rng):
     each = alpha.repeat(np.diff(FIRST))
     beyond = np.where(np.abs(v) == 1.0, 1 + 1e-6, 1.0)
     close(u, -each * v * beyond, rtol=1e-12, atol=0)
+    v[3] = np.inf  # after an overflow
+    machines.put_dual_points(PARTS, alpha, v, limits, 1e-6, u)
+    assert u[3] == 0.0 and np.isfinite(u).all()
 
 
 def test_dual_points_are_balanced_machine_by_machine(rng):

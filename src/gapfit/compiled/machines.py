@@ -85,7 +85,7 @@ def ascend(K, parts, at, limits, steps, target, way):
 @jit
 def put_dual_points(parts, alpha, v, limits, outside, u):
     """Write those of v. One that is at its bound goes beyond by a share of the largest: it is projected right
-    on to it."""
+    on to it. Where numbers have overflown they are zero."""
     first = parts.first
     for k in range(len(first) - 1):
         largest = 0.0
@@ -97,6 +97,8 @@ def put_dual_points(parts, alpha, v, limits, outside, u):
                 u[i] = -alpha[k] * limits.upper[i] - outside * largest
             if v[i] <= limits.lower[i]:
                 u[i] = -alpha[k] * limits.lower[i] + outside * largest
+            if not math.isfinite(u[i]):
+                u[i] = 0.0
 
 
 @jit
