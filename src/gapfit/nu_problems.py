@@ -39,9 +39,9 @@ class NuProblems(Problems):
         from gapfit.compiled import nu_machines
 
         assert isinstance(loss, NuHinge)
-        box = np.where(y > 0, -p, 0.0), np.where(y > 0, 0.0, p)
-        self._about(K, rows, sizes, alpha, loss, box)
+        self._about(K, rows, sizes, alpha, loss, np.empty((2, len(y))))
         self.sums, self.sides = nu_machines, nu_machines.Sides(y, p, 0.5 * loss.nu)
+        self.least = nu_machines.put_boxes(self.sides, self.parts, self.lower, self.upper)
         self.target = np.zeros(len(y))
         self._limit(self.target)
 
@@ -55,9 +55,7 @@ class NuProblems(Problems):
         loss.check_target(y)
         alpha = np.array([part.alpha for part in parts])
         made = cls(np.ascontiguousarray(kept.K), *given, alpha, loss, y, p)
-        first = made.first[:-1]
-        sides = [np.add.reduceat(np.where(y == sign, p, 0.0), first).min() for sign in (1.0, -1.0)]
-        return made if min(sides) * (1 - _ROOM) > made.sides.half else None
+        return made if made.least * (1 - _ROOM) > made.sides.half else None
 
     def some(self, chosen: Any, places: Any) -> Self:
         sides = self.sides

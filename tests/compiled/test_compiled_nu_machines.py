@@ -68,3 +68,14 @@ def test_margins_are_those_at_which_the_shares_end(seed):
     np.testing.assert_allclose(
         np.ravel(margins), ((left - right) / 2, abs(left + right) / 2, largest), atol=1e-13 * largest
     )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_boxes_are_those_of_the_labels(seed):
+    _, known, rest, _ = sides(seed)
+    y, p, _ = known
+    lower, upper = np.empty((2, len(y)))
+    least = nu_machines.put_boxes(known, rest, lower, upper)
+    np.testing.assert_array_equal(lower, np.where(y > 0, -p, 0.0))
+    np.testing.assert_array_equal(upper, np.where(y > 0, 0.0, p))
+    assert least == pytest.approx(min(p[y > 0].sum(), p[y < 0].sum()), rel=1e-14)

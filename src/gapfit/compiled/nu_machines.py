@@ -40,6 +40,24 @@ class Margins(NamedTuple):
 
 
 @jit
+def put_boxes(sides, parts, lower, upper):
+    """Write where dual points may be; the least weight of a side of a machine."""
+    least = math.inf
+    for k in range(len(parts.first) - 1):
+        left = right = 0.0
+        for i in range(parts.first[k], parts.first[k + 1]):
+            p = sides.p[i]
+            if sides.y[i] > 0.0:
+                lower[i], upper[i] = -p, 0.0
+                right += p
+            else:
+                lower[i], upper[i] = 0.0, p
+                left += p
+        least = min(least, min(left, right))
+    return least
+
+
+@jit
 def begin(sides, parts, alpha, v):
     """Write coefficients: the first samples of either side take all that there is to take."""
     for k in range(len(parts.first) - 1):
