@@ -5,7 +5,7 @@ All take some steps, all are proved, and those whose gaps are not small enough t
 
 from collections.abc import Iterator
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -93,7 +93,8 @@ def together(problems: Problems, tol: float) -> Together:
     found = Together(
         w, u, np.zeros(count), np.zeros(len(problems.rows), np.int64), [NOTHING] * count, [], [None] * count
     )
-    left, places = np.arange(count), np.arange(len(problems.rows))
+    left = np.arange(count)
+    places: Any = slice(None)  # all
     before = 0.0
     with quietly(), limits.Interrupts() as interrupts:
         for _ in range(_ROUNDS):
@@ -115,6 +116,6 @@ def together(problems: Problems, tol: float) -> Together:
             if not more.any():
                 break
             if not more.all():
-                places, left = places[machines.only(more)], left[more]
+                places, left = np.arange(len(w))[places][machines.only(more)], left[more]
             aim *= FACTOR
     return found
