@@ -39,11 +39,10 @@ class NuProblems(Problems):
         from gapfit.compiled import nu_machines
 
         assert isinstance(loss, NuHinge)
-        self._about(K, rows, sizes, alpha, loss, np.empty((2, len(y))))
-        self.sums, self.sides = nu_machines, nu_machines.Sides(y, p, 0.5 * loss.nu)
-        self.least = nu_machines.put_boxes(self.sides, self.parts, self.lower, self.upper)
         self.target = np.zeros(len(y))
-        self._limit(self.target)
+        self._about(K, rows, sizes, alpha, loss, self.target)
+        self.sums, self.sides = nu_machines, nu_machines.Sides(y, p, 0.5 * loss.nu)
+        self.least = nu_machines.set_up(self.sides, self.given, self.lower, self.upper, self.limits)
 
     @classmethod
     def of(cls, design: KernelDesign, parts: Sequence[Part], loss: Loss, weight: Vector) -> Self | None:

@@ -61,29 +61,25 @@ class Problems:
         self, K: Matrix, rows: Indices, sizes: Any, alpha: Vector, loss: Loss, atoms: Atoms, p: Vector
     ) -> None:
         self.atoms, self.p = atoms, p
-        self._about(K, rows, sizes, alpha, loss, np.empty((2, len(rows))))
-        self.proofs.put_boxes(atoms, self.lower, self.upper)
-        self._limit(atoms.kink)
+        self._about(K, rows, sizes, alpha, loss, atoms.kink)
+        self.ends = self.proofs.Ends(*np.empty((3, len(alpha))))
+        known = self.given, atoms, self.lower, self.upper
+        self.can_be_balanced = self.proofs.set_up(*known, self.limits, self.ends)
         self.target = atoms.sign * atoms.lin
 
-    def _about(self, K: Matrix, rows: Indices, sizes: Any, alpha: Vector, loss: Loss, box: Any) -> None:
-        from gapfit.compiled import blocks, machine_proofs, machines  # loaded only when it is to run
+    def _about(self, K: Matrix, rows: Indices, sizes: Any, alpha: Vector, loss: Loss, kink: Vector) -> None:
+        """Set what all kinds have, with room for the boxes of dual points, those of coefficients, and how
+        long samples are."""
+        from gapfit.compiled import blocks, machine_proofs, machines, smo  # loaded only when it is to run
 
         self.compiled, self.proofs = machines, machine_proofs
         self.K, self.rows, self.sizes = K, rows, sizes
         self.alpha, self.loss = alpha, loss
         self.first = np.concatenate([[0], sizes.cumsum()])
         self.parts = blocks.Parts(rows, self.first, *_runs(rows, self.first))
-        self.lower, self.upper = box
-
-    def _limit(self, kink: Vector) -> None:
-        """Set where coefficients may be: the box of the dual points in units of their own."""
-        from gapfit.compiled.smo import Limits
-
-        lower, upper, lengths = np.empty((3, len(self.rows)))
-        self.limits = Limits(lower, upper, kink, self.apart)
-        self.given = self.proofs.Given(self.K, self.parts, self.alpha, lengths)
-        self.proofs.put_limits(self.given, self.lower, self.upper, self.limits)
+        self.lower, self.upper, low, high, lengths = np.empty((5, len(rows)))
+        self.limits = smo.Limits(low, high, kink, self.apart)
+        self.given = machine_proofs.Given(K, self.parts, alpha, lengths)
 
     @classmethod
     def of(cls, design: KernelDesign, parts: Sequence[Part], loss: Loss, weight: Vector) -> Self | None:
@@ -98,21 +94,14 @@ class Problems:
             return None
         alpha = np.array([part.alpha for part in parts])
         made = cls(np.ascontiguousarray(kept.K), rows, sizes, alpha, loss, atoms, p)
-        return made if made._can_be_balanced() else None
+        return made if made.can_be_balanced else None
 
     def some(self, chosen: Any, places: Any) -> Self:
         """Some of the problems, and the places of their samples."""
-        other = type(self)(
+        return type(self)(
             self.K, self.rows[places], self.sizes[chosen], self.alpha[chosen], self.loss,
             self.atoms.take(places), self.p[places],
         )  # fmt: skip
-        other._can_be_balanced()
-        return other
-
-    def _can_be_balanced(self) -> bool:
-        """Are there planes that lean either way in b? Those at the ends of the boxes are the steepest."""
-        self.ends = self.proofs.Ends(*np.empty((3, len(self.alpha))))
-        return bool(self.proofs.put_ends(self.given, self.atoms, self.lower, self.upper, self.ends))
 
     def start(self) -> Vector:
         """Coefficients to begin with: zero, or where some of the slope in b is carried by no sample, what

@@ -47,8 +47,9 @@ def boxes(atoms):
 
 
 def ends(given, atoms):
-    made = machine_proofs.Ends(*np.empty((3, 3)))
-    return made, machine_proofs.put_ends(given, atoms, *boxes(atoms), made)
+    made, zero = machine_proofs.Ends(*np.empty((3, 3))), np.zeros(SIZE)
+    limits = smo.Limits(*np.empty((2, SIZE)), zero, False)
+    return made, machine_proofs.set_up(given, atoms, *np.empty((2, SIZE)), limits, made)
 
 
 def proved(given, atoms, w, u):
@@ -60,12 +61,12 @@ def proved(given, atoms, w, u):
 def test_boxes_of_dual_points_and_of_coefficients(rng, given, hinges):
     lower, upper, low, high = np.empty((4, SIZE))
     hinges = hinges._replace(lo=-rng.random(SIZE))
-    machine_proofs.put_boxes(hinges, lower, upper)
+    given.lengths[:] = np.nan
+    made, limits = machine_proofs.Ends(*np.empty((3, 3))), smo.Limits(low, high, hinges.kink, False)
+    machine_proofs.set_up(given, hinges, lower, upper, limits, made)
     turned = hinges.sign > 0
     np.testing.assert_array_equal(lower, np.where(turned, -hinges.hi, hinges.lo))
     np.testing.assert_array_equal(upper, np.where(turned, -hinges.lo, hinges.hi))
-    given.lengths[:] = np.nan
-    machine_proofs.put_limits(given, lower, upper, smo.Limits(low, high, hinges.kink, False))
     alpha = given.alpha.repeat(np.diff(FIRST))
     close((low, high), (-upper / alpha, -lower / alpha), rtol=0)
     close(given.lengths, np.sqrt(given.K.diagonal()[ROWS]), rtol=1e-14)

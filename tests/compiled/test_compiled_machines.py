@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 
 from gapfit.compiled import blocks, machines, slopes, smo
+from kernels import entry
 
 N, FIRST = 14, np.array([0, 5, 12, 26])
 ROWS = np.array([0, 1, 2, 7, 8, 1, 3, 4, 5, 9, 12, 13, *range(N)])
 RUN = np.array([0, 3, 5, 6, 9, 10, 12, 26])
 PARTS = blocks.Parts(ROWS, FIRST, RUN, np.array([0, 2, 6, 7]))
 PIECES = [slice(0, 5), slice(5, 12), slice(12, 26)]
+ALPHA = np.array([0.1, 2.0, 0.5])
+put_dual_point = entry(machines.put_dual_point)
 close = np.testing.assert_allclose
 
 
@@ -26,7 +29,7 @@ def K(rng):
 
 def ascent(v, G, count=3):
     """Machines that begin there."""
-    rest = np.zeros(len(v)), np.zeros(len(v), np.int64)
+    rest = *np.zeros((2, len(v))), np.zeros(len(v), np.int64)
     return machines.Ascent(v, G, *rest, np.zeros(count, np.int64), np.full(count, np.inf))
 
 
@@ -42,14 +45,12 @@ def test_machines_begin_with_their_slopes_and_units(rng, K):
 
 
 def test_dual_points_of_coefficients_at_bounds_are_beyond_theirs(rng):
-    alpha, v = np.array([0.1, 2.0, 0.5]), rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0], FIRST[-1])
+    v = np.concatenate([[1.0, -1.0], rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0], 20)])
     limits, u = smo.Limits(*np.ones((2, len(v))) * [[-1.0], [1.0]], np.zeros_like(v), False), np.empty_like(v)
-    machines.put_dual_points(PARTS, alpha, v, limits, 1e-6, u)
-    each = alpha.repeat(np.diff(FIRST))
-    beyond = np.where(np.abs(v) == 1.0, 1 + 1e-6, 1.0)
-    close(u, -each * v * beyond, rtol=1e-12, atol=0)
+    put_dual_point(0.3, v, limits, u)
+    close(u, -0.3 * v * np.where(np.abs(v) == 1.0, 1 + 1e-6, 1.0), rtol=1e-12, atol=0)
     v[3] = np.inf  # after an overflow
-    machines.put_dual_points(PARTS, alpha, v, limits, 1e-6, u)
+    put_dual_point(0.3, v, limits, u)
     assert u[3] == 0.0 and np.isfinite(u).all()
 
 
@@ -68,11 +69,12 @@ def test_each_machine_ascends_to_its_own_target(rng, K):
     y[FIRST[:-1]], y[FIRST[:-1] + 1] = 1.0, -1.0
     limits = smo.Limits(np.minimum(y, 0.0), np.maximum(y, 0.0), np.zeros_like(y), False)
     at = ascent(np.zeros_like(y), -y)
-    v, G, sides, since, taken, violation = at
+    v, G, u, sides, since, taken, violation = at
     way = machines.Way(y, *np.zeros((2, 3, 12)), np.zeros(3, np.int64), np.zeros(3, bool), 0.0)
-    machines.ascend(K, PARTS, at, limits, (2000, 0), np.array([1e-6, np.inf, 1e-6]), way)
+    machines.ascend(K, PARTS, ALPHA, at, limits, (2000, 0), np.array([1e-6, np.inf, 1e-6]), way)
     assert ((since > 0) == (v != 0)).all() and (since <= taken.repeat(np.diff(FIRST))).all()
     close(sides, np.sign(v) * (1 + (np.abs(v) == 1)))
+    close(u, -ALPHA.repeat(np.diff(FIRST)) * v, atol=1.01e-6)
     assert taken[1] == 0 and taken[0] > 0 and taken[2] > 0 and (violation[[0, 2]] <= 1e-6).all()
     for k, here in ((0, PIECES[0]), (2, PIECES[2])):
         slopes = K[np.ix_(ROWS[here], ROWS[here])] @ v[here] - y[here]
@@ -93,7 +95,7 @@ def test_a_machine_ends_where_its_gap_is_small_enough(rng, K):
         at = ascent(np.zeros_like(y), -y)
         v = at.v
         way = machines.Way(y, *np.zeros((2, 3, 12)), np.zeros(3, np.int64), np.zeros(3, bool), aim)
-        machines.ascend(K, PARTS, at, limits, (2000, 0), np.full(3, 1e-12), way)
+        machines.ascend(K, PARTS, ALPHA, at, limits, (2000, 0), np.full(3, 1e-12), way)
         steps.append(at.taken)
         for k, here in enumerate(PIECES):
             Q, mine, target = K[np.ix_(ROWS[here], ROWS[here])], v[here], y[here]
@@ -117,7 +119,7 @@ def test_where_the_sides_stay_apart_the_gap_is_that_at_two_middles(rng, K):
     at = ascent(v, G)
     violation = at.violation
     way = machines.Way(0 * y, *np.zeros((2, 3, 12)), np.zeros(3, np.int64), np.zeros(3, bool), 1e-3)
-    machines.ascend(K, PARTS, at, limits, (2000, 0), np.full(3, 1e-13), way)
+    machines.ascend(K, PARTS, ALPHA, at, limits, (2000, 0), np.full(3, 1e-13), way)
     assert (v * y >= 0).all() and (np.abs(v) <= 1).all()
     for k, here in enumerate(PIECES):
         gap, size = v[here] @ G[here], 0.5 * v[here] @ G[here]

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from gapfit.compiled import blocks, machine_proofs, nu_machines
+from gapfit.compiled import blocks, machine_proofs, nu_machines, smo
 
 
 def sides(seed):
@@ -74,8 +74,11 @@ def test_margins_are_those_at_which_the_shares_end(seed):
 def test_boxes_are_those_of_the_labels(seed):
     _, known, rest, _ = sides(seed)
     y, p, _ = known
-    lower, upper = np.empty((2, len(y)))
-    least = nu_machines.put_boxes(known, rest, lower, upper)
+    lower, upper, low, high, lengths = np.empty((5, len(y)))
+    given = machine_proofs.Given(np.diag(np.arange(len(y)) ** 2.0), rest, np.array([0.5]), lengths)
+    limits = smo.Limits(low, high, np.zeros(len(y)), True)
+    least = nu_machines.set_up(known, given, lower, upper, limits)
+    np.testing.assert_allclose((low, high, lengths), (-2 * upper, -2 * lower, np.arange(len(y))), rtol=1e-14)
     np.testing.assert_array_equal(lower, np.where(y > 0, -p, 0.0))
     np.testing.assert_array_equal(upper, np.where(y > 0, 0.0, p))
     assert least == pytest.approx(min(p[y > 0].sum(), p[y < 0].sum()), rel=1e-14)

@@ -58,14 +58,16 @@ def grown(terms):
 
 
 @jit
-def put_boxes(atoms, lower, upper):
-    """Write where dual points may be."""
+def set_up(given, atoms, lower, upper, limits, ends):
+    """Write where dual points may be, and what follows from it; False if no bound can be balanced."""
     for i in range(len(lower)):
         low, high = atoms.lo[i], atoms.hi[i]
         lower[i], upper[i] = (-high, -low) if atoms.sign[i] > 0.0 else (low, high)
+    put_limits(given, lower, upper, limits)
+    return put_ends(given, atoms, lower, upper, ends)
 
 
-@jit
+@jit(inner=True)
 def put_limits(given, lower, upper, limits):
     """Write where coefficients may be, whose dual points have these boxes; and how long samples are."""
     first, rows = given.parts.first, given.parts.rows
@@ -76,7 +78,7 @@ def put_limits(given, lower, upper, limits):
             given.lengths[i] = math.sqrt(max(square, 0.0)) * (1.0 + 8.0 * EPS)
 
 
-@jit
+@jit(inner=True)
 def put_ends(given, atoms, lower, upper, ends):
     """Write them; False if planes lean one way only, or reach for ever."""
     first = given.parts.first
@@ -86,14 +88,16 @@ def put_ends(given, atoms, lower, upper, ends):
             if not (math.isfinite(lower[i]) and math.isfinite(upper[i])):
                 return False
             reach += (abs(lower[i]) + abs(upper[i])) * given.lengths[i]
-        least, _, _ = sum_exactly(lower, start, stop, atoms.total)
-        most, _, _ = sum_exactly(upper, start, stop, atoms.total)
+        least = most = highest = 0.0
+        for side in range(2):  # one copy of what is called is compiled sooner than two
+            end = lower if side == 0 else upper
+            slope, _, _ = sum_exactly(end, start, stop, atoms.total)
+            height, _ = conjugate_sums(atoms, end, start, stop)
+            least, most = (slope, most) if side == 0 else (least, slope)
+            highest = max(highest, abs(height))
         if not (least < 0.0 and most > 0.0):
             return False
-        low, _ = conjugate_sums(atoms, lower, start, stop)
-        high, _ = conjugate_sums(atoms, upper, start, stop)
-        ends.price[k] = 1.01 / min(most, -least)
-        ends.highest[k] = max(abs(low), abs(high))
+        ends.price[k], ends.highest[k] = 1.01 / min(most, -least), highest
         ends.reach[k] = reach * grown(stop - start)
     return True
 

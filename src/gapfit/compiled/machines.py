@@ -15,12 +15,15 @@ from gapfit.compiled.projection import onto_balanced_box
 from gapfit.compiled.slopes import note_sides
 from gapfit.compiled.smo import Limits, Way, second_order
 
+OUTSIDE = 1e-6  # of the largest variable: so far beyond its bound, one is projected right on to it
+
 
 class Ascent(NamedTuple):
     """How far machines are."""
 
     v: Any  # their coefficients
     G: Any  # and slopes
+    u: Any  # the dual points of these coefficients
     sides: Any  # at which end of its box each coefficient is,
     since: Any  # and after how many steps it came there
     taken: Any  # steps
@@ -45,7 +48,7 @@ def begin(K, parts, target, at, scale):
 
 
 @jit
-def ascend(K, parts, at, limits, steps, target, way):
+def ascend(K, parts, alpha, at, limits, steps, target, way):
     """Steps on pairs in each machine whose violation is above its target: so many at most, or so many for
     each sample if that is more. See `smo.second_order`."""
     rows, first, side = parts.rows, parts.first, 0  # of the largest copy
@@ -80,25 +83,24 @@ def ascend(K, parts, at, limits, steps, target, way):
         at.taken[k] += more
         at.violation[k] = left
         note_sides(v, lower, upper, at.taken[k], at.sides[start:stop], at.since[start:stop])
+        put_dual_point(alpha[k], v, bounds, at.u[start:stop])
 
 
-@jit
-def put_dual_points(parts, alpha, v, limits, outside, u):
-    """Write those of v. One that is at its bound goes beyond by a share of the largest: it is projected right
-    on to it. Where numbers have overflown they are zero."""
-    first = parts.first
-    for k in range(len(first) - 1):
-        largest = 0.0
-        for i in range(first[k], first[k + 1]):
-            largest = max(largest, abs(alpha[k] * v[i]))
-        for i in range(first[k], first[k + 1]):
-            u[i] = -alpha[k] * v[i]
-            if v[i] >= limits.upper[i]:
-                u[i] = -alpha[k] * limits.upper[i] - outside * largest
-            if v[i] <= limits.lower[i]:
-                u[i] = -alpha[k] * limits.lower[i] + outside * largest
-            if not math.isfinite(u[i]):
-                u[i] = 0.0
+@jit(inner=True)
+def put_dual_point(alpha, v, limits, u):
+    """Write that of v. Where v is at its bound it goes beyond, by a share of the largest: it is projected
+    right on to it. Where numbers have overflown it is zero."""
+    largest = 0.0
+    for i in range(len(v)):
+        largest = max(largest, abs(alpha * v[i]))
+    for i in range(len(v)):
+        u[i] = -alpha * v[i]
+        if v[i] >= limits.upper[i]:
+            u[i] = -alpha * limits.upper[i] - OUTSIDE * largest
+        if v[i] <= limits.lower[i]:
+            u[i] = -alpha * limits.lower[i] + OUTSIDE * largest
+        if not math.isfinite(u[i]):
+            u[i] = 0.0
 
 
 @jit

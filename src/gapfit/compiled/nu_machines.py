@@ -13,7 +13,7 @@ import numpy as np
 
 from gapfit.compiled._jit import jit
 from gapfit.compiled.bounds import EPS, attained, bounded
-from gapfit.compiled.machine_proofs import conjugate_near, reach_of, square_of
+from gapfit.compiled.machine_proofs import conjugate_near, put_limits, reach_of, square_of
 from gapfit.compiled.machines import product
 from gapfit.compiled.precise import sum_exactly
 from gapfit.compiled.quantile import passing
@@ -40,9 +40,9 @@ class Margins(NamedTuple):
 
 
 @jit
-def put_boxes(sides, parts, lower, upper):
-    """Write where dual points may be; the least weight of a side of a machine."""
-    least = math.inf
+def set_up(sides, given, lower, upper, limits):
+    """Write where dual points may be, and coefficients; the least weight of a side of a machine."""
+    parts, least = given.parts, math.inf
     for k in range(len(parts.first) - 1):
         left = right = 0.0
         for i in range(parts.first[k], parts.first[k + 1]):
@@ -54,6 +54,7 @@ def put_boxes(sides, parts, lower, upper):
                 lower[i], upper[i] = 0.0, p
                 left += p
         least = min(least, min(left, right))
+    put_limits(given, lower, upper, limits)
     return least
 
 

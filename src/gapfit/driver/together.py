@@ -98,10 +98,10 @@ def together(problems: Problems, tol: float) -> Together:
     before = 0.0
     with quietly(), limits.Interrupts() as interrupts:
         for _ in range(_ROUNDS):
-            reached = machines.ascend(_LAST, aim)
-            proved = machines.problems.proved(machines.v, machines.dual_points())
+            reached, at = machines.ascend(_LAST, aim), machines.at
+            proved = machines.problems.proved(at.v, at.u)
             seconds = perf_counter() - began
-            found.w[places], found.u[places], found.since[places] = machines.v, proved.u, machines.at.since
+            found.w[places], found.u[places], found.since[places] = at.v, proved.u, at.since
             found.b[left] = proved.b
             mine = left.tolist()
             found.rounds.append(Round(mine, machines.passed, before, seconds, proved.certificates))

@@ -6,7 +6,6 @@ import numpy as np
 
 from gapfit._types import Vector
 from gapfit.problems import Problems
-from gapfit.solvers.pairs.dual import OUTSIDE
 
 _LOOKS = 12  # at what is claimed on the way, at most
 
@@ -17,23 +16,18 @@ class Machines:
     def __init__(self, problems: Problems) -> None:
         self.problems = problems
         v, count = problems.start(), len(problems.sizes)
-        rest, since = np.zeros((2, len(v))), np.zeros(len(v), np.int64)
+        rest, since = np.zeros((3, len(v))), np.zeros(len(v), np.int64)
         violation, self.scale = np.full(count, np.inf), np.empty(count)
         self.at = problems.compiled.Ascent(v, *rest, since, np.zeros(count, np.int64), violation)
         problems.compiled.begin(problems.K, problems.parts, problems.target, self.at, self.scale)
-
-    @property
-    def v(self) -> Vector:
-        v: Vector = self.at.v
-        return v
 
     def only(self, chosen: Any) -> Any:
         """Go on with some of the machines; the places that the samples of these had."""
         places = np.flatnonzero(np.repeat(chosen, self.problems.sizes))
         self.problems = self.problems.some(chosen, places)
-        v, G, sides, since, taken, violation = self.at
-        of_samples = v[places], G[places], sides[places], since[places]
-        self.at = self.problems.compiled.Ascent(*of_samples, taken[chosen], violation[chosen])
+        *of_samples, taken, violation = self.at
+        some = [values[places] for values in of_samples]
+        self.at = self.problems.compiled.Ascent(*some, taken[chosen], violation[chosen])
         self.scale = self.scale[chosen]
         return places
 
@@ -44,15 +38,10 @@ class Machines:
         count, compiled = len(problems.sizes), problems.compiled
         seen, looks = np.zeros((2, count, _LOOKS)), np.zeros(count, np.int64)
         way = compiled.Way(problems.target, *seen, looks, np.zeros(count, np.bool_), aim)
-        compiled.ascend(problems.K, problems.parts, self.at, problems.limits, problems.steps, target, way)
+        known = problems.K, problems.parts, problems.alpha
+        compiled.ascend(*known, self.at, problems.limits, problems.steps, target, way)
         self.passed = Passed(seen, looks, problems.alpha)
         return way.met | (self.at.violation <= target)
-
-    def dual_points(self) -> Vector:
-        """Those of v; one that is at its bound goes beyond, so that it is projected right on to it."""
-        problems, u = self.problems, np.empty_like(self.v)
-        problems.compiled.put_dual_points(problems.parts, problems.alpha, self.v, problems.limits, OUTSIDE, u)
-        return u
 
 
 class Passed(NamedTuple):
