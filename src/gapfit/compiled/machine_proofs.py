@@ -88,16 +88,13 @@ def put_ends(given, atoms, lower, upper, ends):
             if not (math.isfinite(lower[i]) and math.isfinite(upper[i])):
                 return False
             reach += (abs(lower[i]) + abs(upper[i])) * given.lengths[i]
-        least = most = highest = 0.0
-        for side in range(2):  # one copy of what is called is compiled sooner than two
-            end = lower if side == 0 else upper
-            slope, _, _ = sum_exactly(end, start, stop, atoms.total)
-            height, _ = conjugate_sums(atoms, end, start, stop)
-            least, most = (slope, most) if side == 0 else (least, slope)
-            highest = max(highest, abs(height))
+        least, _, _ = sum_exactly(lower, start, stop, atoms.total)
+        most, _, _ = sum_exactly(upper, start, stop, atoms.total)
         if not (least < 0.0 and most > 0.0):
             return False
-        ends.price[k], ends.highest[k] = 1.01 / min(most, -least), highest
+        low, _ = conjugate_sums(atoms, lower, start, stop)
+        high, _ = conjugate_sums(atoms, upper, start, stop)
+        ends.price[k], ends.highest[k] = 1.01 / min(most, -least), max(abs(low), abs(high))
         ends.reach[k] = reach * grown(stop - start)
     return True
 
