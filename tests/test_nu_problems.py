@@ -73,14 +73,13 @@ def test_rounding_is_counted_as_in_each_problem(many):
     problems, each = many
     u, w = dual_points(problems, each, 0.1)
     near = problems._feasible(u)
-    omega, upper, _ = problems._most(w)
-    lower = problems._least(near, w, omega)
+    found = problems._bounds(w, near)
     for k, problem in enumerate(each):
         here = slice(*problems.first[k : k + 2])
         alone = problem.least(problem.minorant_at(near[here]))
-        assert 0.2 * alone.error <= lower.error[k] <= 10 * alone.error
+        assert 0.2 * alone.error <= found.lower_error[k] <= 10 * alone.error
         alone = problem.most(w[here], np.zeros(0))
-        assert 0.2 * alone.error <= upper.error[k] <= 10 * alone.error
+        assert 0.2 * alone.error <= found.upper_error[k] <= 10 * alone.error
 
 
 @pytest.mark.parametrize("tol", [1e-3, 1e-7])

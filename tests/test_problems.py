@@ -70,27 +70,23 @@ def test_rounding_is_counted_as_in_each_problem(many):
     problems, each = many
     w, u = DRAW.normal(size=(2, problems.first[-1]))
     near = problems._feasible(u)
-    omega, upper, b = problems._most(w)
-    lower = problems._least(near, w, omega)
+    found = problems._bounds(w, near)
     for k, problem in enumerate(each):
         here = slice(*problems.first[k : k + 2])
         alone = problem.least(problem.minorant_at(near[here]))
-        assert 0.7 * alone.error <= lower.error[k] <= 5 * alone.error
-        alone = problem.most(w[here], b[k : k + 1])
-        assert 0.7 * alone.error <= upper.error[k] <= 5 * alone.error
+        assert 0.7 * alone.error <= found.lower_error[k] <= 5 * alone.error
+        alone = problem.most(w[here], found.b[k : k + 1])
+        assert 0.7 * alone.error <= found.upper_error[k] <= 5 * alone.error
 
 
-def test_a_minimiser_that_is_the_point_is_not_squared_again(many, monkeypatch):
+def test_a_minimiser_that_is_the_point_is_not_squared_again(many):
     """Up to rounding; what is proved stays true, and as sharp. From farther away its own square is taken."""
     problems, each = many
     u = problems._feasible(1e-3 * DRAW.normal(size=problems.first[-1]))
-    square, taken = Problems._squares, []
-    monkeypatch.setattr(Problems, "_squares", lambda self, w: taken.append(w) or square(self, w))
-    mu = u / -problems.each_alpha
-    for w, squares in ((mu * (1 + 2.0**-52), 1), (mu * (1 + 1e-9), 2)):
-        taken.clear()
+    mu = u / -problems.alpha.repeat(problems.sizes)
+    for w, squared in ((mu * (1 + 2.0**-52), False), (mu * (1 + 1e-9), True)):
+        assert problems._bounds(w, problems._feasible(u)).squared.tolist() == [squared] * len(each)
         proved = problems.proved(w, u)
-        assert len(taken) == squares
         for k, problem in enumerate(each):
             here = slice(*problems.first[k : k + 2])
             least = problem.least(problem.minorant_at(u[here]))

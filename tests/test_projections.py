@@ -10,6 +10,7 @@ from scipy import sparse
 from gapfit import GapfitError
 from gapfit.projections import (
     InfeasibleProjection,
+    filled,
     project_box_hyperplane,
     project_chain_marginals,
     project_simplex,
@@ -244,3 +245,26 @@ def test_edges_must_name_the_nodes():
     for edges in ([(0, 1)], [(0, 1), (1, 3)], [(0.0, 1.0), (1.0, 2.0)]):
         with pytest.raises(ValueError, match="edges must name"):
             project_tree_marginals(np.zeros((2, 2, 2)), edges)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_points_that_are_filled_up_have_their_sum(seed):
+    """In the box, all but one at an end, and raised ones are among the first as well as among the last."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 60))
+    lower = -rng.random(n) * rng.integers(0, 2, n)
+    upper = lower + rng.random(n) * rng.integers(0, 2, n)
+    share = float(rng.choice([0.0, 1.0, rng.random()]))
+    total = float(lower.sum() + share * (upper - lower).sum())
+    v = filled(lower, upper, total)
+    assert ((lower <= v) & (v <= upper)).all() and v.sum() == pytest.approx(total, abs=1e-12)
+    assert ((v != lower) & (v != upper)).sum() <= 1
+    there = np.flatnonzero(upper > lower)
+    if len(there) >= 20 and 0.2 < share < 0.8:
+        raised = (v > lower)[there]
+        assert 0 < raised[: len(there) // 2].sum() < raised.sum()
+
+
+def test_what_may_grow_for_ever_takes_all():
+    v = filled(np.zeros(3), np.full(3, np.inf), 2.0)
+    assert np.sort(v).tolist() == [0.0, 0.0, 2.0]

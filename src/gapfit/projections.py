@@ -1,12 +1,11 @@
 """Projections onto the sets in which dual points live."""
 
-from math import gcd
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gapfit._types import Indices, Vector
+from gapfit._types import Vector
 from gapfit.elsewhere import looped, loops_of
 from gapfit.errors import GapfitError, as_numbers
 from gapfit.rounding import EPS, exact_sum
@@ -14,8 +13,6 @@ from gapfit.rowwise import short
 
 __all__ = ["InfeasibleProjection", "project_box_hyperplane", "project_chain_marginals", "project_simplex"]
 __all__ += ["project_tree_marginals"]
-
-_GOLDEN = 0.5 * (5**0.5 - 1)
 
 
 class InfeasibleProjection(GapfitError, ValueError):
@@ -238,19 +235,8 @@ def _positive(name: str, values: Any) -> Vector:
 def filled(lower: Vector, upper: Vector, total: float) -> Vector:
     """A point with this sum: some variables, here and there, at their upper bounds, the others at their
     lower."""
-    v = lower.copy()
-    places = (upper > lower).nonzero()[0]
-    order = places[_here_and_there(len(places))]
-    room = (upper - lower)[order]
-    before = room.cumsum() - room
-    share = np.minimum(np.maximum(total - float(lower.sum()) - before, 0.0), room)
-    v[order] = np.where(share == room, upper[order], lower[order] + share)
+    from gapfit.compiled.projection import fill  # compiled code is loaded only when it is to run
+
+    v = np.empty_like(lower)
+    fill(np.ascontiguousarray(lower), np.ascontiguousarray(upper), float(total), v)
     return v
-
-
-def _here_and_there(n: int) -> Indices:
-    """All places, any first of which are spread evenly over all: steps of the golden ratio."""
-    step = int(_GOLDEN * n) or 1
-    while gcd(step, n) > 1:
-        step += 1
-    return np.arange(n) * step % n if n else np.arange(0)

@@ -1,7 +1,7 @@
 """The arithmetic of proofs: what is added up to a bound, and what rounding may have done to each part of it.
 
-`Objective` and `Problem` do it with numbers, `Problems` with arrays that have an entry for each of many
-problems: nothing here asks which. docs/decisions/023-rounding.md derives it.
+`Objective` and `Problem` do it with numbers; arrays that have an entry for each of many problems do as well.
+Compiled code has it in words of its own (`compiled.bounds`). docs/decisions/023-rounding.md derives it.
 """
 
 from typing import Any

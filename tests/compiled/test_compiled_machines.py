@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 
 from gapfit.compiled import blocks, machines, slopes, smo
-from gapfit.losses.atoms import Atoms
+from kernels import entry
 
 N, FIRST = 14, np.array([0, 5, 12, 26])
 ROWS = np.array([0, 1, 2, 7, 8, 1, 3, 4, 5, 9, 12, 13, *range(N)])
 RUN = np.array([0, 3, 5, 6, 9, 10, 12, 26])
 PARTS = blocks.Parts(ROWS, FIRST, RUN, np.array([0, 2, 6, 7]))
 PIECES = [slice(0, 5), slice(5, 12), slice(12, 26)]
+ALPHA = np.array([0.1, 2.0, 0.5])
+put_dual_point = entry(machines.put_dual_point)
 close = np.testing.assert_allclose
 
 
@@ -25,48 +27,31 @@ def K(rng):
     return Z @ Z.T / 20
 
 
-def hinges(rng):
-    size = FIRST[-1]
-    sign, zero = rng.choice([-1.0, 1.0], size), np.zeros(size)
-    return Atoms(sign, np.ones(size), zero, zero, zero, rng.random(size), 0.0)
+def ascent(v, G, count=3):
+    """Machines that begin there."""
+    rest = *np.zeros((2, len(v))), np.zeros(len(v), np.int64)
+    return machines.Ascent(v, G, *rest, np.zeros(count, np.int64), np.full(count, np.inf))
 
 
-def test_products_in_blocks(rng, K):
-    w, scores, sums = rng.normal(size=FIRST[-1]), np.empty(FIRST[-1]), np.empty((3, 3))
-    w[::3] = 0.0
-    lengths = rng.random(FIRST[-1])
-    machines.products(K, PARTS, w, lengths, scores, sums)
-    for k, here in enumerate(PIECES):
-        close(scores[here], K[np.ix_(ROWS[here], ROWS[here])] @ w[here], atol=1e-13)
-        mine, size = w[here] * scores[here], np.abs(w[here])
-        close(sums[:, k], (mine.sum(), np.abs(mine).sum(), size @ lengths[here]), atol=1e-13)
+def test_machines_begin_with_their_slopes_and_units(rng, K):
+    target, v, scale = rng.normal(size=FIRST[-1]), rng.normal(size=FIRST[-1]), np.empty(3)
+    target[PIECES[1]] = 0.0
+    target[PIECES[2]] = v[PIECES[2]] = 0.0
+    at = ascent(v, np.empty_like(v))
+    machines.begin(K, PARTS, target, at, scale)
+    f = [K[np.ix_(ROWS[here], ROWS[here])] @ v[here] for here in PIECES]
+    close(at.G, np.concatenate(f) - target, atol=1e-13)
+    close(scale, (np.abs(target[PIECES[0]]).mean(), np.sqrt(np.square(f[1]).mean()), 1.0))
 
 
-def test_what_dual_points_prove_rests_on_sums_of_each_machine(rng):
-    atoms, lengths, alpha = hinges(rng), rng.random(FIRST[-1]), np.array([0.1, 2.0, 0.5])
-    u, w, sums = -atoms.sign * atoms.hi * rng.random(FIRST[-1]), rng.normal(size=FIRST[-1]), np.empty((7, 3))
-    machines.below(atoms, PARTS, u, w, alpha, lengths, sums)
-    for k, here in enumerate(PIECES):
-        close(
-            (sums[0, k], sums[2, k] + sums[3, k]), ((atoms.sign * u)[here].sum(), u[here].sum()), atol=1e-14
-        )
-        moved = np.abs(u / -alpha[k] - w)[here] @ lengths[here]
-        close(sums[5:, k], (np.abs(u[here]) @ lengths[here], moved))
-
-
-def test_losses_at_the_best_offset_of_each_machine(rng):
-    atoms, scores, b, sums = hinges(rng), rng.normal(size=FIRST[-1]), np.empty(3), np.empty((3, 3))
-    known = np.full(FIRST[-1], 1e-3), np.array([1.0, 2.0, 0.0]), 2.0**-53
-    machines.above(atoms, PARTS, (scores, b), known, sums)
-    for k, here in enumerate(PIECES):
-
-        def total(b, here=here):
-            return (atoms.hi * np.maximum(0.0, 1 - atoms.sign * (scores + b)))[here].sum()
-
-        close(sums[0, k], total(b[k]))
-        close(sums[0, k], min(map(total, (atoms.sign - scores)[here])))
-        assert known[1][k] * 1e-4 * atoms.hi[here].sum() <= sums[2, k]
-        assert sums[2, k] <= known[1][k] * 1.001e-3 * atoms.hi[here].sum() + 1e-12
+def test_dual_points_of_coefficients_at_bounds_are_beyond_theirs(rng):
+    v = np.concatenate([[1.0, -1.0], rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0], 20)])
+    limits, u = smo.Limits(*np.ones((2, len(v))) * [[-1.0], [1.0]], np.zeros_like(v), False), np.empty_like(v)
+    put_dual_point(0.3, v, limits, u)
+    close(u, -0.3 * v * np.where(np.abs(v) == 1.0, 1 + 1e-6, 1.0), rtol=1e-12, atol=0)
+    v[3] = np.inf  # after an overflow
+    put_dual_point(0.3, v, limits, u)
+    assert u[3] == 0.0 and np.isfinite(u).all()
 
 
 def test_dual_points_are_balanced_machine_by_machine(rng):
@@ -83,10 +68,13 @@ def test_each_machine_ascends_to_its_own_target(rng, K):
     y = rng.choice([-1.0, 1.0], FIRST[-1])
     y[FIRST[:-1]], y[FIRST[:-1] + 1] = 1.0, -1.0
     limits = smo.Limits(np.minimum(y, 0.0), np.maximum(y, 0.0), np.zeros_like(y), False)
-    v, G = np.zeros_like(y), -y
-    taken, violation = np.zeros(3, np.int64), np.full(3, np.inf)
+    at = ascent(np.zeros_like(y), -y)
+    v, G, u, sides, since, taken, violation = at
     way = machines.Way(y, *np.zeros((2, 3, 12)), np.zeros(3, np.int64), np.zeros(3, bool), 0.0)
-    machines.ascend(K, PARTS, G, v, limits, (2000, 0), np.array([1e-6, np.inf, 1e-6]), taken, violation, way)
+    machines.ascend(K, PARTS, ALPHA, at, limits, (2000, 0), np.array([1e-6, np.inf, 1e-6]), way)
+    assert ((since > 0) == (v != 0)).all() and (since <= taken.repeat(np.diff(FIRST))).all()
+    close(sides, np.sign(v) * (1 + (np.abs(v) == 1)))
+    close(u, -ALPHA.repeat(np.diff(FIRST)) * v, atol=1.01e-6)
     assert taken[1] == 0 and taken[0] > 0 and taken[2] > 0 and (violation[[0, 2]] <= 1e-6).all()
     for k, here in ((0, PIECES[0]), (2, PIECES[2])):
         slopes = K[np.ix_(ROWS[here], ROWS[here])] @ v[here] - y[here]
@@ -104,11 +92,11 @@ def test_a_machine_ends_where_its_gap_is_small_enough(rng, K):
     limits = smo.Limits(np.minimum(5 * y, 0.0), np.maximum(5 * y, 0.0), np.zeros_like(y), False)
     steps = []
     for aim in (0.5, 0.05, 0.0):
-        v, G = np.zeros_like(y), -y
-        taken, violation = np.zeros(3, np.int64), np.full(3, np.inf)
+        at = ascent(np.zeros_like(y), -y)
+        v = at.v
         way = machines.Way(y, *np.zeros((2, 3, 12)), np.zeros(3, np.int64), np.zeros(3, bool), aim)
-        machines.ascend(K, PARTS, G, v, limits, (2000, 0), np.full(3, 1e-12), taken, violation, way)
-        steps.append(taken)
+        machines.ascend(K, PARTS, ALPHA, at, limits, (2000, 0), np.full(3, 1e-12), way)
+        steps.append(at.taken)
         for k, here in enumerate(PIECES):
             Q, mine, target = K[np.ix_(ROWS[here], ROWS[here])], v[here], y[here]
             f = Q @ mine
@@ -128,9 +116,10 @@ def test_where_the_sides_stay_apart_the_gap_is_that_at_two_middles(rng, K):
     v = 0.4 * y
     G = np.concatenate([K[np.ix_(ROWS[here], ROWS[here])] @ v[here] for here in PIECES])
     sums = [[v[here][y[here] == sign].sum() for sign in (1, -1)] for here in PIECES]
-    taken, violation = np.zeros(3, np.int64), np.full(3, np.inf)
+    at = ascent(v, G)
+    violation = at.violation
     way = machines.Way(0 * y, *np.zeros((2, 3, 12)), np.zeros(3, np.int64), np.zeros(3, bool), 1e-3)
-    machines.ascend(K, PARTS, G, v, limits, (2000, 0), np.full(3, 1e-13), taken, violation, way)
+    machines.ascend(K, PARTS, ALPHA, at, limits, (2000, 0), np.full(3, 1e-13), way)
     assert (v * y >= 0).all() and (np.abs(v) <= 1).all()
     for k, here in enumerate(PIECES):
         gap, size = v[here] @ G[here], 0.5 * v[here] @ G[here]

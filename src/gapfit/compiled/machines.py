@@ -1,24 +1,54 @@
-"""Many small machines in one kernel matrix: steps on pairs for each, and the sums that proofs rest on.
+"""Many small machines in one kernel matrix: steps on pairs for each. See `machine_proofs`.
 
 The k-th machine is about the samples rows[first[k]:first[k + 1]]. What belongs to samples stands in flat
 arrays, one machine after the other; what belongs to machines in arrays with an entry for each.
 """
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gapfit.compiled._jit import jit
-from gapfit.compiled.atoms import conjugate_sums, sums_around
 from gapfit.compiled.blocks import Block
-from gapfit.compiled.precise import sum_exactly
 from gapfit.compiled.projection import onto_balanced_box
-from gapfit.compiled.quantile import best_offset
+from gapfit.compiled.slopes import note_sides
 from gapfit.compiled.smo import Limits, Way, second_order
+
+OUTSIDE = 1e-6  # of the largest variable: so far beyond its bound, one is projected right on to it
+
+
+class Ascent(NamedTuple):
+    """How far machines are."""
+
+    v: Any  # their coefficients
+    G: Any  # and slopes
+    u: Any  # the dual points of these coefficients
+    sides: Any  # at which end of its box each coefficient is,
+    since: Any  # and after how many steps it came there
+    taken: Any  # steps
+    violation: Any
 
 
 @jit
-def ascend(K, parts, G, v, limits, steps, target, taken, violation, way):
+def begin(K, parts, target, at, scale):
+    """Write the slopes of machines that begin at v, and the unit of each that its violation is told in: the
+    mean size of its targets, or where they are zero, of its scores."""
+    first = parts.first
+    for k in range(len(first) - 1):
+        start, stop, size, squares = first[k], first[k + 1], 0.0, 0.0
+        product(K, parts, k, at.v, at.G)
+        for i in range(start, stop):
+            size += abs(target[i])
+            squares += at.G[i] ** 2
+            at.G[i] -= target[i]
+        mean = 1.0 / (stop - start)
+        scale[k] = size * mean if size > 0.0 else math.sqrt(squares * mean)
+        scale[k] = scale[k] if scale[k] > 0.0 else 1.0
+
+
+@jit
+def ascend(K, parts, alpha, at, limits, steps, target, way):
     """Steps on pairs in each machine whose violation is above its target: so many at most, or so many for
     each sample if that is more. See `smo.second_order`."""
     rows, first, side = parts.rows, parts.first, 0  # of the largest copy
@@ -28,7 +58,7 @@ def ascend(K, parts, G, v, limits, steps, target, taken, violation, way):
     room, diagonal, there = np.empty(side * side), np.empty(len(K)), np.empty(side, np.bool_)
     known = np.empty(2)
     for k in range(len(first) - 1):
-        if not violation[k] > target[k]:
+        if not at.violation[k] > target[k]:
             continue
         start, stop = first[k], first[k + 1]
         n, largest = stop - start, 0.0
@@ -42,16 +72,35 @@ def ascend(K, parts, G, v, limits, steps, target, taken, violation, way):
                 there[i] = False
         block = Block(own, there[:missing], diagonal[:n], K, parts, k)
         known[0] = known[1] = np.nan
-        lower, upper, kink = limits.lower[start:stop], limits.upper[start:stop], limits.kink[start:stop]
-        bounds = Limits(lower, upper, kink, limits.apart)
+        v, lower, upper = at.v[start:stop], limits.lower[start:stop], limits.upper[start:stop]
+        bounds = Limits(lower, upper, limits.kink[start:stop], limits.apart)
         looks, met = way.looks[k : k + 1], way.met[k : k + 1]
         seen = Way(way.goal[start:stop], way.values[k], way.gaps[k], looks, met, way.aim)
         more, left = second_order(
-            block, G[start:stop], v[start:stop], bounds, max(steps[0], steps[1] * n), target[k],
+            block, at.G[start:stop], v, bounds, max(steps[0], steps[1] * n), target[k],
             1e-12 * largest if largest > 0.0 else 1e-12, known, seen,
         )  # fmt: skip
-        taken[k] += more
-        violation[k] = left
+        at.taken[k] += more
+        at.violation[k] = left
+        note_sides(v, lower, upper, at.taken[k], at.sides[start:stop], at.since[start:stop])
+        put_dual_point(alpha[k], v, bounds, at.u[start:stop])
+
+
+@jit(inner=True)
+def put_dual_point(alpha, v, limits, u):
+    """Write that of v. Where v is at its bound it goes beyond, by a share of the largest: it is projected
+    right on to it. Where numbers have overflown it is zero."""
+    largest = 0.0
+    for i in range(len(v)):
+        largest = max(largest, abs(alpha * v[i]))
+    for i in range(len(v)):
+        u[i] = -alpha * v[i]
+        if v[i] >= limits.upper[i]:
+            u[i] = -alpha * limits.upper[i] - OUTSIDE * largest
+        if v[i] <= limits.lower[i]:
+            u[i] = -alpha * limits.lower[i] + OUTSIDE * largest
+        if not math.isfinite(u[i]):
+            u[i] = 0.0
 
 
 @jit
@@ -68,8 +117,8 @@ def project(parts, k, u, p, lower, upper, balance, out):
     return k
 
 
-@jit(fast=True)
-def _product(K, parts, k, w, scores):
+@jit(fast=True, inner=True)
+def product(K, parts, k, w, scores):
     """Write K w of the k-th machine."""
     rows, first, run = parts.rows, parts.first, parts.run
     for i in range(first[k], first[k + 1]):
@@ -83,8 +132,8 @@ def _product(K, parts, k, w, scores):
                     scores[i] += share * row[base + i]
 
 
-@jit
-def _dots(parts, k, w, scores, lengths):
+@jit(inner=True)
+def dots(parts, k, w, scores, lengths):
     """<w, scores>, the same of absolute values, and the sum of |w_i| times the length of the sample."""
     dot = size = reach = 0.0
     for i in range(parts.first[k], parts.first[k + 1]):
@@ -92,51 +141,3 @@ def _dots(parts, k, w, scores, lengths):
         size += abs(w[i] * scores[i])
         reach += abs(w[i]) * lengths[i]
     return dot, size, reach
-
-
-@jit
-def products(K, parts, w, lengths, scores, sums):
-    """Write K w, each machine in its own rows and columns, and the sums of `_dots`."""
-    for k in range(len(parts.first) - 1):
-        _product(K, parts, k, w, scores)
-        sums[0, k], sums[1, k], sums[2, k] = _dots(parts, k, w, scores, lengths)
-
-
-@jit
-def above(atoms, parts, at, known, sums):
-    """Write the best offsets, and on what J rests there: the sums of `sums_around`.
-
-    Scores are off by the length of the sample times `unit` of the machine.
-    """
-    scores, b = at
-    lengths, unit, rounding = known
-    first, most = parts.first, 0
-    for k in range(len(first) - 1):
-        most = max(most, first[k + 1] - first[k])
-    low, slack, room = np.zeros(len(scores)), np.empty(len(scores)), np.empty((2, 2 * most))
-    for k in range(len(first) - 1):
-        start, stop = first[k], first[k + 1]
-        for i in range(start, stop):
-            slack[i] = lengths[i] * unit[k]
-        least, largest = best_offset(atoms, scores, start, stop, room)
-        least = least if math.isfinite(least) else largest
-        largest = largest if math.isfinite(largest) else least
-        b[k] = 0.5 * (least + largest) if math.isfinite(least) else 0.0
-        found = sums_around(atoms, (scores, low, b[k], slack, rounding), start, stop)
-        sums[0, k], sums[1, k], sums[2, k] = found
-
-
-@jit
-def below(atoms, parts, u, w, alpha, lengths, sums):
-    """Write on what the lower bounds of dual points rest: the sums of `conjugate_sums` and `sum_exactly`,
-    that of |u_i| times the length of the sample, and the same of how far u / -alpha is from w."""
-    first = parts.first
-    for k in range(len(first) - 1):
-        start, stop = first[k], first[k + 1]
-        sums[0, k], sums[1, k] = conjugate_sums(atoms, u, start, stop)
-        sums[2, k], sums[3, k], sums[4, k] = sum_exactly(u, start, stop, atoms.total)
-        reach = moved = 0.0
-        for i in range(start, stop):
-            reach += abs(u[i]) * lengths[i]
-            moved += abs(u[i] / -alpha[k] - w[i]) * lengths[i]
-        sums[5, k], sums[6, k] = reach, moved

@@ -9,6 +9,7 @@ t take about the middle one, see on which side of it the root lies, and drop the
 all equal ones*; coordinates without a kink left inside are summed up once and for all. Work is O(n).
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from gapfit.compiled.rows import SHORT, some
 
 _NEWTON = 6  # steps before the search by halves
 _SAMPLE = 65  # kinks whose middle one stands for the middle one of all
+_GOLDEN = 0.5 * (5**0.5 - 1)  # the ratio
 _TAKES = 3  # of what rounding has left of a sum
 
 
@@ -105,6 +107,28 @@ def onto_balanced_box(m, step, lower, upper, z, rounding, out):
             out[k] = min(max(m[k] + t * rate[i], lower[k]), upper[k])
     _balance(out, lower, upper, z)
     return True
+
+
+@jit
+def fill(lower, upper, total, out):
+    """Write a point with this sum: some variables at their upper bounds, the others at their lower. Any first
+    of those that are raised are spread evenly over all: steps of the golden ratio."""
+    n, left, places = 0, total, np.empty(lower.size, np.int64)
+    for i in range(lower.size):
+        out[i] = lower[i]
+        left -= lower[i]
+        if upper[i] > lower[i]:
+            places[n] = i
+            n += 1
+    step = max(int(_GOLDEN * n), 1)
+    while n and math.gcd(step, n) > 1:
+        step += 1
+    for k in range(n):
+        i = places[k * step % n]
+        room = upper[i] - lower[i]
+        share = min(max(left, 0.0), room)
+        out[i] = upper[i] if share == room else lower[i] + share
+        left -= room
 
 
 @jit

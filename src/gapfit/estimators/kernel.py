@@ -150,8 +150,9 @@ class KernelModel(OnADevice, Rows, CertifiedFit):
             samples = super()._samples(kernel.numbers(), *targets)
             self._fitted_kernel, self.gamma_ = kernel, None
             return samples
-        card = X.device if is_on_a_card(X) else None
-        samples = super()._samples(fetched(X), *targets)._replace(card=card)
+        samples = super()._samples(fetched(X), *targets)
+        if is_on_a_card(X):
+            samples = samples._replace(card=X.device)
         if self._is_given("precomputed") and np.shape(X)[0] == np.shape(X)[1]:
             # here entries have the places that the user knows
             symmetric(np.asarray(fetched(X), dtype=np.float64))
@@ -184,9 +185,9 @@ class KernelModel(OnADevice, Rows, CertifiedFit):
         return KernelDesign(X, self._fitted_kernel, int(memory), **keep)
 
     def _fit_parts(self, samples: Samples, parts: Sequence[Part], loss: Loss) -> list[Machine]:
-        """Solve a problem for each part and set the fitted attributes; the machines."""
-        with threads.using(self.n_jobs):  # by which the matrix is the same to the last bit, now and later
-            fit = KernelParts(self, samples, self._design(samples, parts), parts, loss)
+        """Solve a problem for each part and set the fitted attributes; the machines. Fits have their threads,
+        by which the matrix is the same to the last bit, now and later."""
+        fit = KernelParts(self, samples, self._design(samples, parts), parts, loss)
         self._unsay()
         self._certify(fit)
         self.fit_status_ = int(not self.converged_)
@@ -206,7 +207,7 @@ class KernelModel(OnADevice, Rows, CertifiedFit):
         Equal samples share their coefficient in the ratio of their weights.
         """
         origin = samples.origin
-        each = machines[0].w[None] if len(machines) == 1 else np.stack([machine.w for machine in machines])
+        each = np.concatenate([machine.w for machine in machines]).reshape(len(machines), -1)
         place, weight = origin.place[order], samples.given_weight[order]
         used = np.any(each, axis=0)[place] & (place >= 0) & (weight > 0)
         place, support = place[used], order[used].astype(np.int32)

@@ -88,13 +88,11 @@ class KernelSVC(Judged, ClassifierMixin, Probabilities, WeightedClasses, KernelM
         if k > 2:  # then each pair of classes is two blocks of the kernel matrix on either side
             order = np.argsort(code, kind="stable")
             samples, code = samples.ordered(order), code[order]
-        ends = code.searchsorted(np.arange(k + 1)).tolist() if k > 2 else []
-        members = [np.arange(start, stop) for start, stop in pairwise(ends)]
-        parts = []
-        for positive, negative in _pairs(k):
-            rows = np.concatenate([members[positive], members[negative]]) if k > 2 else np.arange(len(code))
-            alpha = 1.0 / (C * float(samples.weight[rows].sum()))
-            parts.append(Part(rows, np.where(code[rows] == positive, 1.0, -1.0), alpha))
+        if k == 2:
+            alpha = 1.0 / (C * float(samples.weight.sum()))
+            parts = [Part(np.arange(len(code)), np.where(code == 1, 1.0, -1.0), alpha)]
+        else:
+            parts = _parts(code, samples.weight, C)
         machines = self._fit_parts(samples, parts, loss)
         found = np.array([C / (machine.width or 1.0) for machine in machines])
         self.C_ = C if self.nu is None else float(found[0]) if k == 2 else found
@@ -162,6 +160,21 @@ class KernelSVC(Judged, ClassifierMixin, Probabilities, WeightedClasses, KernelM
         """Which predictions are provably those of the exact optimum, for two classes."""
         lo, hi = self.score_bounds(X)
         return np.where(fetched(self.decision_function(X)) > 0, lo > 0, hi < 0)
+
+
+def _parts(code: NDArray[Any], weight: Vector, C: float) -> list[Part]:
+    """Pairs of classes, of samples that come class by class."""
+    everyone, ends = np.arange(len(code)), code.searchsorted(np.arange(code[-1] + 2))
+    masses = np.add.reduceat(weight, ends[:-1]).tolist()
+    members = [everyone[start:stop] for start, stop in pairwise(ends.tolist())]
+    most = max(map(len, members))
+    signs = np.array([1.0, -1.0]).repeat(most)  # the targets of any pair are a piece of these
+    parts = []
+    for first, second in _pairs(len(members)):
+        rows = np.concatenate([members[first], members[second]])
+        target = signs[most - len(members[first]) : most + len(members[second])]
+        parts.append(Part(rows, target, 1.0 / (C * (masses[first] + masses[second]))))
+    return parts
 
 
 def _pairs(k: int) -> list[tuple[int, int]]:

@@ -55,10 +55,12 @@ def _variance(X: Data, weight: Vector) -> float:
     """Of all entries, each sample counted as often as its weight says."""
     share = weight / weight.sum()
     if sparse.issparse(X):
-        each = X.astype(np.float64)
-        first, second = (np.asarray(part.sum(axis=1)).ravel() for part in (each, each.multiply(each)))
-        d = X.shape[1]
-        return float(share @ second / d - (share @ first / d) ** 2)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        entries = X.data[: X.nnz].astype(np.float64, copy=False)
+        each, d = share.repeat(np.diff(X.indptr)), X.shape[1]
+        return float(each @ np.square(entries) / d - (each @ entries / d) ** 2)
     mean = float(share @ (X.sum(axis=1, dtype=np.float64) / X.shape[1]))
     each = np.empty(len(X))
     step = max(1, _AT_ONCE // X.shape[1])

@@ -25,6 +25,7 @@ from gapfit.losses.nu import NuLoss, NuRisk
 from gapfit.nu_problems import NuProblems
 from gapfit.problem import Problem
 from gapfit.problems import Problems
+from gapfit.reductions import Multiset
 from gapfit.solution import Solution, Status
 from gapfit.solvers.base import inner_solver
 from gapfit.solvers.pairs.rules import Identification
@@ -40,6 +41,19 @@ class Machine(NamedTuple):
     w: Slope
     b: float
     width: float | None = None
+
+
+class Since(NamedTuple):
+    """After how many steps each sample of a part last came to a bound or left one."""
+
+    steps: NDArray[Any]
+    rows: Any  # of the part, among
+    n: int  # different samples
+    origin: Multiset
+
+    def of_all(self) -> NDArray[Any]:
+        """The same of all samples that were given, -1 of those that take no part."""
+        return self.origin.invert(spread(self.steps, self.rows, -1, self.n), -1)
 
 
 class UnderWay(NamedTuple):
@@ -78,9 +92,8 @@ class KernelParts(Parts):
         self.again = self.problems.again()
         self.solutions: list[Solution | Evidence] = []
         self.statements: list[Statement] = []  # where they cannot wait
-        self.since: list[NDArray[Any]] = []
-        self.known: list[tuple[Machine, Evidence]] = []  # of parts that were solved together
-        self.known_since: Any = None
+        self.since: list[Since] = []
+        self.known: list[tuple[Machine, Evidence, Since]] = []  # of parts that were solved together
         self.traced: bool | None = None
         self.under_way: UnderWay
 
@@ -126,26 +139,25 @@ class KernelParts(Parts):
         found = together(problems, tol)
         nu = problems.margins(found.w) if isinstance(problems, NuProblems) else None
         W = np.zeros((self.count, self.design.n_samples))
-        since = np.full(W.shape, -1)
-        for k, (start, stop) in enumerate(pairwise(problems.first.tolist())):
-            rows, w, u = self.parts[k].rows, found.w[start:stop], found.u[start:stop]
-            evidence = Evidence(w, found.b[k : k + problems.offsets], u, found.certificates[k])
-            machine = Machine(w, float(found.b[k]))
+        W[np.arange(self.count).repeat(problems.sizes), problems.rows] = found.w
+        origin, pieces = self.samples.origin, pairwise(problems.first.tolist())
+        for k, ((start, stop), w, b) in enumerate(zip(pieces, W, found.b.tolist(), strict=True)):
+            u, offset = found.u[start:stop], found.b[k : k + problems.offsets]
+            evidence = Evidence(found.w[start:stop], offset, u, found.certificates[k])
+            machine = Machine(w, b)
             if nu is not None:
                 machine = in_units(w, nu[k].b, nu[k].width, tube=False)
                 if found.statuses[k] is Status.CERTIFIED:
                     check_width(self.loss, machine.width, nu[k].largest)
-            W[k, rows], since[k, rows] = machine.w, found.since[start:stop]
-            self.known.append((machine._replace(w=W[k]), evidence))
-        place = self.samples.origin.place
-        self.known_since = np.where(place < 0, -1, since[:, place])
+            since = Since(found.since[start:stop], self.parts[k].rows, len(w), origin)
+            self.known.append((machine, evidence, since))
         return found.each()
 
     def take(self, k: int) -> None:
-        machine, evidence = self.known[k]
+        machine, evidence, since = self.known[k]
         self.machines.append(machine)
         self.solutions.append(evidence)
-        self.since.append(self.known_since[k])
+        self.since.append(since)
 
     def takes_trace(self, solver: Solver) -> bool:
         """Can the solver tell when it identified which samples? The same one solves all parts."""
@@ -164,7 +176,7 @@ class KernelParts(Parts):
             everyone = self.problems.is_everyone(len(self.machines))
             self.statements.append(Statement.of(problem, solution, everyone=everyone))
         self.machines.append(machine._replace(w=self._spread(machine.w, part, 0.0)))
-        self.since.append(self.samples.origin.invert(self._spread(steps, part, -1), -1))
+        self.since.append(Since(steps, part.rows, self.design.n_samples, self.samples.origin))
 
     def attributes(self, k: int, w: Slope, b: Any) -> dict[str, Any]:
         """As if the part under way ended here, and those to come had no support vectors."""
@@ -176,6 +188,7 @@ class KernelParts(Parts):
     def fitted(self) -> dict[str, Any]:
         one, alphas = self.count == 1, [part.alpha for part in self.parts]
         origin = self.samples.origin
+        self.model._leave(("identified_at_",), partial(identified, self.since))
         if self.again is None:
             statements = said(self.problems, self.statements, origin)
         else:
@@ -184,7 +197,6 @@ class KernelParts(Parts):
                 self.model.LATER, partial(said_later, self.again, self.solutions, origin, n_jobs)
             )
         return {
-            "identified_at_": self.since[0] if one else np.array(self.since),
             "alpha_": float(alphas[0]) if one else np.array(alphas),
             **statements,
             **self.model._point(self.samples, self.machines),
@@ -192,6 +204,12 @@ class KernelParts(Parts):
 
     def _spread(self, values: NDArray[Any], part: Part, elsewhere: Any) -> NDArray[Any]:
         return spread(values, part.rows, elsewhere, self.design.n_samples)
+
+
+def identified(since: Sequence[Since]) -> dict[str, Any]:
+    """Of one part, or of all."""
+    found = [part.of_all() for part in since]
+    return {"identified_at_": found[0] if len(found) == 1 else np.array(found)}
 
 
 def machine_of(problem: Problem, w: Slope, b: float) -> Machine:

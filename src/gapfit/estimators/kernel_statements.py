@@ -52,7 +52,7 @@ class Made(NamedTuple):
         design = self.design.again()
         if design is None:
             return None
-        parts = tuple(part._replace(target=part.target.copy()) for part in self.parts)
+        parts = tuple([Part(part.rows, part.target.copy(), part.alpha) for part in self.parts])
         loss, weight = self.loss, self.weight.copy()
         return lambda: Made(design(), parts, loss, weight)
 
