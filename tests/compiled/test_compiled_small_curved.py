@@ -77,6 +77,18 @@ def test_newton_ends_where_slopes_vanish(kind, dense, seed):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_products_come_to_an_end(kind):
+    """A call cannot be interrupted: after so many of them it gives up."""
+    _, _, task, work, m, _ = drawn(1, kind, dense=False)
+    risk = evaluate(task, None, work, work.lines[0, m * task.d :])
+    size = 2 * task.rows.data.size * m
+    work.passed[1] = int(small_curved_newton.LONGEST / size) - 1
+    _, going = descend(task, None, work, risk, 1e-12, 0.0)
+    assert not going
+    assert work.passed[1] <= small_curved_newton.LONGEST / size + 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_fit_proves_what_it_has_found(kind):
     _, X, task, work, m, q = drawn(0, kind, dense=True)
     n, d = X.shape

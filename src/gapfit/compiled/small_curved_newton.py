@@ -24,6 +24,7 @@ POINT, GRADIENT, STEP, REST, PULLED, WAY, BENT = range(7)  # lines of `Work.line
 MOST = 50  # Newton steps
 POINTS = 250  # that there is room for
 PRODUCTS = 200  # with the Hessian, in a step
+LONGEST = 2e10  # multiply-adds in all products: then others go on, who can be interrupted
 FORCING = 0.1  # of the first residual is left at most, in a step
 ENOUGH = 0.1  # of a gap that is small enough may be the residual's
 SEARCH = 30  # evaluations in a line search
@@ -127,6 +128,12 @@ def _pull(task, work, rest, out):
             out[place(task.rows, d, m, j, k) if j < d else m * d + k + j - d] = some[j]
 
 
+@jit
+def _may_go_on(task, work):
+    """Are there products left?"""
+    return 2.0 * task.rows.data.size * work.F.shape[1] * work.passed[1] < LONGEST
+
+
 @jit(fast=True)
 def _put_step(task, margins, work, enough):
     """Conjugate gradients from zero, until little of the residual is left."""
@@ -141,6 +148,8 @@ def _put_step(task, margins, work, enough):
     for j in range(size):
         way[j] = pulled[j]
     for _ in range(PRODUCTS):
+        if not _may_go_on(task, work):
+            break
         put_scores(task.rows, task.d, way, work.V)
         bend(task, margins, work.answers, work.V, way[k:], bent[k:])
         _put_gradient(task, work.V, way, bent)
@@ -194,7 +203,7 @@ def descend(task, margins, work, risk, aim, least):
     k = work.F.shape[1] * task.d
     z, gradient = work.lines[POINT], work.lines[GRADIENT]
     moved = True
-    while moved and work.passed[0] < MOST:
+    while moved and work.passed[0] < MOST and _may_go_on(task, work):
         slopes(task, work.answers, work.U, gradient[k:])
         _put_gradient(task, work.U, z, gradient)
         bend_of_offsets(task, work.answers, work.offsets, False)

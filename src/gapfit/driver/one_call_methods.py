@@ -16,11 +16,12 @@ SWEPT = 8e6  # entries for a product and one with the transpose, up to which swe
 CROWD = 200  # samples for each feature: with more, sweeps are many
 FEW = 64  # features, up to which a Hessian is sooner made than products where losses are round
 EASY = 2.5  # times the mean square of a row is alpha n at least, where a few sweeps are all
-CROWDED = 10.0  # times the same, in a crowd
-HARD = 0.3  # times the same is it at most, where sweeps are too many even if weights are
-HOPELESS = 0.15  # times the same, where sweeps come to nothing if samples are more than weights
-STILL_FEW = 500_000  # entries, up to which such a Hessian is sooner made than what others do then
-NOTHING = 1e5  # entries are passed as soon as Python makes some calls
+CROWDED = 10.0  # times the mean square of a row is alpha n at least, where a few sweeps over a crowd are all
+HARD = 0.3  # times the mean square of a row is alpha n at most, where sweeps are many even if weights are
+HOPELESS = 0.15  # times it is alpha n at most, where sweeps come to nothing if samples are more than weights
+STILL_FEW = 500_000  # entries, up to which a Hessian of few features is sooner made than what others do
+NOTHING = 1e5  # entries are passed in no more time than Python takes for some calls
+TINY = 1e-300  # stands for the mean square of rows of nothing
 FEW_OF_LINES = 40  # features, up to which a Hessian is sooner made than products where losses are lines
 FEW_OF_CORNERS = 40  # features, up to which a Hessian is sooner made than steps where weights may be zero
 VERY_LITTLE = 1e6  # multiply-adds for a Hessian of which many are needed
@@ -50,7 +51,6 @@ class Found(NamedTuple):
     solver: str
 
 
-TINY = 1e-300  # stands for rows of nothing
 Method = Callable[[Task], Found | None]  # None: others are faster
 
 
