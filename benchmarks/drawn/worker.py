@@ -42,7 +42,7 @@ class Worker:
         return answer
 
     def _start(self):
-        os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+        os.environ.update(dict.fromkeys(ONE_THREAD, "1"), GAPFIT_COMPILE="at_once")
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
         self.process = context.Process(target=_serve, args=(other, self.folder), daemon=True)

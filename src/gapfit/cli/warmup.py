@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from gapfit import datasets, estimators
+from gapfit.compiled._first import fits
 from gapfit.errors import IncompatibleSolver
 from gapfit.registry import SOLVERS
 from gapfit.structures import Labels
@@ -43,7 +44,7 @@ def warmup(parts: tuple[str, ...], *, listed: bool, quiet: bool) -> int:
         return 0
     if versions()["Compiled code"]["GAPFIT_CACHE"] == "0":
         raise click.UsageError("GAPFIT_CACHE=0 keeps no machine code; unset it")
-    began = perf_counter()
+    fits.at_once, began = True, perf_counter()
     for name in parts or PARTS:
         start = perf_counter()
         for fit in PARTS[name]():
