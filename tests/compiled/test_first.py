@@ -53,7 +53,7 @@ def inverse(values, number):
 @pytest.fixture
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is compiled beside, and nothing has run before."""
-    monkeypatch.setattr(fits, "at_once", False)
+    monkeypatch.setenv("GAPFIT_COMPILE", "")
     monkeypatch.setattr(fits, "first", {})
     monkeypatch.setattr(beside, "add", lambda compiled, types: None)
 
@@ -101,7 +101,7 @@ def test_compiled_at_once_outside_of_a_fit_and_for_what_is_short_or_large(number
 
 @pytest.mark.usefixtures("quiet")
 def test_who_wants_it_compiles_at_the_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fits, "at_once", True)
+    monkeypatch.setenv("GAPFIT_COMPILE", "at_once")
     called = fresh(inverse)
     with limits.Started():
         assert called(np.zeros(1), 2.0) == 0.5
@@ -130,7 +130,7 @@ def test_what_python_cannot_do_is_left_to_compiled_code() -> None:
 
 
 def test_compiled_beside_when_it_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fits, "at_once", False)
+    monkeypatch.setenv("GAPFIT_COMPILE", "")
     monkeypatch.setattr(_first, "QUIET", 0.01)
     called = fresh(risen)
     with limits.Started():

@@ -40,7 +40,6 @@ class _Fits:
     """Which fit may run as Python, and how long it has."""
 
     def __init__(self) -> None:
-        self.at_once = os.environ.get("GAPFIT_COMPILE") == "at_once"
         self.first: dict[Any, float] = {}  # when the fit began that was the first to need a function
         self.began: float | None = None  # when the last one did
         self.spent = self.ended = 0.0
@@ -49,7 +48,7 @@ class _Fits:
     def left(self, needed: Any) -> float:
         """CPU seconds that the fit around this call has to run as Python what it needs."""
         began = limits.began()
-        if began is None or self.at_once or self.first.setdefault(needed, began) != began:
+        if began is None or self.first.setdefault(needed, began) != began:
             return 0.0
         if self.began != began:
             self.began, self.spent = began, 0.0
@@ -112,7 +111,7 @@ def first_as_python(compiled: Any) -> None:
 
     def choose(*arguments: Any) -> Any:
         given = tuple(each.value if isinstance(each, dispatcher.OmittedArg) else each for each in arguments)
-        if limits.began() is None or fits.at_once or not _is_small(given):
+        if limits.began() is None or os.environ.get("GAPFIT_COMPILE") == "at_once" or not _is_small(given):
             return compile_for(*arguments)
         types = tuple(typeof(each, Purpose.argument) for each in given)
         seconds = fits.left((compiled, types))
