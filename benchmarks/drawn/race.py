@@ -1,5 +1,8 @@
 """The rules: a peer counts at its loosest setting that reaches the tolerance, by its best run.
 
+Anybody's runs of under 20 milliseconds are timed in loops; the best of those that were timed alone, after a
+pause, is kept beside.
+
 Accuracy is (J - floor) / |J|, J computed in objective.py from the answer, floor a proved lower bound. The
 first run of anybody, which may compile, is not counted. A peer that is clearly slower at a setting that is
 not yet accurate enough will not win at a tighter one, and is left alone.
@@ -45,19 +48,20 @@ def reached(run, drawn):
 
 def _best(worker, limit, drawn, verb, *rest):
     """The best of some runs, the first not counted."""
-    seconds, error, status = worker.ask(limit, verb, drawn, *rest)
-    runs = []
+    first, error, status, _ = worker.ask(limit, verb, drawn, *rest)
+    runs, alone = [], []
     while len(runs) < RUNS and (len(runs) < 2 or sum(runs) < ENOUGH):
-        again, error, status = worker.ask(limit, verb, drawn, *rest)
-        runs.append(again)
-    return {"seconds": min(runs), "first": seconds, "error": error, "status": status}
+        seconds, error, status, before = worker.ask(limit, verb, drawn, *rest)
+        runs.append(seconds)
+        alone.append(before)
+    return {"seconds": min(runs), "alone": min(alone), "first": first, "error": error, "status": status}
 
 
 def _peer(worker, limit, drawn, name, settings, ours):
     told = "not accurate at any setting"
     for setting in settings:
         try:
-            seconds, error, _ = worker.ask(limit, "peer", drawn, name, setting)
+            seconds, error, *_ = worker.ask(limit, "peer", drawn, name, setting)
             if error <= drawn.tol * (1 + ROOM):
                 return {**_best(worker, limit, drawn, "peer", name, setting), "setting": setting}
             seconds, *_ = worker.ask(limit, "peer", drawn, name, setting)  # the first may have compiled

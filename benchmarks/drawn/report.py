@@ -8,16 +8,16 @@ from .race import reached
 BAD = 2.0  # times as slow as a peer: listed with all that is known
 
 
-def rows_of(records):
-    """(drawn, ours / fastest peer, that peer) where some peer got there."""
+def rows_of(records, timed="seconds"):
+    """(drawn, ours / fastest peer, that peer) where some peer got there; by loops, or by runs timed alone."""
     found = []
     for drawn, record in records:
         if record["ours"] is None:
             continue
         there = {name: run for name, run in record["peers"].items() if reached(run, drawn)}
         if there:
-            name = min(there, key=lambda peer: there[peer]["seconds"])
-            found.append((drawn, record["ours"]["seconds"] / there[name]["seconds"], name, record))
+            name = min(there, key=lambda peer: there[peer][timed])
+            found.append((drawn, record["ours"][timed] / there[name][timed], name, record))
     return found
 
 
@@ -48,11 +48,16 @@ def page(seed, records):
     lines = [
         f"# {len(records)} problems drawn from seed {seed}", "",
         "CPU seconds, one thread, ours / fastest peer at equal accuracy, compile time apart.",
+        "Runs of under 20 ms are timed in loops; `alone` they are timed one by one, each after a pause.",
         f"No peer got there in time: {alone}. Ours failed or was not accurate: {len(failed)}.", "",
         "| | geometric mean | 95th percentile | worst | slower than a peer |", "|---|---|---|---|---|",
     ]  # fmt: skip
     if rows:
         lines.append(f"| **all** | {figures([row[1] for row in rows])} |")
+        single = rows_of(records, "alone")
+        lines.append(f"| all, each run alone | {figures([row[1] for row in single])} |")
+        tiny = [ratio for drawn, ratio, *_ in single if drawn.size == "tiny"]
+        lines += [f"| tiny, each run alone | {figures(tiny)} |"] if tiny else []
         lines += _groups(rows, lambda drawn: drawn.size)
         lines += _groups(rows, lambda drawn: drawn.family)
     if chosen:

@@ -73,6 +73,11 @@ class Started:
         _began.reset(self._token)
 
 
+def began() -> float | None:
+    """When the fit around this call has `Started`; None outside of an estimator's fit."""
+    return _began.get()
+
+
 def remaining(max_time: float) -> float:
     """What is left of the time of the fit that has `Started`."""
     began = _began.get()

@@ -75,6 +75,7 @@ def _cache() -> dict[str, Any]:
     place = next(part for part in (folder, *folder.parents) if part.exists())
     return {
         "GAPFIT_CACHE": os.environ.get("GAPFIT_CACHE", "1"),
+        "GAPFIT_COMPILE": os.environ.get("GAPFIT_COMPILE", "after the first fit"),
         "folder": folder,
         "writable": os.access(place, os.W_OK),
     }

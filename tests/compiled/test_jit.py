@@ -83,6 +83,7 @@ def package(tmp_path: Path) -> Path:
     (kernels.parent / "__init__.py").touch()
     for file in (Path(gapfit.__file__).parent / "compiled").glob("_[!_]*.py"):
         shutil.copy(file, kernels)
+    shutil.copy(Path(gapfit.__file__).parent / "limits.py", kernels.parent)
     for name, text in {"helper": HELPER.format(step=1), "caller": CALLER, "__init__": ""}.items():
         (kernels / f"{name}.py").write_text(text, encoding="utf-8")
     return tmp_path

@@ -10,7 +10,7 @@ arrays takes as long as a dozen entries.
 In compiled code all functions are parts of their callers (`_part`). Those with ``inner=True`` or
 ``inline=True``, and those whose names begin with an underscore, are nothing else.
 
-Compiled code is kept on disk: `_store` says where.
+Compiled code is kept on disk: `_store` says where. What the first fit needs is Python: see `_first`.
 """
 
 import os
@@ -25,13 +25,14 @@ with paused():
     from numba.core import cgutils, event, types
     from numba.extending import intrinsic
 
+from gapfit.compiled._first import first_as_python
 from gapfit.compiled._part import WholeCompiler, part
 from gapfit.compiled._store import Store
-from gapfit.compiled._watch import Watch
+from gapfit.compiled._watch import watch
 
 Function = Callable[..., Any]
 
-event.register("numba:compile", Watch())
+event.register("numba:compile", watch)
 
 
 def jit(
@@ -42,7 +43,7 @@ def jit(
     inline: bool = False,
     inner: bool = False,
 ) -> Function:
-    """Compile at the first call, run without the interpreter lock, keep on disk where possible."""
+    """Compile when the first fit is over, run without the interpreter lock, keep on disk where possible."""
     flags = ({"contract", "nsz", "arcp"} if fast else set()) | ({"reassoc"} if reorder else set())
     options: dict[str, Any] = {
         "nogil": True, "fastmath": flags or False, "forceinline": inline, "error_model": "numpy",
@@ -60,6 +61,7 @@ def jit(
         compiled.get_call_template, compiled.get_overload = inside.get_call_template, inside.get_overload
         if os.environ.get("GAPFIT_CACHE", "1") != "0":
             compiled._cache = Store(function)
+        first_as_python(compiled)
         return compiled
 
     return decorate if function is None else decorate(function)

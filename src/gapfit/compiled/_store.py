@@ -96,6 +96,11 @@ class Store(caching.FunctionCache):
         self._cache_file = _Index(path, base, DIGEST)
         self._files = [_Index(place, base, DIGEST) for place in dict.fromkeys((path, _readable(function)))]
 
+    def has(self, sig: Any, target_context: Any) -> bool:
+        """Is there machine code for these types?"""
+        key = self._index_key(sig, target_context.codegen())
+        return any(key in file._load_index() for file in self._files)
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Machine code for these types, if there is some.
 

@@ -7,6 +7,7 @@ standard error: somebody sits there and wonders. Elsewhere a library has no busi
 
 import logging
 import sys
+import threading
 from time import perf_counter
 from typing import Any
 
@@ -18,6 +19,7 @@ with paused():
 logger = logging.getLogger("gapfit")
 
 _LONG = 1.0  # seconds of compilation before somebody is told
+BESIDE = "gapfit-compiler"  # a thread that compiles while nobody waits
 NOTICE = "compiling, once: the first fit of a kind takes some seconds longer (gapfit warmup does it ahead)"
 
 
@@ -45,12 +47,17 @@ class Watch(Listener):
             return
         self.depth -= 1
         seconds = self.seconds + perf_counter() - self.began
-        if seconds > _LONG and not self.told:
-            self.told = True
-            tell(NOTICE)
+        if seconds > _LONG and threading.current_thread().name != BESIDE:
+            self.tell()
         if not self.depth:
             self.seconds = seconds
             self.rest.__exit__(None, None, None)
+
+    def tell(self) -> None:
+        """Once."""
+        if not self.told:
+            self.told = True
+            tell(NOTICE)
 
 
 def _is_ours(dispatcher: Any) -> bool:
@@ -64,3 +71,6 @@ def tell(text: str) -> None:
     logger.info(text)
     if not logger.isEnabledFor(logging.INFO) and sys.stderr is not None and sys.stderr.isatty():
         sys.stderr.write(f"gapfit: {text}\n")
+
+
+watch = Watch()
