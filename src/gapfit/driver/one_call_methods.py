@@ -12,7 +12,7 @@ from gapfit.solvers.choice.shapes import is_small_shape
 from gapfit.solvers.choice.work import LOOKED_UP
 
 MANY = 4_000_000  # entries of X, up to which a call is worth a try: beyond, others begin with some of them
-MANY_BENT = 20_000_000  # the same, by products alone: they pass X but a few times where every sample bends
+MANY_DENSE = 20_000_000  # the same, by products alone: they pass X a few times where every sample bends
 PLENTY = 2  # samples for each feature, of which no weights fit all: losses with ends keep a curvature
 SWEPT = 8e6  # entries for a product and one with the transpose, up to which sweeps are worth a try
 CROWD = 200  # samples for each feature: with more, sweeps are many
@@ -70,7 +70,7 @@ def methods_for(design: MemoryDesign, net: Net) -> tuple[Method, ...]:
         return by_hessian_or_rows, by_hessian_after_rows
     if entries <= MANY:
         return by_rows, by_products_after_samples
-    return (by_few_products,) if entries <= MANY_BENT else ()
+    return (by_few_products,) if entries <= MANY_DENSE and not sparse.issparse(design.X) else ()
 
 
 def _is_round(task: Task) -> bool:
