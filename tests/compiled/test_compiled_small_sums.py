@@ -21,10 +21,11 @@ def exactly(a, b):
     return sum(terms), sum(map(abs, terms))
 
 
+@pytest.mark.parametrize("scored", [False, True])
 @pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("n, d", [(1, 1), (2, 3), (3, 9), (5, 2), (8, 8), (23, 11)])
 @pytest.mark.parametrize("seed", range(4))
-def test_sums(n, d, dense, seed):
+def test_sums(n, d, dense, seed, scored):
     rng = np.random.default_rng([n, d, dense, seed])
     X = rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-8, 8, (n, d)) * (dense or rng.random((n, d)) < 0.4)
     w, v = rng.normal(size=d), rng.normal(size=n) * (rng.random(n) < rng.choice([0.2, 1.0]))
@@ -33,7 +34,13 @@ def test_sums(n, d, dense, seed):
         kept = sparse.csr_array(X)
         rows = as_rows(kept.data, kept.indices, kept.indptr)
     sums = Sums(np.full(n, np.nan), np.full(n, np.nan), np.full(d, np.nan), np.full(d, np.nan))
-    put_sums(rows, w, v, sums)
+    if scored:
+        put_sums(rows, w, rng.normal(size=n), sums, False)
+        held, lost = sums.scores.copy(), np.full(d, np.nan)
+        put_sums(rows, lost, v, sums, True)
+        assert np.array_equal(sums.scores, held)
+    else:
+        put_sums(rows, w, v, sums, False)
     lines = [(sums.scores, sums.sizes, X, w), (sums.slopes, sums.spread, X.T, v)]
     for values, sizes, matrix, vector in lines:
         for value, size, row in zip(values, sizes, matrix, strict=True):

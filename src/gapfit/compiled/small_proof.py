@@ -156,10 +156,10 @@ def _conjugate(net, z, spread):
 
 
 @jit
-def _sum_up(rows, w, v, sums):
+def _sum_up(rows, w, v, sums, scored):
     """Write scores and X'v, and how far each entry of the latter may be from the exact one."""
     n = len(v)
-    put_sums(rows, w, v, sums)
+    put_sums(rows, w, v, sums, scored)
     for j in range(len(w)):
         sums.spread[j] = 1.01 * gamma(n + 4) * sums.spread[j] + n * TINY
 
@@ -174,7 +174,7 @@ def prove(rows, losses, net, w, b, v, z, spread, room):
     conjugate = conjugate_error = math.inf
     for turn in range(SHRINKS + 1):
         sound = feasible(losses, net, v)
-        _sum_up(rows, w, v, sums)
+        _sum_up(rows, w, v, sums, turn > 0)
         if turn == 0:
             risk, risk_error = _risk(rows, losses, b, room)
         if not sound:

@@ -42,14 +42,15 @@ def _score_of_sparse(rows, i, w):
 
 
 @jit
-def _sum_dense(X, w, v, sums):
+def _sum_dense(X, w, v, sums, scored):
     """Rows behind the last are the last, times zero."""
     scores, sizes, z, spread = sums
     n, d = X.shape
     for k in range(0, n, 4):
         i1, i2, i3 = min(k + 1, n - 1), min(k + 2, n - 1), min(k + 3, n - 1)
-        for i in (k, i1, i2, i3):
-            scores[i], sizes[i] = _score_of_dense(X, i, w)
+        if not scored:
+            for i in (k, i1, i2, i3):
+                scores[i], sizes[i] = _score_of_dense(X, i, w)
         a0, a1 = v[k], v[i1] if k + 1 < n else 0.0
         a2, a3 = v[i2] if k + 2 < n else 0.0, v[i3] if k + 3 < n else 0.0
         if a0 == 0.0 and a1 == 0.0 and a2 == 0.0 and a3 == 0.0:
@@ -61,11 +62,12 @@ def _sum_dense(X, w, v, sums):
 
 
 @jit
-def _sum_sparse(rows, w, v, sums):
+def _sum_sparse(rows, w, v, sums, scored):
     data, indices, indptr = rows
     scores, sizes, z, spread = sums
     for i in range(len(v)):
-        scores[i], sizes[i] = _score_of_sparse(rows, i, w)
+        if not scored:
+            scores[i], sizes[i] = _score_of_sparse(rows, i, w)
         a = v[i]
         if a != 0.0:
             for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
@@ -75,12 +77,12 @@ def _sum_sparse(rows, w, v, sums):
 
 
 @jit(inner=True)
-def put_sums(rows, w, v, sums):
-    """Write all of them."""
+def put_sums(rows, w, v, sums, scored):
+    """Write all of them; slopes alone, where w has been `scored`."""
     n, d = len(v), len(w)
     for j in range(d):
         sums.slopes[j] = sums.spread[j] = 0.0
     if are_dense(rows, n, d):
-        _sum_dense(rows.data.reshape((n, d)), w, v, sums)
+        _sum_dense(rows.data.reshape((n, d)), w, v, sums, scored)
     else:
-        _sum_sparse(rows, w, v, sums)
+        _sum_sparse(rows, w, v, sums, scored)
