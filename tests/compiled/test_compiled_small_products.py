@@ -8,11 +8,11 @@ from gapfit.compiled import small_products
 from gapfit.compiled.rows import as_rows
 from gapfit.compiled.small import Course, Net, Place
 from gapfit.compiled.small_products import Products
+from gapfit.compiled.small_rows import SUMS, Passed
 from kernels import entry
 
 close = np.testing.assert_allclose
-put_slopes, put_moments = entry(small_products.put_slopes_of_rows), entry(small_products._put_moments)
-step_by_products = entry(small_products.step_by_products)
+look_at_rows, step_by_products = entry(small_products.look_at_rows), entry(small_products.step_by_products)
 
 
 def drawn(seed, dense, n=40, d=15):
@@ -31,15 +31,9 @@ def drawn(seed, dense, n=40, d=15):
     return X, rows, place
 
 
-@pytest.mark.parametrize("dense", [False, True])
-def test_passes_over_rows(dense):
-    X, rows, place = drawn(0, dense)
-    z, m, h = np.zeros((3, 15))
-    put_slopes(rows, place.v, z)
-    close(z, X.T @ place.v, atol=1e-15)
-    put_moments(rows, place.curvature, m, h)
-    close(m, X.T @ place.curvature, atol=1e-15)
-    close(h, (X * X).T @ place.curvature, atol=1e-15)
+def products_of(rows, parabola, left, n=40, d=15):
+    passed = Passed(rows, np.empty(SUMS * d), np.zeros(n + 3, np.int64), np.zeros(n))
+    return Products(passed, np.zeros((5, d)), parabola, left)
 
 
 @pytest.mark.parametrize("dense", [False, True])
@@ -49,8 +43,9 @@ def test_a_step_is_that_of_newton(seed, free, dense):
     X, rows, place = drawn(seed, dense)
     c, v, l2, least = place.curvature, place.v, 1e-3, 1e-9
     course = Course(0.0, np.inf, 1.0, 0, 1.0, 1.0, 0.0, 0.0, -v.sum() * free, c.sum(), True, False)
-    products = Products(rows, np.zeros((5, 15)), True, np.full(1, 200))
+    products = products_of(rows, True, np.full(1, 200))
     net = Net(0.0, l2, free, 0.0, least, 0.0)
+    look_at_rows(products, place)
     db = step_by_products(products, net, place, course, 1e-20)
     design = np.column_stack([X, np.ones(len(X))]) if free else X
     H, slope = design.T @ (c[:, None] * design), -design.T @ v
@@ -67,7 +62,8 @@ def test_systems_are_solved_as_exactly_as_the_gap_deserves(aim):
     X, rows, place = drawn(1, True)
     l2 = 1e-3
     course = Course(0.0, np.inf, 1.0, 0, 1.0, 1e-4, 0.0, 0.0, 0.0, 0.0, True, False)
-    products = Products(rows, np.zeros((5, 15)), False, np.full(1, 200))
+    products = products_of(rows, False, np.full(1, 200))
+    look_at_rows(products, place)
     step_by_products(products, Net(0.0, l2, False, 0.0, 1e-9, 0.0), place, course, aim)
     image = X.T @ (place.curvature * (X @ place.step)) + l2 * place.step
     left = place.z - l2 * place.w - image
@@ -78,6 +74,7 @@ def test_products_are_counted_and_come_to_an_end():
     _, rows, place = drawn(2, True)
     course = Course(0.0, np.inf, 1.0, 0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, True, False)
     left = np.full(1, 3)
-    products = Products(rows, np.zeros((5, 15)), True, left)
+    products = products_of(rows, True, left)
+    look_at_rows(products, place)
     step_by_products(products, Net(0.0, 1e-6, False, 0.0, 1e-9, 0.0), place, course, 0.0)
     assert left[0] == 0

@@ -249,7 +249,8 @@ def test_what_is_not_for_one_call_is_left_to_others():
     assert of(penalty=Box(l2, 0.0, 1.0)) is None
     assert of(loss=as_loss("exponential")) is None
     assert of(loss=as_loss("f_beta")) is None
-    assert of(X=np.zeros((100_000, 60))) is None
+    assert of(X=np.zeros((100_000, 250))) is None
+    assert of(X=np.zeros((100_000, 60))).fit(np.resize([1.0, -1.0], 100_000), 1e-4) is None  # it has lines
     crowd = of(X=np.full((100_000, 10), 30.0))
     assert crowd.fit(np.resize([1.0, -1.0], 100_000), 1e-4) is None  # too many sweeps
 
@@ -261,6 +262,20 @@ def test_what_is_not_for_one_call_is_left_to_others():
     assert lines.fit(np.resize([1.0, -1.0], 30), 1e-4) is None  # steps would be very many
 
     assert of(loss=Mine()) is None  # it may do more than that
+
+
+def test_many_dense_rows_go_by_products_where_these_are_few():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 2800))
+    y, ones = np.where(X[:, 0] > 0, 1.0, -1.0), np.ones(1500)
+
+    def fitted(loss, ease):
+        net = Plain.of(MemoryDesign(X), ones, as_loss(loss), as_penalty("l2"), ease * 2800 / 1500, True)
+        return Small.of(net).fit(y, 1e-3)
+
+    for found in (fitted("logistic", 0.1), fitted("squared_hinge", 10.0), fitted("squared", 0.1)):
+        assert found.solver == "newton_cg" and found.certificate.relative_gap <= 1e-3
+    assert fitted("squared_hinge", 0.1) is None  # weights may fit all samples, which have no curvature then
 
 
 def test_numbers_that_are_too_large_are_left_to_those_who_name_them():

@@ -65,9 +65,17 @@ def test_another_fit_says_something_else(given):
     assert first.shape[-1] == 90
 
 
+def test_a_copy_of_some_million_entries_is_kept():
+    X = np.random.default_rng(0).normal(size=(300_000, 5))
+    model = LinearClassifier(tol=1e-2).fit(X, X[:, 0] > 0)
+    assert "support_status_" not in vars(model)
+    X[:] = 0.0
+    assert (model.support_status_ != "undecided").any()
+
+
 def test_large_data_are_not_kept():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(220_000, 5))
+    X = rng.normal(size=(850_000, 5))
     model = LinearClassifier(tol=1e-2).fit(X, X[:, 0] > 0)
     assert "support_status_" in vars(model) and "_later" not in vars(model)
 

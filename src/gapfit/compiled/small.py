@@ -11,7 +11,7 @@ from gapfit.compiled.rows import TINY
 from gapfit.compiled.small_columns import learn, put_slopes, step_by_columns
 from gapfit.compiled.small_losses import respond, rounded_part
 from gapfit.compiled.small_model import EPS, Course, Losses, Net, Place, add_rows
-from gapfit.compiled.small_products import put_slopes_of_rows, step_by_products
+from gapfit.compiled.small_products import look_at_rows, step_by_products
 from gapfit.compiled.small_step import step_by_hessian
 
 __all__ = ["Course", "Losses", "Net", "Place", "descend", "improve"]
@@ -51,7 +51,7 @@ def _look(X, losses, net, place, course, columns, products):
     if columns is not None:
         put_slopes(columns, v, z)
     if products is not None:
-        put_slopes_of_rows(products.rows, v, z)
+        look_at_rows(products, place)
     one = two = steepest = beyond = 0.0
     for j in range(len(w)):
         one += abs(w[j])

@@ -12,6 +12,7 @@ from gapfit.compiled.small_column_model import Columns
 from gapfit.compiled.small_corners import Corners
 from gapfit.compiled.small_fit import Room, fit
 from gapfit.compiled.small_products import Products
+from gapfit.compiled.small_rows import SUMS, Passed, are_dense
 
 
 class Found(NamedTuple):
@@ -78,5 +79,8 @@ def by_columns(data, net, kind, tol, d, stored, most):
 @jit
 def by_products(data, net, kind, tol, d, parabola, most):
     """By conjugate gradients, with so many products at most."""
-    products = Products(data.rows, np.zeros((5, d)), parabola, np.full(1, most))
+    n = len(data.weight)
+    sums = np.empty(0 if are_dense(data.rows, n, d) else SUMS * d)
+    passed = Passed(data.rows, sums, np.zeros(n + 3, np.int64), np.zeros(n))
+    products = Products(passed, np.zeros((5, d)), parabola, np.full(1, most))
     return fitted(data, net, kind, tol, d, 0, None, None, None, products)

@@ -68,14 +68,24 @@ def _put_gradient(task, U, z, out):
 
 
 @jit(fast=True)
-def _put_simple_hessian(task, margins, work):
-    """Of one curvature for all scores of a sample: a matrix of one score and its offsets, or the diagonal."""
+def _add_dense_squares(task, margins, work):
+    """To the diagonal, of dense rows: several entries at a time, since none is asked where it goes."""
+    data, indptr = task.rows.data, task.rows.indptr
+    diagonal, border, d = work.single[0], work.single[2], task.d
+    for i in range(len(task.p)):
+        c = curvature(task, margins, i, work.answers[i], border)
+        row = data[indptr[i] : indptr[i + 1]]
+        for j in range(row.size):
+            diagonal[j] += c * row[j] * row[j]
+        for k in range(d, len(diagonal)):
+            diagonal[k] += abs(border[k - d])
+
+
+@jit(fast=True)
+def _add_curved_rows(task, margins, work):
+    """To the diagonal, and to the matrix if there is one."""
     data, indices, indptr = task.rows
     H, diagonal, border, d = work.matrix, work.single[0], work.single[2], task.d
-    for j in range(len(diagonal)):
-        diagonal[j] = 0.0
-        for k in range(len(H)):
-            H[j, k] = 0.0
     for i in range(len(task.p)):
         c = curvature(task, margins, i, work.answers[i], border)
         start = indptr[i]
@@ -95,6 +105,20 @@ def _put_simple_hessian(task, margins, work):
                     line[k] += x * row[k]
         for k in range(d, len(diagonal)):
             diagonal[k] += abs(border[k - d])
+
+
+@jit(fast=True)
+def _put_simple_hessian(task, margins, work):
+    """Of one curvature for all scores of a sample: a matrix of one score and its offsets, or the diagonal."""
+    H, diagonal, d = work.matrix, work.single[0], task.d
+    for j in range(len(diagonal)):
+        diagonal[j] = 0.0
+        for k in range(len(H)):
+            H[j, k] = 0.0
+    if H.size == 0 and task.rows.indices.size == 0:
+        _add_dense_squares(task, margins, work)
+    else:
+        _add_curved_rows(task, margins, work)
     for j in range(len(diagonal)):
         diagonal[j] = (1.0 + EPS) * diagonal[j] + (task.alpha if j < d else 0.0 if task.free else 1.0) + TINY
         if H.size:

@@ -8,13 +8,12 @@ times the absolute values that went in (docs/decisions/023-rounding.md).
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from gapfit.compiled._jit import jit
 from gapfit.compiled.atoms import maximum
 from gapfit.compiled.exponentials import LEFT_OUT, ROUNDINGS, put_exponentials, put_logarithms
 from gapfit.compiled.small_counts import conjugate_of_count, rise_of_count
 from gapfit.compiled.small_feasible import UNIT, feasible
+from gapfit.compiled.small_sums import Sums, put_sums
 
 TINY = 2.3e-308  # what underflow may take from a product
 LOGARITHMS = 64  # roundings on the way to the loss of a sample, or to its conjugate
@@ -38,26 +37,6 @@ class Proved(NamedTuple):
 def gamma(k):
     """What k roundings in a chain may amount to, relatively."""
     return k * UNIT / (1.0 - k * UNIT)
-
-
-@jit(fast=True, reorder=True)
-def _put_scores(rows, w, scores, sizes):
-    """Write X w, and what is added up to each. That goes in several lanes: any order will do."""
-    data, indices, indptr = rows
-    for i in range(len(indptr) - 1):
-        start, stop = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
-        score = size = 0.0
-        if indices.size == 0:
-            for k in range(start, stop):
-                term = data[k] * w[k - start]
-                score += term
-                size += abs(term)
-        else:
-            for k in range(start, stop):
-                term = data[k] * w[indices[k]]
-                score += term
-                size += abs(term)
-        scores[i], sizes[i] = score, size
 
 
 @jit(inline=True)
@@ -113,10 +92,9 @@ def _risk_of_counts(rows, losses, b, scores, sizes):
 
 
 @jit
-def _risk(rows, losses, w, b, room):
-    """At w and b, of samples of one kind."""
+def _risk(rows, losses, b, room):
+    """At these scores and b, of samples of one kind."""
     n, scores, sizes = len(losses.p), room[0], room[1]
-    _put_scores(rows, w, scores, sizes)
     if losses.entropy[0] > 0.0:
         return _risk_of_entropies(rows, losses, b, scores[:n], sizes, scores[n:])
     if losses.entropy[0] < 0.0:
@@ -160,31 +138,6 @@ def _height(losses, v):
     return height, gamma(len(v) + LOGARITHMS) * size + len(v) * TINY
 
 
-@jit(inner=True)
-def put_slope(rows, v, z, spread):
-    """Write X'v, and how far each entry may be from the exact one."""
-    data, indices, indptr = rows
-    n = len(v)
-    for j in range(len(z)):
-        z[j] = spread[j] = 0.0
-    for i in range(n):
-        a, start, stop = v[i], np.uint64(indptr[i]), np.uint64(indptr[i + 1])
-        if a == 0.0:
-            continue
-        if indices.size == 0:
-            for k in range(start, stop):
-                term = a * data[k]
-                z[k - start] += term
-                spread[k - start] += abs(term)
-        else:
-            for k in range(start, stop):
-                term = a * data[k]
-                z[indices[k]] += term
-                spread[indices[k]] += abs(term)
-    for j in range(len(z)):
-        spread[j] = 1.01 * gamma(n + 4) * spread[j] + n * TINY
-
-
 @jit
 def _conjugate(net, z, spread):
     """Of the penalty at z, whose error is counted; and where there is no l2, how far z reaches, and how much
@@ -202,17 +155,30 @@ def _conjugate(net, z, spread):
     return (0.0 if reach <= net.l1 else math.inf), 0.0, reach, noise
 
 
+@jit
+def _sum_up(rows, w, v, sums, scored):
+    """Write scores and X'v, and how far each entry of the latter may be from the exact one."""
+    n = len(v)
+    put_sums(rows, w, v, sums, scored)
+    for j in range(len(w)):
+        sums.spread[j] = 1.01 * gamma(n + 4) * sums.spread[j] + n * TINY
+
+
 @jit(inner=True)
 def prove(rows, losses, net, w, b, v, z, spread, room):
     """What is proved of w and b by the dual point v, made feasible. X'v and its error are written. There is
     room for two lines of two numbers a sample."""
     omega, omega_error = omega_of(net, w)
-    risk, risk_error = _risk(rows, losses, w, b, room)
+    sums = Sums(room[0], room[1], z, spread)
+    risk = risk_error = 0.0
     conjugate = conjugate_error = math.inf
     for turn in range(SHRINKS + 1):
-        if not feasible(losses, net, v):
+        sound = feasible(losses, net, v)
+        _sum_up(rows, w, v, sums, turn > 0)
+        if turn == 0:
+            risk, risk_error = _risk(rows, losses, b, room)
+        if not sound:
             break
-        put_slope(rows, v, z, spread)
         conjugate, conjugate_error, reach, noise = _conjugate(net, z, spread)
         if conjugate < math.inf or turn == SHRINKS:
             break

@@ -12,6 +12,8 @@ from gapfit.solvers.choice.shapes import is_small_shape
 from gapfit.solvers.choice.work import LOOKED_UP
 
 MANY = 4_000_000  # entries of X, up to which a call is worth a try: beyond, others begin with some of them
+MANY_DENSE = 20_000_000  # the same, by products alone: they pass X a few times where every sample bends
+PLENTY = 2  # samples for each feature, of which no weights fit all: losses with ends keep a curvature
 SWEPT = 8e6  # entries for a product and one with the transpose, up to which sweeps are worth a try
 CROWD = 200  # samples for each feature: with more, sweeps are many
 FEW = 64  # features, up to which a Hessian is sooner made than products where losses are round
@@ -66,7 +68,9 @@ def methods_for(design: MemoryDesign, net: Net) -> tuple[Method, ...]:
         return (*ways, by_hessian) if small and few else ways
     if small:
         return by_hessian_or_rows, by_hessian_after_rows
-    return (by_rows, by_products_after_samples) if entries <= MANY else ()
+    if entries <= MANY:
+        return by_rows, by_products_after_samples
+    return (by_few_products,) if entries <= MANY_DENSE and not sparse.issparse(design.X) else ()
 
 
 def _is_round(task: Task) -> bool:
@@ -113,6 +117,15 @@ def by_rows(task: Task) -> Found | None:
     if n >= d and _ease(task) < (CROWDED if n > CROWD * d else HOPELESS):
         return by_hessian(task) if d <= FEW_OF_LINES and n * d <= STILL_FEW else None
     return None if _passed(task.design) > SWEPT else by_samples(task)
+
+
+def by_few_products(task: Task) -> Found | None:
+    """Of many entries: products where they are few for certain."""
+    n, d = task.design.shape
+    if not _is_round(task):
+        return None
+    ends = not task.kind and not _is_parabola(task)
+    return None if ends and n < PLENTY * d and _ease(task) < EASY else by_products(task)
 
 
 def by_products_after_samples(task: Task) -> Found | None:

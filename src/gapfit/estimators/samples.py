@@ -26,7 +26,7 @@ from gapfit.persistence.values import COUNT, NAMES
 from gapfit.reductions import Labels, Multiset, weigh_classes
 from gapfit.rowwise import once
 
-_COPIED = 2**20  # entries of X up to which a copy costs less than to say all about the optimum at once
+_COPIED = 2**22  # entries of X up to which a copy costs less than to say all about the optimum at once
 PLAIN = (np.ndarray, sparse.csr_matrix, sparse.csr_array)  # what X is most often
 
 
