@@ -35,6 +35,7 @@ class Tuning(NamedTuple):
     blind: float = 1.5  # times the gap is guessed then: that saves looks that come too early
     many: int = 4  # times fewer rows than all, or not even that: little of the gap is hidden
     seen: float = 0.7  # times the gap is guessed then
+    off: float = 1e-3  # of a sample's range is a dual variable that is off its bounds: less is balance
     near: float = 0.1  # of <z, z> / alpha: at such a gap a better primal point is worth some work
 
 
@@ -64,6 +65,7 @@ class Descent(Kept):
         self.missed = 1.0  # how much more of the gap than is usual was shown when all rows were looked at
         self.visits, self.sweeps, self.untold, self.exact, self.surveyed = 0, 0, 0, False, False
         self.steps = 0
+        self.rough = False  # does z go with dual variables that are a little off?
         self.over, self.too_fine = True, False  # the epoch; the gap, for rows in single precision
         if "foretold" in state and not state.get("same") and not self.kind.entropic:
             self._begin_near(*state["foretold"][:3])
@@ -71,16 +73,23 @@ class Descent(Kept):
             self.restore(state)
 
     def _begin_near(self, u: Vector, intercept: float, slope: Slope) -> None:
-        """A point that may be near the best one: then few rows, those within their bounds, are active. No
-        product is needed for z = X'v: u is within its bounds, and its slope was mixed as it was."""
+        """A point that may be near the best one: then few rows are active, those off their bounds, and sweeps
+        begin with them. What balance has moved off a bound is put back. No product is needed for z = X'v: u
+        is within its bounds, and its slope was mixed as it was."""
         whole = self.whole
         self.kind.put(whole.table, -u)
-        v = whole.table["v"]
-        self.z = whole.short(-slope)
-        self.order = np.flatnonzero((v > whole.table["lower"]) & (v < whole.table["upper"]))
+        v, lower, upper = (whole.table[name] for name in ("v", "lower", "upper"))
+        off = self.tuning.off * np.minimum(upper - lower, self.problem.shares)
+        low, high = v - lower <= off, upper - v <= off
+        v[low], v[high] = lower[low], upper[high]
+        self.z, self.rough = whole.short(-slope), True
+        order = np.flatnonzero(~(low | high))
         if self.problem.n_offsets:
             self.s, self.c = whole.total - float(v.sum()), whole.along_mean(self.z)
             self.b = intercept + (self.c + self.s * whole.mean_sq) / self.problem.alpha
+        if len(order):
+            self.over, self.surveyed = False, True
+            self._work_on(order)
 
     # -- state ----------------------------------------------------------------------------------------------
 
@@ -137,7 +146,8 @@ class Descent(Kept):
             self.whole.in_full_precision()
             self.store.V[:], self.Z[:] = 0.0, 0.0
         # afresh, for rounding must not add up
-        if self.exact:
+        if self.exact or self.rough:
+            self.rough = False
             self.z = self.whole.short(self.problem.design.adjoint(self.whole.table["v"]))
         if self.problem.n_offsets:
             self.s = self.whole.total - float(self.whole.table["v"].sum())
