@@ -22,7 +22,7 @@ import numpy as np
 
 from gapfit._types import Slope, Vector
 from gapfit.losses.atoms import Atoms
-from gapfit.losses.forms import BinaryEntropy, Pairs
+from gapfit.losses.forms import BinaryEntropy, Pairs, Smooth
 from gapfit.problem import Problem
 from gapfit.registry import SOLVERS, as_solver
 from gapfit.room import available
@@ -52,6 +52,7 @@ WANTED = 1e-4  # the relative gap that is asked for, where nobody says it
 MUCH = 2**28  # bytes beside the data: there may be no room for more
 SEVERAL = 5.0  # fits, over which the work of moments is shared
 LAST = "bundle"  # takes every loss and every penalty
+TOLD = ("w", "offsets", "foretold")  # in a state, whoever begins with it
 AT_ONCE = Effort(0.0, 1e6, 12.0, 0.0)  # what small data take, at most: so little that nobody need count
 
 
@@ -67,21 +68,28 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
     state = dict(state or {})
     wanted = state.pop("wanted", WANTED)
     choices, watch, first = plan(problem), None, 0
+    ahead = state.pop("ahead", None)  # goes before all others
     if "certificate" in state:  # the very same fit goes on
         watch, first = state["watch"], state["turn"]
+    elif "foretold" in state and (ahead := _first_near(problem, choices)) is not None:
+        # what else is in it is in the terms of whoever found a neighbour
+        state = {name: state[name] for name in TOLD if name in state}
     elif "solver" in state:
         names = [choice.name for choice in choices]
         if state["solver"] in names:  # that is where the fit to be continued was
             first = names.index(state["solver"])
         else:
             state = {"w": state["w"]} if "w" in state else {}  # the rest is in another solver's terms
+    choices.sort(key=lambda choice: choice.name != ahead)
     last: Iterate | None = None
     for turn in range(first, len(choices)):
         (name, effort), rivals = choices[turn], choices[turn + 1 :]
         downhill = getattr(inner_solver(as_solver(name)), "downhill", False)
         if downhill and state.keys().isdisjoint(("w", "certificate")):
             state = yield from from_larger_alphas(problem, name)
-        steps = _start(problem, state, name, _reason(effort, rivals), seed)
+        steps = _labelled(
+            _start(problem, state, name, _reason(effort, rivals), seed), solver=name, ahead=ahead
+        )
         rival = min((other.effort.total for other in rivals), default=np.inf)
         reached, ended = yield from Progress(effort, rival, wanted, turn, watch).run(steps, state)
         watch = None
@@ -95,7 +103,16 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
         bound = last.minorant() if callable(last.minorant) else last.minorant
         state["cuts"] = [cut for cut in (problem.zero_plane(), bound) if cut is not None]
     last_one = _start(problem, state, LAST, "it takes every loss and every penalty", seed)
-    yield from _labelled(last_one, turn=len(choices), watch=None)
+    yield from _labelled(last_one, solver=LAST, ahead=ahead, turn=len(choices), watch=None)
+
+
+def _first_near(problem: Problem, choices: list[Choice]) -> str | None:
+    """Who of them promises least near a dual point that others foretell. Small data need nobody else, and where
+    losses bend, Newton's method needs a step or two."""
+    shares = {name: getattr(inner_solver(as_solver(name)), "near", 1.0) for name, _ in choices}
+    if choices[0].effort is AT_ONCE or problem.has(Smooth) or min(shares.values()) == 1.0:
+        return None
+    return min(choices, key=lambda choice: shares[choice.name] * choice.effort.total).name
 
 
 def _value(problem: Problem, b: Vector, w: Slope) -> float:
@@ -112,11 +129,11 @@ def _reason(effort: Effort, rivals: list[Choice]) -> str:
 
 
 def _start(problem: Problem, state: dict[str, Any], name: str, why: str, seed: int) -> Steps:
-    """The steps of the named solver, their states marked with its name."""
+    """The steps of the named solver."""
     logger.info("auto: %s, because %s", name, why)
     solver = as_solver(name)
     options = {"seed": seed} if takes_seed(solver) else {}
-    return _labelled(solver(problem, state=state, **options), solver=name)
+    return solver(problem, state=state, **options)
 
 
 def plan(problem: Problem) -> list[Choice]:

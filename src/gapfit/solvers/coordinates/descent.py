@@ -35,7 +35,7 @@ class Tuning(NamedTuple):
     blind: float = 1.5  # times the gap is guessed then: that saves looks that come too early
     many: int = 4  # times fewer rows than all, or not even that: little of the gap is hidden
     seen: float = 0.7  # times the gap is guessed then
-    off: float = 1e-3  # of a sample's range is a dual variable that is off its bounds: less is balance
+    off: float = 1e-3  # of a sample's share: a dual variable less than that off a bound rests there
     near: float = 0.1  # of <z, z> / alpha: at such a gap a better primal point is worth some work
 
 
@@ -51,8 +51,7 @@ class Descent(Kept):
         self.whole = whole = Whole(problem, self.kind)
         self.random = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
         self.z = np.zeros(whole.width)
-        self.b = float(state["b"]) if "b" in state else _first_offset(problem)
-        self.s = self.c = 0.0
+        self.b = self.s = self.c = 0.0
         self.store: Store = whole
         self.order = self.doubtful = np.arange(self.n)  # rows to visit, and rows not proved to be at rest
         self.near: Any = None  # rows for the next survey to look at, if not at all that are doubtful
@@ -69,21 +68,20 @@ class Descent(Kept):
         self.over, self.too_fine = True, False  # the epoch; the gap, for rows in single precision
         if "foretold" in state and not state.get("same") and not self.kind.entropic:
             self._begin_near(*state["foretold"][:3])
-        elif "u" in state:
+            return
+        self.b = float(state["b"]) if "b" in state else _first_offset(problem)
+        if "u" in state:
             self.restore(state)
 
     def _begin_near(self, u: Vector, intercept: float, slope: Slope) -> None:
         """A point that may be near the best one: then few rows are active, those off their bounds, and sweeps
-        begin with them. What balance has moved off a bound is put back. No product is needed for z = X'v: u
+        begin with them. What balance has moved away from rest is put back. No product is needed for z = X'v: u
         is within its bounds, and its slope was mixed as it was."""
         whole = self.whole
         self.kind.put(whole.table, -u)
-        v, lower, upper = (whole.table[name] for name in ("v", "lower", "upper"))
-        off = self.tuning.off * np.minimum(upper - lower, self.problem.shares)
-        low, high = v - lower <= off, upper - v <= off
-        v[low], v[high] = lower[low], upper[high]
+        order = _put_at_rest(whole.table, self.tuning.off * self.problem.shares)
+        v = whole.table["v"]
         self.z, self.rough = whole.short(-slope), True
-        order = np.flatnonzero(~(low | high))
         if self.problem.n_offsets:
             self.s, self.c = whole.total - float(v.sum()), whole.along_mean(self.z)
             self.b = intercept + (self.c + self.s * whole.mean_sq) / self.problem.alpha
@@ -95,7 +93,7 @@ class Descent(Kept):
 
     KEPT = (
         "z", "b", "s", "c", "Z", "order", "latest", "threshold", "gap", "full_gap", "estimate", "missed",
-        "told", "visits", "sweeps", "untold", "exact", "surveyed", "over", "too_fine", "random", "steps",
+        "told", "visits", "sweeps", "untold", "exact", "surveyed", "over", "too_fine", "rough", "random", "steps",
     )  # fmt: skip
 
     def snapshot(self) -> dict[str, Any]:
@@ -288,6 +286,16 @@ class Descent(Kept):
             self.whole.table["v"][self.store.members] = self.store.table["v"]
             if self.kind.entropic:
                 self.whole.table["kink"][self.store.members] = self.store.table["kink"]
+
+
+def _put_at_rest(table: Any, off: Vector) -> Any:
+    """Piecewise rows whose variables are no more than that off a bound or their kink, to there; returns those
+    that are not."""
+    v, lower, upper = table["v"], table["lower"], table["upper"]
+    off = np.minimum(off, 0.1 * (upper - lower))
+    low, high, kink = v - lower <= off, upper - v <= off, (table["kink"] > 0) & (np.abs(v) <= off)
+    v[low], v[high], v[kink] = lower[low], upper[high], 0.0
+    return np.flatnonzero(~(low | high | kink))
 
 
 def _first_offset(problem: Problem) -> float:
