@@ -78,9 +78,8 @@ class Descent(Kept):
         begin with them. What balance has moved away from rest is put back. No product is needed for z = X'v: u
         is within its bounds, and its slope was mixed as it was."""
         whole = self.whole
-        self.kind.put(whole.table, -u)
-        order = _put_at_rest(whole.table, self.tuning.off * self.problem.shares)
-        v = whole.table["v"]
+        v, order = _at_rest(whole.table, -u, self.tuning.off * self.problem.shares)
+        whole.table["v"] = v
         self.z, self.rough = whole.short(-slope), True
         if self.problem.n_offsets:
             self.s, self.c = whole.total - float(v.sum()), whole.along_mean(self.z)
@@ -288,14 +287,21 @@ class Descent(Kept):
                 self.whole.table["kink"][self.store.members] = self.store.table["kink"]
 
 
-def _put_at_rest(table: Any, off: Vector) -> Any:
-    """Piecewise rows whose variables are no more than that off a bound or their kink, to there; returns those
-    that are not."""
-    v, lower, upper = table["v"], table["lower"], table["upper"]
+def _at_rest(table: Any, v: Vector, off: Vector) -> tuple[Vector, Any]:
+    """The variables v of piecewise rows within their bounds, those that are no more than that off a bound or
+    their kink at it; and which are not."""
+    lower, upper = np.ascontiguousarray(table["lower"]), np.ascontiguousarray(table["upper"])
+    v = np.clip(v, lower, upper)
     off = np.minimum(off, 0.1 * (upper - lower))
-    low, high, kink = v - lower <= off, upper - v <= off, (table["kink"] > 0) & (np.abs(v) <= off)
-    v[low], v[high], v[kink] = lower[low], upper[high], 0.0
-    return np.flatnonzero(~(low | high | kink))
+    low, high = v - lower <= off, upper - v <= off
+    np.copyto(v, lower, where=low)
+    np.copyto(v, upper, where=high)
+    low |= high
+    if table["kink"].any():
+        kink = (table["kink"] > 0) & (np.abs(v) <= off)
+        v[kink] = 0.0
+        low |= kink
+    return v, np.flatnonzero(~low)
 
 
 def _first_offset(problem: Problem) -> float:
