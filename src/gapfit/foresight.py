@@ -27,7 +27,7 @@ from gapfit.rounding import gamma
 from gapfit.solution import Solution
 
 _ROOT = 0.25  # the power of alpha in which dual points that bend lie on parabolas
-_LITTLE = 1e-6  # of a slope: so far a dual point may be brought back to where dual points live
+_LITTLE = 1e-6  # of a slope: so far a point may be brought back to where dual points are
 _NEAR, _NEARER = 30.0, 1.5  # times the tolerance, for a loss that bends and for one with kinks
 
 
@@ -75,8 +75,8 @@ class Outlook(NamedTuple):
             yield at.b, problem.minorant(at, self.scores)
 
     def _highest(self, problem: Problem) -> Minorant:
-        """The minorant of the dual point on the parabola; of that of the mixture, where there is no such point
-        or it lies outside of where dual points live: to bring it back costs more than it is worth."""
+        """The minorant of the dual point on the parabola. Where there is none, or where it is not one, of the
+        mixture's own: to bring the other back costs more than it is worth."""
         mixture = self.start.minorant
         if mixture.u is None or problem.shifted or not problem.risk.has(Conjugate):
             return mixture
@@ -135,7 +135,7 @@ class Foresight:
         return Outlook(start, scores, slack, self.curved, bent)
 
     def _bent(self, alphas: list[float], shares: list[float]) -> Bent | None:
-        """The dual points of these solutions in these shares, which add up to one, if there are such points."""
+        """The sum of the dual points of these solutions, in these shares, if there are such points."""
         planes = [self.known[alpha].minorant for alpha in alphas]
         if self.problem.shifted or any(plane.u is None for plane in planes):
             return None

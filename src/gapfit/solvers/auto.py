@@ -52,7 +52,7 @@ WANTED = 1e-4  # the relative gap that is asked for, where nobody says it
 MUCH = 2**28  # bytes beside the data: there may be no room for more
 SEVERAL = 5.0  # fits, over which the work of moments is shared
 LAST = "bundle"  # takes every loss and every penalty
-TOLD = ("w", "offsets", "foretold")  # in a state, whoever begins with it
+TOLD = ("w", "offsets", "foretold")  # in a state: so much serves any solver
 AT_ONCE = Effort(0.0, 1e6, 12.0, 0.0)  # what small data take, at most: so little that nobody need count
 
 
@@ -68,11 +68,15 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
     state = dict(state or {})
     wanted = state.pop("wanted", WANTED)
     choices, watch, first = plan(problem), None, 0
-    ahead = state.pop("ahead", None)  # goes before all others
+    ahead = state.pop("ahead", None)  # goes before all others, while it is the very same fit
+    if "certificate" not in state:
+        ahead = _first_near(problem, choices) if "foretold" in state else None
+    choices = [_near(choice) for choice in choices if choice.name == ahead] + [
+        choice for choice in choices if choice.name != ahead
+    ]
     if "certificate" in state:  # the very same fit goes on
         watch, first = state["watch"], state["turn"]
-    elif "foretold" in state and (ahead := _first_near(problem, choices)) is not None:
-        # what else is in it is in the terms of whoever found a neighbour
+    elif ahead is not None:  # what else is in it is in the terms of whoever found a neighbour
         state = {name: state[name] for name in TOLD if name in state}
     elif "solver" in state:
         names = [choice.name for choice in choices]
@@ -80,16 +84,14 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
             first = names.index(state["solver"])
         else:
             state = {"w": state["w"]} if "w" in state else {}  # the rest is in another solver's terms
-    choices.sort(key=lambda choice: choice.name != ahead)
     last: Iterate | None = None
     for turn in range(first, len(choices)):
         (name, effort), rivals = choices[turn], choices[turn + 1 :]
         downhill = getattr(inner_solver(as_solver(name)), "downhill", False)
         if downhill and state.keys().isdisjoint(("w", "certificate")):
             state = yield from from_larger_alphas(problem, name)
-        steps = _labelled(
-            _start(problem, state, name, _reason(effort, rivals), seed), solver=name, ahead=ahead
-        )
+        steps = _start(problem, state, name, _reason(effort, rivals), seed)
+        steps = _labelled(steps, solver=name, ahead=ahead)
         rival = min((other.effort.total for other in rivals), default=np.inf)
         reached, ended = yield from Progress(effort, rival, wanted, turn, watch).run(steps, state)
         watch = None
@@ -107,12 +109,22 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
 
 
 def _first_near(problem: Problem, choices: list[Choice]) -> str | None:
-    """Who of them promises least near a dual point that others foretell. Small data need nobody else, and where
-    losses bend, Newton's method needs a step or two."""
-    shares = {name: getattr(inner_solver(as_solver(name)), "near", 1.0) for name, _ in choices}
-    if choices[0].effort is AT_ONCE or problem.has(Smooth) or min(shares.values()) == 1.0:
+    """Who of them promises least near a dual point that others foretell, if that is for anyone to use. Small
+    data need nobody else; where losses bend, Newton's method needs a step or two; and rows that are elsewhere
+    are passed in any case."""
+    if choices[0].effort is AT_ONCE or problem.has(Smooth) or is_elsewhere(problem):
         return None
-    return min(choices, key=lambda choice: shares[choice.name] * choice.effort.total).name
+    nearby = [_near(choice) for choice in choices]
+    if all(near.effort == choice.effort for near, choice in zip(nearby, choices, strict=True)):
+        return None
+    return min(nearby, key=lambda near: near.effort.total).name
+
+
+def _near(choice: Choice) -> Choice:
+    """What the solver promises there."""
+    name, effort = choice
+    share = getattr(inner_solver(as_solver(name)), "near", 1.0)
+    return Choice(name, effort._replace(steps=share * effort.steps))
 
 
 def _value(problem: Problem, b: Vector, w: Slope) -> float:
@@ -133,7 +145,8 @@ def _start(problem: Problem, state: dict[str, Any], name: str, why: str, seed: i
     logger.info("auto: %s, because %s", name, why)
     solver = as_solver(name)
     options = {"seed": seed} if takes_seed(solver) else {}
-    return solver(problem, state=state, **options)
+    steps: Steps = solver(problem, state=state, **options)
+    return steps
 
 
 def plan(problem: Problem) -> list[Choice]:

@@ -8,7 +8,7 @@ from gapfit import threads
 from gapfit._types import Slope, Vector
 from gapfit.problem import Problem
 from gapfit.records import Kept
-from gapfit.solvers.coordinates.kinds import KINDS
+from gapfit.solvers.coordinates.kinds import KINDS, at_rest
 from gapfit.solvers.coordinates.rows import MEMORY, Store, Whole
 
 _AT_ONCE = 50_000_000  # entries, or two visits to each row, go through compiled code before it is asked again
@@ -75,10 +75,10 @@ class Descent(Kept):
 
     def _begin_near(self, u: Vector, intercept: float, slope: Slope) -> None:
         """A point that may be near the best one: then few rows are active, those off their bounds, and sweeps
-        begin with them. What balance has moved away from rest is put back. No product is needed for z = X'v: u
-        is within its bounds, and its slope was mixed as it was."""
+        begin with them. What balance has moved away from rest is put back. No product is needed for z = X'v:
+        u is within its bounds, and its slope was mixed as it was."""
         whole = self.whole
-        v, order = _at_rest(whole.table, -u, self.tuning.off * self.problem.shares)
+        v, order = at_rest(whole.table, -u, self.tuning.off * self.problem.shares)
         whole.table["v"] = v
         self.z, self.rough = whole.short(-slope), True
         if self.problem.n_offsets:
@@ -92,7 +92,8 @@ class Descent(Kept):
 
     KEPT = (
         "z", "b", "s", "c", "Z", "order", "latest", "threshold", "gap", "full_gap", "estimate", "missed",
-        "told", "visits", "sweeps", "untold", "exact", "surveyed", "over", "too_fine", "rough", "random", "steps",
+        "told", "visits", "sweeps", "untold", "exact", "rough", "surveyed", "over", "too_fine", "random",
+        "steps",
     )  # fmt: skip
 
     def snapshot(self) -> dict[str, Any]:
@@ -285,23 +286,6 @@ class Descent(Kept):
             self.whole.table["v"][self.store.members] = self.store.table["v"]
             if self.kind.entropic:
                 self.whole.table["kink"][self.store.members] = self.store.table["kink"]
-
-
-def _at_rest(table: Any, v: Vector, off: Vector) -> tuple[Vector, Any]:
-    """The variables v of piecewise rows within their bounds, those that are no more than that off a bound or
-    their kink at it; and which are not."""
-    lower, upper = np.ascontiguousarray(table["lower"]), np.ascontiguousarray(table["upper"])
-    v = np.clip(v, lower, upper)
-    off = np.minimum(off, 0.1 * (upper - lower))
-    low, high = v - lower <= off, upper - v <= off
-    np.copyto(v, lower, where=low)
-    np.copyto(v, upper, where=high)
-    low |= high
-    if table["kink"].any():
-        kink = (table["kink"] > 0) & (np.abs(v) <= off)
-        v[kink] = 0.0
-        low |= kink
-    return v, np.flatnonzero(~low)
 
 
 def _first_offset(problem: Problem) -> float:
