@@ -48,7 +48,8 @@ class Descent(Kept):
         self.compiled, self.problem, self.tuning = dual, problem, tuning
         self.n = problem.design.shape[0]
         self.kind = next(kind for kind in KINDS if problem.has(kind.form))
-        self.whole = whole = Whole(problem, self.kind)
+        near = "foretold" in state and not state.get("same") and not self.kind.entropic
+        self.whole = whole = Whole(problem, self.kind, keep=near)
         self.random = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
         self.z = np.zeros(whole.width)
         self.b = self.s = self.c = 0.0
@@ -66,7 +67,7 @@ class Descent(Kept):
         self.steps = 0
         self.rough = False  # does z go with dual variables that are a little off?
         self.over, self.too_fine = True, False  # the epoch; the gap, for rows in single precision
-        if "foretold" in state and not state.get("same") and not self.kind.entropic:
+        if near:
             self._begin_near(*state["foretold"][:3])
             return
         self.b = float(state["b"]) if "b" in state else _first_offset(problem)

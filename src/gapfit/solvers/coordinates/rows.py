@@ -32,7 +32,8 @@ class Store:
 class Whole(Store):
     """All rows, and what the dual needs to know of them together."""
 
-    def __init__(self, problem: Problem, kind: type[Piecewise]) -> None:
+    def __init__(self, problem: Problem, kind: type[Piecewise], *, keep: bool = False) -> None:
+        """`keep` what is of the data alone, for fits at other alphas."""
         from gapfit.compiled.rows import as_rows
 
         n, d = problem.design.shape
@@ -40,7 +41,7 @@ class Whole(Store):
         pays = self.original[1].size == 0 or problem.design.size > _CACHED
         moderate = 1e-20 < problem.design.largest < 1e20
         self.precision = np.dtype(np.float32) if pays and moderate else self.original[0].dtype
-        table, self.total, give = _of_the_data(problem, kind)
+        table, self.total, give = _of_the_data(problem, kind, keep=keep)
         squares, self.mean, self.rho = problem.distances**2, np.zeros(d), 0.0
         if problem.n_offsets:
             p = problem.shares
@@ -140,7 +141,7 @@ def _along_mean(problem: Problem) -> Vector:
     return along
 
 
-def _of_the_data(problem: Problem, kind: type[Piecewise]) -> tuple[Any, float, float]:
+def _of_the_data(problem: Problem, kind: type[Piecewise], *, keep: bool) -> tuple[Any, float, float]:
     """The table at v = 0 without curvatures, what all v add up to, and how far b should move for a unit of
     imbalance: at one alpha as at another."""
     shared, key = problem.shared, (_of_the_data, kind)
@@ -151,7 +152,7 @@ def _of_the_data(problem: Problem, kind: type[Piecewise]) -> tuple[Any, float, f
     if problem.n_offsets:
         table["along"] = _along_mean(problem)
         give = kind.offset_per_imbalance(problem, table)
-    if len(table) <= _KEPT:
+    if keep and len(table) <= _KEPT:
         shared[key] = table.copy(), total, give
     return table, total, give
 
