@@ -5,6 +5,7 @@ import pytest
 
 from gapfit import Problem, path, solve
 from gapfit.foresight import Foresight
+from gapfit.solvers.coordinates.descent import Descent, Tuning
 from gapfit.solvers.dual_cd import dual_cd
 from gapfit.testing.counting import CountedRows, Counter
 
@@ -69,6 +70,17 @@ def test_a_parabola_errs_less_than_a_line_where_the_loss_is_smooth():
     assert parabola < 0.5 * line
 
 
+def test_a_third_solution_tells_a_dual_point_that_proves_more():
+    alpha, gaps = 1e-2, []
+    exact = solve(Problem(*labels(), "logistic", alpha=alpha), tol=1e-9).certificate.primal
+    for alphas in ([1e-1, 1e-3], [1e-1, 1e-3, 1e-4]):
+        problem, foresight = known(Problem(*labels(), "logistic"), alphas, 1e-9)
+        at, outlook = problem.at(alpha), foresight.outlook(1e-1, 1e-3, alpha)
+        planes = [plane for _, plane in outlook.tries(at, np.atleast_1d(outlook.start.intercept))]
+        gaps.append(exact - max(map(at.dual, planes)))
+    assert 0 <= gaps[1] < 0.5 * gaps[0]
+
+
 def test_what_is_foretold_is_never_above_the_optimum():
     problem, foresight = known(Problem(*labels(), "hinge"), [1e-1, 1e-4], 1e-2)
     for alpha in np.geomspace(0.9e-1, 1.1e-4, 9):
@@ -87,6 +99,24 @@ def test_dual_cd_begins_where_it_was_told_to(intercept):
         for state in ({"foretold": start.state["foretold"]}, {})
     )
     assert told < 0.1 * untold
+
+
+@pytest.mark.parametrize("loss", ["hinge", "absolute", "epsilon_insensitive"])
+def test_what_balance_has_moved_is_put_back_to_rest(loss):
+    X, y = labels()
+    problem, foresight = known(
+        Problem(X, X[:, 0] * y if loss != "hinge" else y, loss), [1.2e-2, 0.8e-2], 1e-6
+    )
+    told = foresight.between(1.2e-2, 0.8e-2, 1e-2).state["foretold"]
+    moved = told._replace(u=problem.minorant_at(told.u + 1e-4 * problem.shares).u)
+    near, there = (Descent(problem.at(1e-2), {"foretold": one}, 0, Tuning()) for one in (moved, told))
+    assert len(near.order) <= len(there.order) < 0.5 * len(y)
+    near.bring_back()
+    v = near.whole.table["v"]
+    assert ((v >= near.whole.table["lower"]) & (v <= near.whole.table["upper"])).all()
+    assert np.abs(v + moved.u).max() <= Tuning().off * problem.shares.max()
+    near._begin_epoch()  # what z was off by does not last
+    assert near.z == pytest.approx(problem.design.adjoint(v), rel=1e-9, abs=1e-12)
 
 
 def test_the_slope_that_is_foretold_is_that_of_the_dual_point():

@@ -146,7 +146,7 @@ def _unless(cut: bool, solution: Solution) -> Solution:
 
 def _weighed(problem: Problem, outlook: Outlook, tol: float) -> Solution | None:
     """What is foretold, if anything is known of its scores proved as far as they go."""
-    start, scores, slack, _ = outlook
+    start, scores, slack = outlook.start, outlook.scores, outlook.slack
     if scores is None or slack is None:
         return replace(start, status=Status.STOPPED)
     return foretold(problem, start, scores, slack, outlook.tries, tol, outlook.near)

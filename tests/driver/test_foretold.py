@@ -63,10 +63,35 @@ def test_scores_that_are_summed_up_are_no_farther_off_than_they_say(seed):
     X = problem.design.X.toarray() if sparse.issparse(problem.design.X) else problem.design.X
     for alpha in (5e-2, 5e-3, 2e-3):
         upper, lower = max(a for a in alphas if a < 10 * alpha), max(a for a in alphas if a < alpha)
-        start, scores, slack, _ = foresight.outlook(upper, lower, alpha)
+        start, scores, slack = foresight.outlook(upper, lower, alpha)[:3]
         exact = X.astype(np.longdouble) @ start.w.astype(np.longdouble) + problem.offset
         assert (np.abs(scores - exact) <= slack + 2.0**-52 * np.abs(scores)).all()
         assert (slack <= 1e-9 * (1 + np.abs(scores).max())).all()
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "huber", "poisson"])
+@pytest.mark.parametrize("seed", range(6))
+def test_dual_points_on_a_parabola_prove_what_is_true(seed, loss):
+    problem = drawn(seed, loss).sealed()
+    foresight = Foresight(problem)
+    for alpha in (1e-1, 1e-2, 1e-3):
+        at = problem.at(alpha)
+        foresight.add(alpha, solve(at, tol=1e-3), at)
+    X = problem.design.X.toarray() if sparse.issparse(problem.design.X) else problem.design.X
+    for alpha in (5e-2, 2e-2, 3e-3):
+        at, outlook = (
+            problem.at(alpha),
+            foresight.outlook(*((1e-1, 1e-2) if alpha > 1e-2 else (1e-2, 1e-3)), alpha),
+        )
+        b = np.atleast_1d(outlook.start.intercept)[: at.n_offsets]
+        best = solve(at, tol=1e-9).certificate.primal
+        for _, plane in outlook.tries(at, b):
+            assert at.least(plane).below <= best
+        bent = outlook.bent()
+        assert (bent is None) == problem.shifted
+        if bent is not None:
+            exact = X.T.astype(np.longdouble) @ bent.u.astype(np.longdouble)
+            assert np.linalg.norm((bent.slope - exact).astype(np.float64)) <= bent.off
 
 
 def test_most_of_a_path_is_proved_without_a_product():

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from gapfit import Problem, registry, solve
+from gapfit.foresight import Foresight
 from gapfit.solution import Certificate, Iterate
-from gapfit.solvers.auto import plan
+from gapfit.solvers.auto import auto, plan
 from gapfit.solvers.base import Effort, effort_of, needs
 from gapfit.solvers.bundle import bundle
 from gapfit.solvers.choice.progress import Progress
@@ -108,6 +109,33 @@ def test_a_solver_of_anybodys_joins_by_declaring_an_effort():
 def test_the_same_fit_takes_the_same_way_every_time():
     first, second = (solve(_hard(), tol=1e-5) for _ in range(2))
     assert first.n_iter == second.n_iter and first.w.tobytes() == second.w.tobytes()
+
+
+@pytest.mark.parametrize("loss", ["hinge", "absolute", "logistic"])
+def test_near_what_is_foretold_it_begins_with_whoever_is_soon_done_there(loss, tmp_path):
+    """Where losses have kinks; and a fit that goes on from a checkpoint goes on with the same order."""
+    problem = labels_problem(n=9_000, loss=loss).sealed()
+    foresight, alphas = Foresight(problem), (1e-3, 1e-4, 3e-4)
+    for alpha in alphas[:2]:
+        foresight.add(alpha, solve(problem.at(alpha), tol=1e-2))
+    at, start = problem.at(alphas[2]), foresight.between(*alphas)
+    state = {**start.state, "w": start.w}
+    found = next(auto(at, state)).snapshot()
+    assert found["ahead"] == ("dual_cd" if loss != "logistic" else None)
+    assert loss == "logistic" or found["solver"] == found["ahead"]
+    file, how = tmp_path / "fit", {"start": start, "tol": 1e-5}
+    assert not solve(at, max_iter=1, checkpoint=file, **how).converged
+    halves, whole = solve(at, checkpoint=file, **how), solve(at, **how)
+    assert halves.w.tobytes() == whole.w.tobytes() and halves.n_iter == whole.n_iter
+
+
+def test_a_solver_that_is_not_soon_done_there_hands_over(caplog):
+    problem = _hard().sealed()
+    foresight = Foresight(problem)
+    for alpha in (1e-3, 1e-4):
+        foresight.add(alpha, solve(problem.at(alpha), tol=1e-3))
+    with caplog.at_level(logging.INFO, logger="gapfit"):
+        assert solve(problem.at(3e-4), start=foresight.between(1e-3, 1e-4, 3e-4), tol=1e-6).converged
 
 
 def test_small_steps_need_no_answer():

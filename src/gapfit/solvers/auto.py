@@ -22,7 +22,7 @@ import numpy as np
 
 from gapfit._types import Slope, Vector
 from gapfit.losses.atoms import Atoms
-from gapfit.losses.forms import BinaryEntropy, Pairs
+from gapfit.losses.forms import BinaryEntropy, Pairs, Smooth
 from gapfit.problem import Problem
 from gapfit.registry import SOLVERS, as_solver
 from gapfit.room import available
@@ -52,6 +52,7 @@ WANTED = 1e-4  # the relative gap that is asked for, where nobody says it
 MUCH = 2**28  # bytes beside the data: there may be no room for more
 SEVERAL = 5.0  # fits, over which the work of moments is shared
 LAST = "bundle"  # takes every loss and every penalty
+TOLD = ("w", "offsets", "foretold")  # in a state: so much serves any solver
 AT_ONCE = Effort(0.0, 1e6, 12.0, 0.0)  # what small data take, at most: so little that nobody need count
 
 
@@ -67,8 +68,16 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
     state = dict(state or {})
     wanted = state.pop("wanted", WANTED)
     choices, watch, first = plan(problem), None, 0
+    ahead = state.pop("ahead", None)  # goes before all others, while it is the very same fit
+    if "certificate" not in state:
+        ahead = _first_near(problem, choices) if "foretold" in state else None
+    choices = [_near(choice) for choice in choices if choice.name == ahead] + [
+        choice for choice in choices if choice.name != ahead
+    ]
     if "certificate" in state:  # the very same fit goes on
         watch, first = state["watch"], state["turn"]
+    elif ahead is not None:  # what else is in it is in the terms of whoever found a neighbour
+        state = {name: state[name] for name in TOLD if name in state}
     elif "solver" in state:
         names = [choice.name for choice in choices]
         if state["solver"] in names:  # that is where the fit to be continued was
@@ -82,6 +91,7 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
         if downhill and state.keys().isdisjoint(("w", "certificate")):
             state = yield from from_larger_alphas(problem, name)
         steps = _start(problem, state, name, _reason(effort, rivals), seed)
+        steps = _labelled(steps, solver=name, ahead=ahead)
         rival = min((other.effort.total for other in rivals), default=np.inf)
         reached, ended = yield from Progress(effort, rival, wanted, turn, watch).run(steps, state)
         watch = None
@@ -95,7 +105,26 @@ def auto(problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0
         bound = last.minorant() if callable(last.minorant) else last.minorant
         state["cuts"] = [cut for cut in (problem.zero_plane(), bound) if cut is not None]
     last_one = _start(problem, state, LAST, "it takes every loss and every penalty", seed)
-    yield from _labelled(last_one, turn=len(choices), watch=None)
+    yield from _labelled(last_one, solver=LAST, ahead=ahead, turn=len(choices), watch=None)
+
+
+def _first_near(problem: Problem, choices: list[Choice]) -> str | None:
+    """Who of them promises least near a dual point that others foretell, if that is for anyone to use. Small
+    data need nobody else; where losses bend, Newton's method needs a step or two; and rows that are elsewhere
+    are passed in any case."""
+    if choices[0].effort is AT_ONCE or problem.has(Smooth) or is_elsewhere(problem):
+        return None
+    nearby = [_near(choice) for choice in choices]
+    if all(near.effort == choice.effort for near, choice in zip(nearby, choices, strict=True)):
+        return None
+    return min(nearby, key=lambda near: near.effort.total).name
+
+
+def _near(choice: Choice) -> Choice:
+    """What the solver promises there."""
+    name, effort = choice
+    share = getattr(inner_solver(as_solver(name)), "near", 1.0)
+    return Choice(name, effort._replace(steps=share * effort.steps))
 
 
 def _value(problem: Problem, b: Vector, w: Slope) -> float:
@@ -112,11 +141,12 @@ def _reason(effort: Effort, rivals: list[Choice]) -> str:
 
 
 def _start(problem: Problem, state: dict[str, Any], name: str, why: str, seed: int) -> Steps:
-    """The steps of the named solver, their states marked with its name."""
+    """The steps of the named solver."""
     logger.info("auto: %s, because %s", name, why)
     solver = as_solver(name)
     options = {"seed": seed} if takes_seed(solver) else {}
-    return _labelled(solver(problem, state=state, **options), solver=name)
+    steps: Steps = solver(problem, state=state, **options)
+    return steps
 
 
 def plan(problem: Problem) -> list[Choice]:

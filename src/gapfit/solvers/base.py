@@ -55,16 +55,18 @@ def needs(
     squares: int = 0,
     effort: Callable[[Problem], Effort | None] | None = None,
     downhill: bool = False,
+    near: float = 1.0,
     **old: Any,
 ) -> Callable[[Method], Method]:
     """Declare the forms that a solver will ask the problem for: of its risk, its penalty and its design. How
     many square matrices of all weights it holds at once. What a fit will take: `auto` chooses by that. And
-    whether rough solutions at larger alphas are a good start for small ones (`downhill`)."""
+    whether rough solutions at larger alphas are a good start for small ones (`downhill`). And which share of
+    a fit is left near a dual point that others foretell, where losses have kinks (`near`)."""
 
     def declare(method: Method) -> Method:
         method.needs = as_forms(forms, old)  # type: ignore[attr-defined]
         method.squares, method.effort = squares, effort  # type: ignore[attr-defined]
-        method.downhill = downhill  # type: ignore[attr-defined]
+        method.downhill, method.near = downhill, near  # type: ignore[attr-defined]
         return method
 
     return declare

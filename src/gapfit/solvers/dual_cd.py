@@ -70,7 +70,7 @@ def _work(problem: Problem, visits: float) -> float:
     return 6e5 + 200.0 * n + 50.0 * d + visits * each
 
 
-@needs((Atoms, BinaryEntropy), Euclidean, (Rows, PartRows), effort=_effort)
+@needs((Atoms, BinaryEntropy), Euclidean, (Rows, PartRows), effort=_effort, near=0.05)
 def dual_cd(
     problem: Problem,
     state: dict[str, Any] | None = None,

@@ -73,7 +73,7 @@ def _effort(problem: Problem) -> Effort:
     return Effort(5e6 + 20 * product + 25e3 * d + gram, step, steps, 8.0 * 6 * d**2)
 
 
-@needs(Atoms, Euclidean, RowSums, squares=6, effort=_effort)
+@needs(Atoms, Euclidean, RowSums, squares=6, effort=_effort, near=0.5)
 def semismooth_newton(
     problem: Problem, state: dict[str, Any] | None = None, *, seed: int = 0, tuning: Tuning = USUAL
 ) -> Steps:

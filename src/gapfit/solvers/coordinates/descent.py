@@ -8,7 +8,7 @@ from gapfit import threads
 from gapfit._types import Slope, Vector
 from gapfit.problem import Problem
 from gapfit.records import Kept
-from gapfit.solvers.coordinates.kinds import KINDS
+from gapfit.solvers.coordinates.kinds import KINDS, at_rest
 from gapfit.solvers.coordinates.rows import MEMORY, Store, Whole
 
 _AT_ONCE = 50_000_000  # entries, or two visits to each row, go through compiled code before it is asked again
@@ -35,6 +35,7 @@ class Tuning(NamedTuple):
     blind: float = 1.5  # times the gap is guessed then: that saves looks that come too early
     many: int = 4  # times fewer rows than all, or not even that: little of the gap is hidden
     seen: float = 0.7  # times the gap is guessed then
+    off: float = 1e-3  # of a sample's share: a dual variable less than that off a bound rests there
     near: float = 0.1  # of <z, z> / alpha: at such a gap a better primal point is worth some work
 
 
@@ -47,11 +48,11 @@ class Descent(Kept):
         self.compiled, self.problem, self.tuning = dual, problem, tuning
         self.n = problem.design.shape[0]
         self.kind = next(kind for kind in KINDS if problem.has(kind.form))
-        self.whole = whole = Whole(problem, self.kind)
+        near = "foretold" in state and not state.get("same") and not self.kind.entropic
+        self.whole = whole = Whole(problem, self.kind, keep=near)
         self.random = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
         self.z = np.zeros(whole.width)
-        self.b = float(state["b"]) if "b" in state else _first_offset(problem)
-        self.s = self.c = 0.0
+        self.b = self.s = self.c = 0.0
         self.store: Store = whole
         self.order = self.doubtful = np.arange(self.n)  # rows to visit, and rows not proved to be at rest
         self.near: Any = None  # rows for the next survey to look at, if not at all that are doubtful
@@ -64,29 +65,36 @@ class Descent(Kept):
         self.missed = 1.0  # how much more of the gap than is usual was shown when all rows were looked at
         self.visits, self.sweeps, self.untold, self.exact, self.surveyed = 0, 0, 0, False, False
         self.steps = 0
+        self.rough = False  # does z go with dual variables that are a little off?
         self.over, self.too_fine = True, False  # the epoch; the gap, for rows in single precision
-        if "foretold" in state and not state.get("same") and not self.kind.entropic:
+        if near:
             self._begin_near(*state["foretold"][:3])
-        elif "u" in state:
+            return
+        self.b = float(state["b"]) if "b" in state else _first_offset(problem)
+        if "u" in state:
             self.restore(state)
 
     def _begin_near(self, u: Vector, intercept: float, slope: Slope) -> None:
-        """A point that may be near the best one: then few rows, those within their bounds, are active. No
-        product is needed for z = X'v: u is within its bounds, and its slope was mixed as it was."""
+        """A point that may be near the best one: then few rows are active, those off their bounds, and sweeps
+        begin with them. What balance has moved away from rest is put back. No product is needed for z = X'v:
+        u is within its bounds, and its slope was mixed as it was."""
         whole = self.whole
-        self.kind.put(whole.table, -u)
-        v = whole.table["v"]
-        self.z = whole.short(-slope)
-        self.order = np.flatnonzero((v > whole.table["lower"]) & (v < whole.table["upper"]))
+        v, order = at_rest(whole.table, -u, self.tuning.off * self.problem.shares)
+        whole.table["v"] = v
+        self.z, self.rough = whole.short(-slope), True
         if self.problem.n_offsets:
             self.s, self.c = whole.total - float(v.sum()), whole.along_mean(self.z)
             self.b = intercept + (self.c + self.s * whole.mean_sq) / self.problem.alpha
+        if len(order):
+            self.over, self.surveyed = False, True
+            self._work_on(order)
 
     # -- state ----------------------------------------------------------------------------------------------
 
     KEPT = (
         "z", "b", "s", "c", "Z", "order", "latest", "threshold", "gap", "full_gap", "estimate", "missed",
-        "told", "visits", "sweeps", "untold", "exact", "surveyed", "over", "too_fine", "random", "steps",
+        "told", "visits", "sweeps", "untold", "exact", "rough", "surveyed", "over", "too_fine", "random",
+        "steps",
     )  # fmt: skip
 
     def snapshot(self) -> dict[str, Any]:
@@ -137,7 +145,8 @@ class Descent(Kept):
             self.whole.in_full_precision()
             self.store.V[:], self.Z[:] = 0.0, 0.0
         # afresh, for rounding must not add up
-        if self.exact:
+        if self.exact or self.rough:
+            self.rough = False
             self.z = self.whole.short(self.problem.design.adjoint(self.whole.table["v"]))
         if self.problem.n_offsets:
             self.s = self.whole.total - float(self.whole.table["v"].sum())

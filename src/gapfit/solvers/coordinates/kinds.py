@@ -45,6 +45,23 @@ def offset_per_imbalance(problem: Problem, table: Any, rows: Any = ALL) -> float
     return 8 / give if give < np.inf else 1.0
 
 
+def at_rest(table: Any, v: Vector, off: Vector) -> tuple[Vector, Any]:
+    """The variables v of piecewise rows within their bounds, those that are no more than that off a bound or
+    their kink at it; and which are not."""
+    lower, upper = np.ascontiguousarray(table["lower"]), np.ascontiguousarray(table["upper"])
+    v = np.clip(v, lower, upper)
+    off = np.minimum(off, 0.1 * (upper - lower))
+    low, high = v - lower <= off, upper - v <= off
+    np.copyto(v, lower, where=low)
+    np.copyto(v, upper, where=high)
+    low |= high
+    if table["kink"].any():
+        kink = (table["kink"] > 0) & (np.abs(v) <= off)
+        v[kink] = 0.0
+        low |= kink
+    return v, np.flatnonzero(~low)
+
+
 class Piecewise:
     """Losses of lines and parabolas: psi is a parabola and a kink."""
 

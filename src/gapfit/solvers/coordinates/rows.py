@@ -16,6 +16,7 @@ from gapfit.problem import Problem
 from gapfit.solvers.coordinates.kinds import Piecewise
 
 MEMORY = 3  # ways of sweeps that are remembered
+_KEPT = 2**17  # samples, up to which their table is kept for fits at other alphas
 _CACHED = 2**16  # sparse entries that a cache holds: in single precision they are read no faster
 
 
@@ -31,7 +32,8 @@ class Store:
 class Whole(Store):
     """All rows, and what the dual needs to know of them together."""
 
-    def __init__(self, problem: Problem, kind: type[Piecewise]) -> None:
+    def __init__(self, problem: Problem, kind: type[Piecewise], *, keep: bool = False) -> None:
+        """`keep` what is of the data alone, for fits at other alphas."""
         from gapfit.compiled.rows import as_rows
 
         n, d = problem.design.shape
@@ -39,14 +41,13 @@ class Whole(Store):
         pays = self.original[1].size == 0 or problem.design.size > _CACHED
         moderate = 1e-20 < problem.design.largest < 1e20
         self.precision = np.dtype(np.float32) if pays and moderate else self.original[0].dtype
-        table, self.total = kind.table(problem)
+        table, self.total, give = _of_the_data(problem, kind, keep=keep)
         squares, self.mean, self.rho = problem.distances**2, np.zeros(d), 0.0
         if problem.n_offsets:
             p = problem.shares
             self.mean = problem.mean
-            table["along"] = _along_mean(problem)
             # a share of the coordinates' own curvature, and what the losses need
-            self.rho = 0.01 * float(p @ squares) / problem.alpha + kind.offset_per_imbalance(problem, table)
+            self.rho = 0.01 * float(p @ squares) / problem.alpha + give
         self.mean_sq = float(self.mean @ self.mean)
         table["curvature"] = squares / problem.alpha
         super().__init__(self.original, table, np.arange(n))
@@ -138,6 +139,22 @@ def _along_mean(problem: Problem) -> Vector:
         shared[_along_mean] = problem.design.scores(problem.mean)
     along: Vector = shared[_along_mean]
     return along
+
+
+def _of_the_data(problem: Problem, kind: type[Piecewise], *, keep: bool) -> tuple[Any, float, float]:
+    """The table at v = 0 without curvatures, what all v add up to, and how far b should move for a unit of
+    imbalance: at one alpha as at another."""
+    shared, key = problem.shared, (_of_the_data, kind)
+    if key in shared:
+        table, total, give = shared[key]
+        return table.copy(), total, give
+    (table, total), give = kind.table(problem), 0.0
+    if problem.n_offsets:
+        table["along"] = _along_mean(problem)
+        give = kind.offset_per_imbalance(problem, table)
+    if keep and len(table) <= _KEPT:
+        shared[key] = table.copy(), total, give
+    return table, total, give
 
 
 class Singles(NamedTuple):
