@@ -72,10 +72,12 @@ class _Beside:
         self.pending: list[tuple[Any, Any]] = []
         self.thread: threading.Thread | None = None
         self.compiling = threading.Lock()
-        os.register_at_fork(  # a child has no such thread, and must not find it in the middle of something
-            before=self.compiling.acquire, after_in_parent=self.compiling.release, after_in_child=self._alone
-        )
         atexit.register(self.compile)
+        if hasattr(os, "register_at_fork"):  # a child must not find the thread, which it has not, at work
+            let_go = self.compiling.release
+            os.register_at_fork(
+                before=self.compiling.acquire, after_in_parent=let_go, after_in_child=self._alone
+            )
 
     def add(self, compiled: Any, types: Any) -> None:
         if (compiled, types) not in self.pending:
