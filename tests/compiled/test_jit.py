@@ -15,6 +15,7 @@ import pytest
 import gapfit
 from gapfit.compiled import rows
 from gapfit.compiled._pause import paused
+from gapfit.compiled._store import _Index
 from gapfit.compiled._watch import NOTICE, Watch, tell
 from kernels import entry
 
@@ -124,6 +125,30 @@ def test_a_record_that_is_gone_is_no_trouble(package: Path) -> None:
         text = RECORD.format(name=name)
         (package / "gapfit" / "compiled" / "caller.py").write_text(text, encoding="utf-8")
         assert run(package) == (2, 0)
+
+
+def test_no_process_runs_what_another_compiled_for_other_types(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have looked for machine code, found none, and save theirs."""
+    one, other = _Index(str(tmp_path), "f", "stamp"), _Index(str(tmp_path), "f", "stamp")
+    with monkeypatch.context() as stale:
+        stale.setattr(other, "_load_index", dict)
+        one.save("int64", "for int64")
+        other.save("float64", "for float64")
+    assert one.load("float64") == "for float64"
+    assert one.load("int64") in (None, "for int64")
+
+
+def test_what_another_version_has_left_is_never_run_and_goes(tmp_path: Path) -> None:
+    before, after = _Index(str(tmp_path), "f", "before"), _Index(str(tmp_path), "f", "after")
+    before.save("int64", "old")
+    assert after.load("int64") is None
+    after.save("float64", "new")
+    assert before.load("int64") is None and len(list(tmp_path.glob("*.nbc"))) == 1
+    after.save("int64", "newer")
+    assert (after.load("float64"), after.load("int64")) == ("new", "newer")
+    assert len(list(tmp_path.glob("*.nbc"))) == 2
 
 
 def test_a_read_only_package_is_cached_with_the_user(package: Path) -> None:

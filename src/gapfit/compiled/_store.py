@@ -9,12 +9,15 @@ functions it calls inside, so here it is fresh as long as no file of this folder
 may import from each other. ``GAPFIT_CACHE=0`` in the environment keeps nothing and reads nothing.
 """
 
+import glob
 import hashlib
 import inspect
 import os
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from gapfit.compiled._pause import paused
@@ -40,7 +43,34 @@ DIGEST = _digest()
 
 
 class _Index(caching.IndexDataCacheFile):
-    """What numba has stored for a function, by the types of its arguments."""
+    """What numba has stored for a function, by the types of its arguments.
+
+    numba numbers files, and its index names them before they are there. So of two processes that begin at
+    once one could run what the other, or another version, has compiled for other types. Here files are named
+    by what they hold, and there before they are named.
+    """
+
+    def __init__(self, path: str, base: str, stamp: str) -> None:
+        super().__init__(path, base, stamp)
+        self._base, self._stamp = base, stamp
+
+    def save(self, key: Any, data: Any) -> None:
+        name = f"{self._base}.{self._digest_of(key)}.nbc"
+        self._save_data(name, data)
+        overloads = self._load_index()
+        if not overloads:
+            self._clear(name)
+        self._save_index(overloads | {key: name})
+
+    def _digest_of(self, key: Any) -> str:
+        return hashlib.sha256(self._dump((self._version, self._stamp, key))).hexdigest()[:16]
+
+    def _clear(self, name: str) -> None:
+        """Remove what other versions have left; who runs one finds nothing, and compiles."""
+        for file in Path(self._cache_path).glob(f"{glob.escape(self._base)}.*.nbc"):
+            if file.name != name:
+                with suppress(OSError):
+                    file.unlink()
 
     def _load_index(self) -> Any:
         try:
