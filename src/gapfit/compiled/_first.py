@@ -31,7 +31,7 @@ with paused():
     from numba.core.typing.typeof import Purpose, typeof
 
 SMALL = 700_000  # numbers in the arrays of a call, at most: they are passed as Python in tenths of a second
-PATIENCE = 5.5  # CPU seconds of a fit as Python, at most: to compile takes about as long
+PATIENCE = 4.0  # CPU seconds of a fit as Python, at most: to compile takes half as long again
 NEVER = -1.0  # when the fit began that may still run as Python what this one could not
 QUIET = 1.0  # seconds after which nobody seems to wait any more
 
