@@ -115,7 +115,7 @@ def test_what_takes_long_is_compiled_and_nothing_is_done_twice(monkeypatch: pyte
     with limits.Started():
         assert called(values) == 300**2
         assert (values == 300**2).all() and called.overloads
-        assert fits.spent >= 0.01
+        assert fits.spent[limits.began()] >= 0.01
         other = fresh(risen)
         other(Sums(0.0, 0, values), 1.0)
         assert other.overloads  # no patience is left in this fit
@@ -129,6 +129,43 @@ def test_what_python_cannot_do_is_left_to_compiled_code() -> None:
     assert called.overloads and values[0] == 5.0
 
 
+def interrupted(values):
+    values[0] = 5.0
+    _stop(values)
+
+
+def _stop(values):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.usefixtures("quiet")
+def test_an_interrupt_leaves_no_array_half_done() -> None:
+    """Compiled code hears of none before it is done."""
+    values = np.zeros(1)
+    with limits.Started(), pytest.raises(KeyboardInterrupt):
+        fresh(interrupted)(values)
+    assert values[0] == 0.0
+
+
+@pytest.mark.usefixtures("quiet")
+def test_threads_do_not_share_their_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that has taken long leaves another its time, and the other does not give it more."""
+    monkeypatch.setattr(_first, "PATIENCE", 0.5)
+    here = {}
+
+    def fit(name: str) -> None:
+        with limits.Started():
+            fits.spent[limits.began()] = 0.4 if name == "long" else 0.0
+            here[name] = [fits.left(name) for _ in range(2)]
+
+    for name in ("long", "short", "long"):
+        thread = threading.Thread(target=fit, args=(name,))
+        thread.start()
+        thread.join()
+        fits.first.clear()
+    assert here["short"] == [0.5, 0.5] and here["long"] == pytest.approx([0.1, 0.1])
+
+
 def test_compiled_beside_when_it_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GAPFIT_COMPILE", "")
     monkeypatch.setattr(_first, "QUIET", 0.01)
@@ -138,6 +175,14 @@ def test_compiled_beside_when_it_is_quiet(monkeypatch: pytest.MonkeyPatch) -> No
         assert isinstance(beside.thread, threading.Thread)
         beside.thread.join(60.0)
         assert len(called.overloads) == 1 and not beside.pending
+
+
+def test_nothing_is_compiled_at_the_end_that_no_disk_keeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    called = fresh(risen)
+    types = tuple(map(numba.typeof, (Sums(1.0, 0, np.ones(2)), 2.0)))
+    monkeypatch.setattr(beside, "pending", [(called, types)])
+    beside.leave()
+    assert not beside.pending and not called.overloads
 
 
 FITS = """

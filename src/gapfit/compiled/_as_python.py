@@ -5,6 +5,7 @@ zero), is given up and leaves all arrays as they were.
 """
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from functools import cache, wraps
 from time import thread_time
@@ -32,22 +33,27 @@ class _TooLong(Exception):
     """Time is up in the middle of a run."""
 
 
-class _Clock:
+class _Clock(threading.local):
     """Up to when functions may begin, by the time that their thread takes."""
 
     deadline = np.inf
 
 
+_clock = _Clock()
+
+
 def run_as_python(compiled: Any, arguments: tuple[Any, ...], seconds: float) -> Any:
     """What the function returns, as compiled code would; GivenUp after so many seconds of this thread."""
     kept = [(array, array.copy()) for array in arrays_of(arguments) if array.flags.writeable]
-    _Clock.deadline = thread_time() + seconds
+    _clock.deadline = thread_time() + seconds
     try:
         with np.errstate(all="ignore"):
             return _plain(_twin(compiled)(*arguments))
-    except Exception as error:
+    except BaseException as error:
         for array, before in kept:
             array[...] = before
+        if not isinstance(error, Exception):  # Ctrl-C, which compiled code would not have heard
+            raise
         raise GivenUp from error
 
 
@@ -85,7 +91,7 @@ def _nothing(*_: Any) -> None:
 def _in_time(function: Function) -> Function:
     @wraps(function)
     def begin(*arguments: Any) -> Any:
-        if thread_time() > _Clock.deadline:
+        if thread_time() > _clock.deadline:
             raise _TooLong
         return function(*arguments)
 

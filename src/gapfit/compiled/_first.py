@@ -41,8 +41,8 @@ class _Fits:
 
     def __init__(self) -> None:
         self.first: dict[Any, float] = {}  # when the fit began that was the first to need a function
-        self.began: float | None = None  # when the last one did
-        self.spent = self.ended = 0.0
+        self.spent: dict[float | None, float] = {}  # CPU seconds as Python, by when a fit began
+        self.ended = 0.0
         self.running: set[int] = set()  # threads
 
     def left(self, needed: Any) -> float:
@@ -50,19 +50,17 @@ class _Fits:
         began = limits.began()
         if began is None or self.first.setdefault(needed, began) != began:
             return 0.0
-        if self.began != began:
-            self.began, self.spent = began, 0.0
-        return max(PATIENCE - self.spent, 0.0)
+        return max(PATIENCE - self.spent.get(began, 0.0), 0.0)
 
     def run(self, compiled: Any, arguments: tuple[Any, ...], seconds: float) -> Any:
-        began, here = thread_time(), threading.get_ident()
+        fit, before, here = limits.began(), thread_time(), threading.get_ident()
         self.running.add(here)
         try:
             return run_as_python(compiled, arguments, seconds)
         finally:
             self.running.discard(here)
             self.ended = perf_counter()
-            self.spent += thread_time() - began
+            self.spent[fit] = self.spent.get(fit, 0.0) + thread_time() - before
 
 
 class _Beside:
@@ -72,7 +70,7 @@ class _Beside:
         self.pending: list[tuple[Any, Any]] = []
         self.thread: threading.Thread | None = None
         self.compiling = threading.Lock()
-        atexit.register(self.compile)
+        atexit.register(self.leave)
         if hasattr(os, "register_at_fork"):  # a child must not find the thread, which it has not, at work
             let_go = self.compiling.release
             os.register_at_fork(
@@ -94,6 +92,11 @@ class _Beside:
                 with suppress(Exception):  # who calls it will be told
                     compiled.compile(types)
 
+    def leave(self) -> None:
+        """What the next process may find."""
+        self.pending = [each for each in self.pending if isinstance(each[0]._cache, Store)]
+        self.compile()
+
     def _wait(self) -> None:
         while fits.running or perf_counter() < fits.ended + QUIET:
             sleep(QUIET / 4)
@@ -101,6 +104,7 @@ class _Beside:
 
     def _alone(self) -> None:
         self.thread = None
+        self.pending.clear()  # which the parent compiles
         self.compiling.release()
 
 

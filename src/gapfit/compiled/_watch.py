@@ -46,8 +46,9 @@ class Watch(Listener):
         if not self.depth:
             return
         self.depth -= 1
-        seconds = self.seconds + perf_counter() - self.began
-        if seconds > _LONG and threading.current_thread().name != BESIDE:
+        waiting = threading.current_thread().name != BESIDE
+        seconds = self.seconds + perf_counter() - self.began if waiting else self.seconds
+        if seconds > _LONG and waiting:
             self.tell()
         if not self.depth:
             self.seconds = seconds
