@@ -33,6 +33,21 @@ def _rise(values, by):
         values[i] += by
 
 
+@jit(inline=True)
+def _rise_in_line(values, by):
+    i = 0
+    while i < len(values):
+        values[i] += by
+        i += 1
+
+
+def slow_in_line(values):
+    """The same, by a function that compiled code calls for every row."""
+    for _ in range(len(values) ** 2):
+        _rise_in_line(values, 1.0)
+    return values[0]
+
+
 def slow(values):
     """So many calls that Python takes long."""
     for _ in range(len(values) ** 2):
@@ -109,9 +124,12 @@ def test_who_wants_it_compiles_at_the_first_call(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.usefixtures("quiet")
-def test_what_takes_long_is_compiled_and_nothing_is_done_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("function", [slow, slow_in_line])
+def test_what_takes_long_is_compiled_and_nothing_is_done_twice(
+    monkeypatch: pytest.MonkeyPatch, function: Any
+) -> None:
     monkeypatch.setattr(_first, "PATIENCE", 0.01)
-    called, values = fresh(slow), np.zeros(300)
+    called, values = fresh(function), np.zeros(300)
     with limits.Started():
         assert called(values) == 300**2
         assert (values == 300**2).all() and called.overloads

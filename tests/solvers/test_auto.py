@@ -136,6 +136,7 @@ def test_a_solver_that_is_not_soon_done_there_hands_over(caplog):
         foresight.add(alpha, solve(problem.at(alpha), tol=1e-3))
     with caplog.at_level(logging.INFO, logger="gapfit"):
         assert solve(problem.at(3e-4), start=foresight.between(1e-3, 1e-4, 3e-4), tol=1e-6).converged
+    assert "the gap of dual_cd falls too slowly" in caplog.text
 
 
 def test_small_steps_need_no_answer():

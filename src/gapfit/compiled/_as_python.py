@@ -7,6 +7,7 @@ zero), is given up and leaves all arrays as they were.
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dis import get_instructions
 from functools import cache, wraps
 from time import thread_time
 from types import FunctionType
@@ -76,12 +77,12 @@ def _plain(result: Any) -> Any:
 
 @cache
 def _twin(compiled: Any) -> Function:
-    """The same function; those that are called for every row do not look at the clock."""
+    """The same function; one with a loop looks at the clock before."""
     if isinstance(compiled, extending._Intrinsic):
         return _nothing
     source = compiled.py_func
     twin = FunctionType(source.__code__, _names(source.__module__), source.__name__, source.__defaults__)
-    return twin if compiled.targetoptions["forceinline"] else _in_time(twin)
+    return _in_time(twin) if any("BACKWARD" in each.opname for each in get_instructions(twin)) else twin
 
 
 def _nothing(*_: Any) -> None:
